@@ -1,7 +1,7 @@
-//! The command line: parses, dispatches, prints, and says how it went by the exit code.
+//! The command line: parses, dispatches, prints, and reports the result by the exit code.
 //!
-//! One file per command. Errors go to standard error as one sentence with what to do; a reader that has gone away is
-//! success. The surprise: commands print through [`out`] alone, so that nothing else can write to the terminal.
+//! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader counts as success.
+//! Commands print through [`out`] alone, so that nothing else can write to the terminal.
 
 pub mod args;
 mod baseline;
@@ -39,18 +39,18 @@ pub enum CliError {
     /// Anything else: exit code 1.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
-    /// Ended by a signal: exit code 128 + n. What went wrong while it ended, if anything did.
+    /// Ended by a signal: exit code 128 + n. The second field is an error while it ended.
     #[error("ended by a signal")]
     Signal(i32, Option<String>),
 }
 
-/// Does the work of one of our children if the arguments (the program's name first) ask for it; `None` if they do not.
+/// Acts as one of our children if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let arguments: Vec<OsString> = arguments.collect();
     input::serve(arguments.iter().cloned()).or_else(|| drill::serve(arguments.into_iter()))
 }
 
-/// Runs the program with these arguments and gives its exit code.
+/// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,

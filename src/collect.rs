@@ -1,7 +1,8 @@
-//! Collectors: host → facts, one file per area. A collector cannot fail; it can only leave facts unknown, with a reason.
+//! Collectors: host → facts, one file per area. A collector cannot fail; it leaves facts unknown, with a reason.
 //!
-//! They read through [`crate::host`] alone and judge nothing. Later ones look up what earlier ones found; database servers
-//! are read beside them. The surprise: what could not be read is written into the set too.
+//! They read through [`crate::host`] alone; judgement is left to `durability`, `validity` and `rules`. Later collectors
+//! look up what earlier ones found; database servers are read concurrently with storage. An unreadable fact is put into
+//! the set too, as unknown.
 
 pub mod attribute;
 mod barrier;
@@ -57,16 +58,16 @@ pub fn class_of(fstype: &str) -> MountClass {
     fstype::class(fstype, 0)
 }
 
-/// What a run is about.
+/// The request of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The directory, mount point or block device asked for; `None` for everything found.
     pub target: Option<PathBuf>,
-    /// Whether the target may be a directory that is to be made; without that one that does not exist is a mistake.
+    /// Whether the target may be a directory still to be created; otherwise a missing directory is a mistake.
     pub new: bool,
-    /// The option file that a MySQL or MariaDB which does not run is started with (`--defaults-file`), absolute.
+    /// The option file of a MySQL or MariaDB server that does not run (`--defaults-file`), absolute.
     pub mysql_defaults: Option<PathBuf>,
-    /// The configuration that a PostgreSQL which does not run is started with (`config_file`), absolute.
+    /// The configuration of a PostgreSQL server that does not run (`config_file`), absolute.
     pub postgres_config: Option<PathBuf>,
     /// Whether no programs may be run (versions of tools, what disks and controllers say).
     pub without_programs: bool,
@@ -81,7 +82,7 @@ pub struct Collector {
     pub run: fn(&dyn Host, &Request, &mut FactSet),
 }
 
-/// What reads the machine and its storage, in the order in which it runs.
+/// Collectors of the machine and its storage, in the order in which they run.
 const STORAGE: &[Collector] = &[
     kernel::COLLECTOR,
     mounts::COLLECTOR,
@@ -103,7 +104,7 @@ const STORAGE: &[Collector] = &[
     tools::COLLECTOR,
 ];
 
-/// What looks up both storage and database servers.
+/// Collectors that need both storage and database servers.
 const UPON_BOTH: &[Collector] =
     &[boot::COLLECTOR, block::trim::COLLECTOR, targets::COLLECTOR, wal_room::COLLECTOR];
 
@@ -116,7 +117,7 @@ pub fn run_all(
     run_upon(FactSet::default(), host, request, progress)
 }
 
-/// The same upon what is assumed, so that later collectors find it where they look.
+/// The same on top of assumed facts, so that later collectors find those where they look.
 pub fn run_upon(
     mut facts: FactSet,
     host: &dyn Host,
@@ -149,8 +150,8 @@ fn run_in_turn(
     }
 }
 
-/// Describes these things, by all processors where there are many. What is put must be about their own subjects; of others,
-/// what they stand on and the host can be looked up.
+/// Describes these subjects, on all processors where there are many. `describe` may put facts only about its own
+/// subjects; of others it may look up what they stand on, and the host.
 fn describe_all<T: Sync>(
     things: &[T],
     subject: impl Fn(&T) -> &Subject + Sync,
@@ -168,7 +169,7 @@ fn describe_all<T: Sync>(
     }
 }
 
-/// That nobody knows what the file systems of a type that spans devices are made of.
+/// The reading for file systems of a type that spans devices, where their members are unknown.
 fn no_members(directory: &'static str, miss: &Miss, fstype: &'static str) -> StorageNote {
     StorageNote::NoMembers { directory, reason: miss.to_string(), fstype }
 }

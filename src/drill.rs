@@ -1,7 +1,8 @@
-//! The drill: what a writer acknowledged before somebody pulled the plug, set against what is on the disk afterwards.
+//! The drill: the commits that a writer acknowledged before the power was cut, compared with the disk afterwards.
 //!
-//! Pages, logs and the comparison; writing and reading files is the business of [`crate::probes::drill`]. The surprise: only
-//! an acknowledgement that *another* machine received counts, for whoever lost its power remembers what it likes.
+//! This module has the pages, the logs and the comparison; [`crate::probes::drill`] writes and reads files. An
+//! acknowledgement counts only if *another* machine received it, because a machine that lost its power is no reliable
+//! witness.
 
 mod log;
 mod outcome;
@@ -17,5 +18,5 @@ pub use page::{PAGE, fill, number_of};
 pub use record::{Record, day};
 pub use stack::Stack;
 
-/// How many pages a segment of the WAL has: 16 MiB, as PostgreSQL's by default.
+/// Number of pages in a WAL segment: 16 MiB, PostgreSQL's default.
 pub const PAGES: u64 = 2048;

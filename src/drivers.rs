@@ -1,26 +1,27 @@
-//! Drivers of SCSI hosts, a row each, by the names that they give themselves in drivers/scsi (`proc_name`): how a disk behind one
-//! is attached, and whether something there has a cache of its own.
+//! Drivers of SCSI hosts, one row each, by their names in drivers/scsi (`proc_name`): the attachment of a disk behind
+//! one, and possible caches there.
 //!
-//! Who asks a controller, and what its answers are worth, is for others. The surprise: some of these are adapters and RAID
-//! controllers in one (smartpqi, mpi3mr, aacraid), so a row says what may be there, and the controller's tool what is.
+//! Asking a controller and judging its answers is left to `collect` and `durability`. Some drivers serve both plain
+//! adapters and RAID controllers (smartpqi, mpi3mr, aacraid): a row names the possibilities, and the controller's tool
+//! the fact.
 
 use crate::facts::catalog::device::Transport;
 
-/// What there is to know of a driver.
+/// The properties of a driver.
 #[derive(Debug)]
 pub struct Driver {
     /// Its name.
     pub name: &'static str,
-    /// How disks behind it are attached; `None` where their place in the device tree says it.
+    /// The attachment of disks behind it; `None` where their place in the device tree tells it.
     pub transport: Option<Transport>,
-    /// What is between its disks and the machine.
+    /// The component between its disks and the machine.
     pub between: Between,
 }
 
-/// What is between disks and the machine.
+/// The component between disks and the machine.
 #[derive(Clone, Copy, Debug)]
 pub enum Between {
-    /// A RAID controller, which may keep what it has acknowledged in a cache of its own.
+    /// A RAID controller, which may keep acknowledged writes in a cache of its own.
     Controller(Controller),
     /// An adapter without a cache.
     Nothing,
@@ -31,20 +32,20 @@ pub enum Between {
 /// RAID controllers behind a driver.
 #[derive(Clone, Copy, Debug)]
 pub struct Controller {
-    /// Whose tools know them.
+    /// The family, which decides the tools.
     pub family: Family,
-    /// How a person asks one.
+    /// How a person queries one.
     pub ask: &'static str,
 }
 
-/// RAID controllers that the same tools know.
+/// RAID controllers that share their tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// LSI's and Broadcom's up to the 9500 series.
     MegaRaid,
     /// HP's and HPE's up to generation 9.
     SmartArray,
-    /// HPE's and Microchip's after that.
+    /// HPE's and Microchip's of later generations.
     SmartRaid,
     /// MegaRAID 9600 and PERC 12.
     MegaRaid9600,
@@ -119,7 +120,7 @@ const SMART_ARRAY: &str =
 const TW_CLI: &str =
     "ask the controller as root with tw_cli, which walwise does not read: battery, write policy, disk caches";
 
-/// How a person asks a controller of which nothing else is known.
+/// How a person queries a controller of an unknown family.
 pub const ANY_TOOL: &str =
     "ask the controller with its own tool as root (storcli, perccli, MegaCli, ssacli or arcconf)";
 
@@ -145,7 +146,7 @@ impl Driver {
         }
     }
 
-    /// Whether it is known that nothing behind it keeps what it has acknowledged.
+    /// Whether nothing behind it is known to keep acknowledged writes.
     pub fn is_plain(&self) -> bool {
         match self.between {
             Between::Nothing => true,

@@ -1,8 +1,8 @@
-//! The durability verdict: a transaction was reported committed, the power fails now; is it still there?
+//! The durability verdict: a transaction was reported committed and the power fails; does it survive?
 //!
 //! Evidence of four layers (database, belief, claim, measurement) is joined along every path from the target to every
-//! disk, and the worst on any path wins. Facts in, facts and a [`Verdict`] out; nothing is read here. The surprise:
-//! belief is usually a copy of claim, so their agreement is no second proof, and a measurement can only lower a verdict.
+//! disk, and the worst on any path wins. Facts go in, facts and a [`Verdict`] come out; nothing is read here. Belief is
+//! usually a copy of claim, so their agreement is no second proof. A measurement can only lower a verdict.
 
 mod ask;
 mod belief;
@@ -33,10 +33,10 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::workers;
 use claim::Leaf;
 
-/// Judges every target that is a directory and puts what was concluded into the facts: `device.cache` of every disk at a
+/// Judges every target that is a directory and puts the conclusions into the facts: `device.cache` of every disk at a
 /// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for` and
-/// `.flush_removal_allowed`.
-/// `live` is whether these are facts of the machine that walwise runs on; measurements of another one open no interlock.
+/// `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of another one open no
+/// interlock.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
         let disks = facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)).cloned();
@@ -69,7 +69,7 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     verdicts
 }
 
-/// Whether a device is a disk at the bottom of whatever stands on it.
+/// Whether a device is a disk at the bottom of its stack.
 fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
     let may_be = |kind: DeviceKind| match kind {
         DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol => true,

@@ -1,9 +1,8 @@
-//! An errand: work that may never end, done by a process of our own binary that can be left behind.
+//! An errand: potentially endless work, done by a process of our own binary that can be abandoned.
 //!
-//! Who touches a file on a dead server cannot be interrupted, nor can its process end; so a child touches it, and we wait
-//! for its messages until the deadline. What the work is stands where it is sent from. The surprise: a child that is left
-//! alone finds out by its socket, and cleans up by itself whenever the kernel lets go of it; so one that writes is not
-//! killed.
+//! A process that touches a file on a dead server can neither be interrupted nor exit. A child touches it instead, and
+//! we wait for its messages until the deadline. The work itself is defined by the sender. An abandoned child learns of
+//! it through its socket, and cleans up as soon as the kernel releases it; a child that writes is therefore not killed.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -13,40 +12,40 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long walwise waits for a sign of an errand that looks or reads.
+/// The time that walwise waits for a message of an errand that looks or reads.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The longest message; what is longer goes in several.
+/// The longest message in bytes; a longer text is sent in several.
 const LONGEST: usize = 1 << 20;
 
-/// What a message begins with: its kind, and the length of what follows.
+/// The size of a message's header in bytes: its kind, and the length of its contents.
 const HEADER: usize = 5;
 
-/// One message: its kind and what it holds.
+/// One message: its kind and its contents.
 pub type Message = (u8, Vec<u8>);
 
 /// Why there is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// The other side is gone, or talks nonsense.
+    /// The other side is gone, or violates the protocol.
     Ended,
     /// The deadline passed.
     Late,
 }
 
-/// Who hears what a terminal sends to us, such as the end of it.
+/// The receivers of a terminal's signals, such as a hangup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signals {
-    /// The child as well: it leaves nothing behind.
+    /// The child as well, since it leaves nothing behind.
     Shared,
-    /// We alone: it is to clean up when we are gone.
+    /// Only we: the child has to clean up when we are gone.
     Ours,
 }
 
 /// One end of the socket between the two.
 pub struct Line {
     socket: UnixStream,
-    /// What came and is no whole message yet.
+    /// Received bytes that are no complete message yet.
     come: Vec<u8>,
 }
 
@@ -60,7 +59,7 @@ impl Line {
         Ok(Self::new(UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?)))
     }
 
-    /// Ends this process when nobody is at home any more. For an errand that hears nothing.
+    /// Ends this process when the other side is gone. For an errand that receives nothing.
     pub fn end_when_alone(&self) -> io::Result<()> {
         let mut socket = self.socket.try_clone()?;
         std::thread::spawn(move || {
@@ -70,7 +69,7 @@ impl Line {
         Ok(())
     }
 
-    /// Says something; an error when nobody is there or nobody takes it in time.
+    /// Sends a message; an error when the other side is gone or does not take it in time.
     pub fn say(&mut self, kind: u8, what: &[u8]) -> io::Result<()> {
         let length = u32::try_from(what.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
         let header = [&[kind][..], &length.to_le_bytes()].concat();
@@ -78,12 +77,12 @@ impl Line {
         self.socket.write_all(what)
     }
 
-    /// Says something long: as many messages of a kind as it takes.
+    /// Sends a long text in as many messages of a kind as needed.
     pub fn say_all(&mut self, kind: u8, what: &[u8]) -> io::Result<()> {
         what.chunks(LONGEST).try_for_each(|part| self.say(kind, part))
     }
 
-    /// The next message; without patience it is waited for as long as it takes.
+    /// The next message; without `patience` it blocks.
     pub fn hear(&mut self, patience: Option<Duration>) -> Result<Message, Silence> {
         let deadline = patience.map(|patience| Instant::now() + patience);
         let mut piece = vec![0; 64 << 10];
@@ -105,7 +104,7 @@ impl Line {
         }
     }
 
-    /// A whole message of what came.
+    /// A complete message among the received bytes.
     fn whole(&mut self) -> Result<Option<Message>, Silence> {
         let Some(([kind, length @ ..], rest)) = self.come.split_first_chunk::<HEADER>() else {
             return Ok(None);
@@ -121,18 +120,19 @@ impl Line {
     }
 }
 
-/// An errand that is being done.
+/// An errand in progress.
 pub struct Errand {
     child: Child,
-    /// Says and hears.
+    /// The connection to it.
     pub line: Line,
 }
 
 impl Errand {
-    /// Sends our own program on one, with these arguments. Its standard input is ours, for that may be what it reads.
+    /// Starts our own program on an errand, with these arguments. It inherits our standard input, which it may have to
+    /// read.
     pub fn send(argument: &str, words: &[&OsStr], signals: Signals) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        // Nobody blocks on a child that takes nothing.
+        // A child that does not read must not block us.
         ours.set_write_timeout(Some(PATIENCE))?;
         let mut command = Command::new("/proc/self/exe");
         command.arg(argument).args(words).env_clear().stderr(Stdio::null());
@@ -143,27 +143,28 @@ impl Errand {
         Ok(Self { child, line: Line::new(ours) })
     }
 
-    /// It is done, and said so: it ends at once.
+    /// Ends an errand that has reported its completion.
     pub fn done(mut self) {
         let _ = self.line.socket.shutdown(std::net::Shutdown::Both);
         let _ = self.child.wait();
     }
 
-    /// Ends it, and waits so long for the kernel to let go of it.
+    /// Kills it, and waits at most this long for the kernel to release it.
     pub fn end(mut self, patience: Duration) {
         let _ = self.child.kill();
         while self.line.hear(Some(patience)).is_ok() {}
         let _ = self.child.try_wait();
     }
 
-    /// Ends it, for it leaves nothing behind. It is not waited for.
+    /// Kills an errand that leaves nothing behind, without waiting.
     pub fn kill(mut self) {
         let _ = self.child.kill();
         let _ = self.child.try_wait();
     }
 }
 
-/// The words of an errand, when this process was sent on the one with that argument; the program's name comes first.
+/// The arguments of an errand, when this process was started for the one named `argument`; the program's name comes
+/// first.
 pub fn words(mut arguments: impl Iterator<Item = OsString>, argument: &str) -> Option<Vec<OsString>> {
     (arguments.nth(1)? == OsStr::new(argument)).then(|| arguments.collect())
 }

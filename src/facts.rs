@@ -1,8 +1,8 @@
 //! Facts: named values about the host, its devices, mounts and databases, and the contract that none is ever guessed.
 //!
-//! A reading is known with its source or unknown with a reason and a remedy. This layer does not read the machine and
-//! does not judge; collectors fill a [`FactSet`], everything above asks it. The surprise: an absent fact is still a
-//! reading (*not collected*), so nobody above needs to tell "not there" from "not asked".
+//! A reading is known with its source, or unknown with a reason and a remedy. This layer neither reads the machine nor
+//! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
+//! collected*), so no caller has to distinguish "does not exist" from "was not asked".
 
 mod area;
 pub mod catalog;

@@ -1,10 +1,10 @@
-//! The one seam through which the machine is read. Live, recorded or recording, a host answers [`Question`]s; that is all
-//! it can do, so everything that was read can be captured, reviewed and replayed.
+//! The one seam through which the machine is read. A host, live, recorded or recording, only answers [`Question`]s, so
+//! everything that was read can be captured, reviewed and replayed.
 //!
-//! It returns bytes and refusals and knows nothing of facts. What may hold secrets (configuration files, command lines,
-//! environments, fstab) has questions of its own whose answers are filtered to allow-listed keys *before* they leave
-//! this module. The surprise: reading a file on somebody's file system may never return, so the live host asks an
-//! expendable child process wherever that could happen.
+//! It returns bytes and refusals and knows nothing of facts. Sources that may hold secrets (configuration files,
+//! command lines, environments, fstab) have questions of their own; their answers are filtered to allow-listed keys
+//! *before* they leave this module. Reading a file on a network or FUSE file system may never return, so the live host
+//! asks an expendable child process wherever that could happen.
 
 pub mod archive;
 pub mod child;
@@ -36,14 +36,14 @@ pub use tool::{SERVER_DIRECTORIES, Tool};
 
 use crate::text;
 
-/// How many bytes of a mount table are read.
+/// The largest part of a mount table that is read, in bytes.
 pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;
 
-/// How many servers of one user are told: whoever starts thousands hides nobody else's.
+/// The number of servers reported per user: a user who starts thousands hides nobody else's.
 pub const MOST_SERVERS_OF_A_USER: usize = 64;
 
-/// Who has no rights of his own, and stands for what has no number here: `nobody` of every distribution (the kernel's
-/// overflowuid and overflowgid).
+/// The user without any rights, who also stands for ids without a number here: `nobody` of every distribution (the
+/// kernel's overflowuid and overflowgid).
 pub const NOBODY: u32 = 65534;
 
 /// A question to the machine.
@@ -54,15 +54,15 @@ pub enum Question {
     Read(PathBuf),
     /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
     List(PathBuf),
-    /// Whether a directory has nothing in it but an empty `lost+found`: `yes` or `no`. Names are somebody's own.
+    /// Whether a directory is empty, except for an empty `lost+found`: `yes` or `no`. The names in it are private.
     Empty(PathBuf),
     /// Where a symbolic link points, as it is written.
     Link(PathBuf),
     /// The path with every link followed.
     RealPath(PathBuf),
-    /// What stat(2) says: see [`Stat`].
+    /// The fields of stat(2): see [`Stat`].
     Stat(PathBuf),
-    /// What statfs(2) says: see [`StatFs`].
+    /// The fields of statfs(2): see [`StatFs`].
     StatFs(PathBuf),
     /// Inode flags of a file or directory, FS_IOC_GETFLAGS, as a decimal number; absent where the file system has none.
     Flags(PathBuf),
@@ -74,12 +74,12 @@ pub enum Question {
     /// Memory (of the control group where that is less) and processors that may be used, a line each:
     /// `memory_bytes=…`, `cpus=…`.
     Summary,
-    /// Database servers, not their worker processes: `pid ppid uid comm` a line. The uid is `-` where the process has not
-    /// one alone (real, effective, saved and file-system id) or where it has none here. Of each user only the first
-    /// [`MOST_SERVERS_OF_A_USER`] are told, and a line `more uid count` says how many are not.
+    /// Database servers, not their worker processes: `pid ppid uid comm`, one per line. The uid is `-` where the
+    /// process has several (real, effective, saved and file-system id) or one without a number here. Of each user only
+    /// the first [`MOST_SERVERS_OF_A_USER`] are listed, and a line `more uid count` counts the rest.
     Servers,
-    /// When a process started, in nanoseconds since 1970 by the clock of now, as a decimal number. It is told in ticks of
-    /// 10 ms and never too late.
+    /// When a process started, in nanoseconds since 1970 by the current clock, as a decimal number. Its resolution is
+    /// 10 ms, and it is never too late.
     Started(u32),
     /// The files called `ibdata1`, InnoDB's system tablespace, that a process has open: `major minor inode` a line.
     Tablespaces(u32),
@@ -94,29 +94,29 @@ pub enum Question {
     UserName(u32),
     /// Allow-listed keys of a configuration file: see [`Setting`].
     Config(PathBuf, Dialect),
-    /// What reading a block device found: see [`Content`].
+    /// The result of reading a block device: see [`Content`].
     Content(PathBuf, Look),
     /// Features of the file system on a block device, from its superblock: `features` and their words on one line, by the
     /// names of `dumpe2fs -h` or, in lower case and behind the version, of `xfs_db -c version`. Neither counters nor
     /// identities.
     Superblock(PathBuf, Superblock),
-    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as who asks. A line each, of
-    /// name, setting, unit, source, sourcefile and sourceline with tabs between, every field display-safe; what is NULL is
-    /// empty. `server_version` and `data_directory` are among the names; of `synchronous_standby_names` the shape is told,
-    /// without a name. Other lines are in [`pg_lines`].
+    /// Storage settings of a running PostgreSQL, through its Unix socket (this path), as the asking user. Each line
+    /// holds name, setting, unit, source, sourcefile and sourceline, separated by tabs, every field display-safe; NULL
+    /// is empty. `server_version` and `data_directory` are among the names; of `synchronous_standby_names` only the
+    /// shape is given, without a name. Other lines are in [`pg_lines`].
     PgSettings(PathBuf),
-    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as who
-    /// asks, but for root, who keeps his name. A line each, of name and value with a tab between, both display-safe.
-    /// `version`, `datadir` and `log_bin_basename` are among the names.
+    /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as
+    /// the asking user, except that root keeps his name. Each line holds name and value, separated by a tab, both
+    /// display-safe. `version`, `datadir` and `log_bin_basename` are among the names.
     MysqlSettings(PathBuf),
-    /// The answer of an allow-listed program, see [`Tool`].
+    /// The output of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),
-    /// The question inside, asked as this user: whatever he may not read is *denied*, also to root. As root itself
-    /// nothing is asked. Without root it is asked as who we are.
+    /// The question inside, asked as this user: a path that he may not read is *denied*, even to root. Asking as root
+    /// itself is refused. Without root it is asked as the current user.
     As(u32, Box<Question>),
 }
 
-/// The path that a question is about, by reference or by mutable reference, as the question is given.
+/// The path of a question, by reference or mutable reference, depending on how the question is passed.
 macro_rules! path_in {
     ($question:expr, $path:ident) => {
         match $question {
@@ -149,17 +149,17 @@ macro_rules! path_in {
 }
 
 impl Question {
-    /// The path it is about, if it is about one.
+    /// The path it is about; `None` for other questions.
     pub fn path(&self) -> Option<&PathBuf> {
         path_in!(self, path)
     }
 
-    /// The same, to be changed.
+    /// The same, mutable.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         path_in!(self, path_mut)
     }
 
-    /// The question itself, to be changed.
+    /// The question itself without [`Question::As`], mutable.
     pub fn bare_mut(&mut self) -> &mut Self {
         match self {
             Self::As(_, inner) => inner.bare_mut(),
@@ -167,7 +167,7 @@ impl Question {
         }
     }
 
-    /// The question itself, whoever it is asked as.
+    /// The question itself without [`Question::As`].
     pub fn bare(&self) -> &Self {
         match self {
             Self::As(_, inner) => inner.bare(),
@@ -176,7 +176,7 @@ impl Question {
     }
 }
 
-/// How a configuration file is written, which decides what may leave it.
+/// The syntax of a configuration file, which decides what may leave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// postgresql.conf and postgresql.auto.conf: storage settings and includes.
@@ -184,7 +184,7 @@ pub enum Dialect {
     /// Option files of MySQL and MariaDB (my.cnf): storage settings of the groups that servers read, as `group.name`, and
     /// `include` and `includedir`.
     Mysql,
-    /// mysqld-auto.cnf, in which MySQL keeps what was set with SET PERSIST: storage settings as `persisted.name`.
+    /// mysqld-auto.cnf, in which MySQL stores settings of SET PERSIST: storage settings as `persisted.name`.
     MysqlPersisted,
     /// systemd.service(5): `pgdata` (of Environment), `data` (`-D` of ExecStart) and `user`.
     Service,
@@ -192,15 +192,15 @@ pub enum Dialect {
     Fstab,
     /// systemd.mount(5): What, Where, Type, Options.
     MountUnit,
-    /// The kernel command line: root, rootfstype, rootflags, elevator, what else it says of devices, and the names of what else
-    /// mounts or unlocks something.
+    /// The kernel command line: root, rootfstype, rootflags, elevator, devices it waits for, and the names of other
+    /// parameters that mount or unlock something.
     KernelCommandLine,
-    /// crypttab(5): name, device, kind of key and whether it is there, known options; never where a key lies.
+    /// crypttab(5): name, device, kind of key and whether it exists, known options; never the path of a key.
     Crypttab,
 }
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 8] = [
         Self::Postgres,
         Self::Mysql,
@@ -213,7 +213,7 @@ impl Dialect {
     ];
 }
 
-/// Whose superblock is read, and so where it lies and how it is read.
+/// The kind of superblock, which decides its place and how it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Superblock {
     /// That of ext2, ext3 and ext4.
@@ -223,31 +223,31 @@ pub enum Superblock {
 }
 
 impl Superblock {
-    /// All of them.
+    /// Both kinds.
     pub const ALL: [Self; 2] = [Self::Ext, Self::Xfs];
 }
 
 /// Why a question has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MissKind {
-    /// There is no such thing.
+    /// It does not exist.
     Absent,
-    /// We may not.
+    /// Permission is missing.
     Denied,
-    /// No answer before the deadline; the child that asked was abandoned.
+    /// No answer before the deadline; the child was abandoned.
     TimedOut,
     /// The archive does not hold the question.
     NotCollected,
-    /// Anything else; the detail says what.
+    /// Any other error; the detail names it.
     Failed,
 }
 
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {
-    /// The kind.
+    /// The kind of refusal.
     pub kind: MissKind,
-    /// What happened, such as `Input/output error`; display-safe.
+    /// The error, such as `Input/output error`; display-safe.
     pub detail: String,
 }
 
@@ -257,7 +257,7 @@ impl Miss {
         self.kind == MissKind::Failed && self.detail == nix::errno::Errno::EIO.desc()
     }
 
-    /// Whether the system call failed with EPERM: being root is no help where a container or the system forbids it.
+    /// Whether the system call failed with EPERM: root does not help where a container or the system forbids it.
     pub fn is_forbidden(&self) -> bool {
         self.kind == MissKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
@@ -279,12 +279,13 @@ pub trait Host: Sync {
     /// Answers one question.
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss>;
 
-    /// What concerns the run rather than one answer: abandoned reads, unreadable archive lines.
+    /// Notes about the run rather than one answer: abandoned reads, unreadable archive lines.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What a path may be called here that nobody asked about under this name: a masked capture has others for some.
+    /// The names that this path may have here, where nothing was asked under this one: a masked capture has other names
+    /// for some.
     fn may_be_called(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
     }
@@ -362,12 +363,12 @@ pub trait Host: Sync {
         Ok(Setting::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?))
     }
 
-    /// What a device holds.
+    /// The contents of a device.
     fn content(&self, device: &Path, look: Look) -> Result<Content, Miss> {
         Content::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
-    /// What a program printed, standard output followed by standard error.
+    /// The output of a program, standard output followed by standard error.
     fn run(&self, tool: Tool, arguments: &[&str]) -> Result<Vec<u8>, Miss> {
         self.ask(&Question::Run(tool, arguments.iter().map(|&a| a.to_owned()).collect()))
     }
@@ -408,9 +409,8 @@ pub struct Stat {
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
-    /// When it was last changed: st_ctime, which, unlike st_mtime, nobody can set back and
-    /// which renaming a file onto this name moves too (inode(7)). Old captures hold the second alone; `None` in those that do
-    /// not say.
+    /// Time of the last status change: st_ctime. Unlike st_mtime nobody can set it back, and renaming a file onto this
+    /// name updates it (inode(7)). Old captures hold the second alone; `None` in those without it.
     pub changed: Option<Moment>,
 }
 
@@ -462,15 +462,15 @@ impl Stat {
 pub struct StatFs {
     /// The magic number of its type.
     pub magic: u64,
-    /// Size.
+    /// Size in bytes.
     pub size: u64,
-    /// What an ordinary user can still write.
+    /// Space available to an ordinary user, in bytes.
     pub available: u64,
-    /// All inodes; 0 where there is no fixed number.
+    /// Number of inodes; 0 where it is not fixed.
     pub inodes: u64,
-    /// Free inodes.
+    /// Number of free inodes.
     pub inodes_free: u64,
-    /// Size of a block, in bytes (`f_bsize`). `None` in captures that do not say.
+    /// Size of a block, in bytes (`f_bsize`). `None` in captures without it.
     pub block: Option<u64>,
 }
 
@@ -512,13 +512,13 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// One that stands there once.
+    /// A setting that occurs once.
     pub fn new(line: u32, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
         Self { line, key: key.into(), value: value.into(), times: 1 }
     }
 
-    /// As one line of an answer: line number, key and value with tabs between, both display-safe. Behind the number stands
-    /// how often the key did, where that is more than once.
+    /// Encodes it as one line of an answer: line number, key and value, separated by tabs, both display-safe. The
+    /// number is followed by the count of the key, where that is more than one.
     pub fn encode(&self) -> Vec<u8> {
         let Self { line, key, value, times } = self;
         let times = if *times > 1 { format!(" {times}") } else { String::new() };

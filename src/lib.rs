@@ -16,7 +16,7 @@
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`durability`], [`validity`] — judgement, pure
-//! - [`probes`] — scratch files, measured; the only other writes
+//! - [`probes`] — measurements in scratch files, and the drill; the only other writes
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order

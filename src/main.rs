@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // What somebody left open for us is for no child of ours.
+    // Descriptors that were left open for us are not passed on to children.
     close_fds::set_fds_cloexec(3, &[]);
     walwise::run()
 }

@@ -1,5 +1,7 @@
-//! Samples → estimates, pure: rounds, quantiles, intervals, comparison, caveats. It does no IO and reads no clock, so that
-//! tests can simulate disks. The round is the statistical unit; "no meaningful difference" is a result.
+//! Samples → estimates, pure: rounds, quantiles, intervals, comparison, caveats.
+//!
+//! It does no IO and reads no clock, so that tests can simulate disks. The round is the statistical unit; "no
+//! meaningful difference" is a result.
 
 mod caveats;
 mod compare;

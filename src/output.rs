@@ -1,8 +1,9 @@
-//! Writes a finished document to a file, whole or not at all: the one way in which walwise writes what somebody asked for.
+//! Writes a finished document to a file, completely or not at all: the only way in which walwise writes a requested
+//! file.
 //!
 //! A [`Destination`] is found before anything is measured and written at the end, by a child, since any file system may
-//! fall silent. Which ways are safe is [`crate::way`]'s business; standard output is the caller's. The surprise: a file that
-//! is there is never written to, but replaced; so nothing of it stays, neither its mode nor its owner nor its other names.
+//! stop responding. [`crate::way`] decides which paths are safe; standard output is left to the caller. An existing
+//! file is never written to, but replaced: its mode, its owner and its other links do not carry over.
 
 mod child;
 mod draft;
@@ -17,24 +18,24 @@ use crate::errand::{Errand, PATIENCE, Signals, Silence};
 use crate::text;
 use crate::way::Missing;
 
-/// How long a file system may take to make a document durable.
+/// The longest time for a file system to make a document durable.
 const LONGEST_WRITE: Duration = Duration::from_mins(1);
 
 /// Why a document was not written. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// There is a file of that name, and it was not to be replaced.
+    /// A file of that name exists and may not be replaced.
     #[error("{} exists", path.display())]
     Exists {
         /// The name given.
         path: PathBuf,
     },
-    /// It is not safe, or the system refused.
+    /// The path is unsafe, or the system refused.
     #[error("cannot write {}: {why}", path.display())]
     Refused {
         /// The name given.
         path: PathBuf,
-        /// What is wrong and what to do, display-safe.
+        /// The error and a remedy, display-safe.
         why: String,
     },
 }
@@ -42,19 +43,19 @@ pub enum OutputError {
 /// Who may read the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// Root's is root's alone; that of others is what the umask leaves.
+    /// For root, readable by root alone; for others, by the umask.
     #[default]
     Usual,
     /// Its owner alone.
     Private,
-    /// Root's is for all to read; that of others is what the umask leaves.
+    /// For root, world-readable; for others, by the umask.
     Public,
-    /// What somebody asked for.
+    /// An explicit mode.
     Exactly(u32),
 }
 
 impl Access {
-    /// Permissions that somebody asks for: octal, and nobody else may write.
+    /// Parses requested permissions: octal, and not writable for others.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bits = u32::from_str_radix(text, 8).ok().filter(|bits| *bits <= 0o7777);
         match bits {
@@ -70,7 +71,7 @@ impl Access {
         }
     }
 
-    /// The very bits, where the umask does not decide.
+    /// The exact bits; `None` where the umask decides.
     fn bits(self, root: bool) -> Option<u32> {
         match self {
             Self::Exactly(bits) => Some(bits),
@@ -82,16 +83,16 @@ impl Access {
     }
 }
 
-/// How a document is to be written.
+/// How to write a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Whether a file that is there may be replaced.
+    /// Whether an existing file may be replaced.
     pub replace: bool,
     /// Who may read it.
     pub access: Access,
-    /// Whether somebody may run it, so that nobody else may have a hand in it.
+    /// Whether it may be executed, so that nobody else may be able to change it.
     pub runs: bool,
-    /// What becomes of directories that are not there.
+    /// The treatment of missing directories.
     pub missing: Missing,
 }
 
@@ -118,8 +119,8 @@ impl Wish {
     }
 }
 
-/// What is said over the errand's line. The child: it is ready, perhaps with a notice; there is such a file; it is refused
-/// and why; the draft is written; all is done. We: part of the document; that was all; give it its name.
+/// Messages over the errand's line. The child: it is ready, perhaps with a notice; the file exists; it refuses, and
+/// why; the draft is written; all is done. The parent: part of the document; the end; rename it.
 mod say {
     pub const READY: u8 = b'r';
     pub const EXISTS: u8 = b'x';
@@ -131,7 +132,7 @@ mod say {
     pub const NAME_IT: u8 = b'n';
 }
 
-/// A place where a document can be written; nothing is there of it yet.
+/// A place where a document can be written; nothing of it exists yet.
 pub struct Destination {
     path: PathBuf,
     errand: Errand,
@@ -139,7 +140,7 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Finds it, and tries that something can be made there.
+    /// Finds the place, and checks that a file can be created there.
     pub fn open(path: &Path, wish: Wish) -> Result<Self, OutputError> {
         let failed = |why: String| OutputError::Refused { path: path.to_owned(), why };
         let words = wish.words(nix::unistd::geteuid().is_root()).map(OsString::from);
@@ -155,16 +156,16 @@ impl Destination {
         Ok(found)
     }
 
-    /// What is to be known of the place: that somebody else rules there.
+    /// A warning about the place: that another user controls it.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
 
-    /// Writes the document: it is there whole, also after a crash, or not at all.
+    /// Writes the document: completely, even after a crash, or not at all.
     pub fn commit(mut self, document: &[u8]) -> Result<(), OutputError> {
         let line = &mut self.errand.line;
         let sent = line.say_all(say::PART, document).and_then(|()| line.say(say::ALL, b""));
-        // Whoever does not listen may have said why.
+        // A child that stopped reading may have sent the reason.
         let _ = sent;
         self.expect(say::WRITTEN, LONGEST_WRITE)?;
         let _ = self.errand.line.say(say::NAME_IT, b"");

@@ -1,7 +1,7 @@
 //! Joins the stages in order: look, measure, judge. The command line and the screens run the very same ones.
 //!
-//! It has no opinion of its own. The surprise: judging starts from what was read, never from what an earlier judgement
-//! concluded, so that a report after a measurement owes nothing to the one before it.
+//! Each judgement starts from what was read, never from the conclusions of an earlier one, so a report after a
+//! measurement is independent of the one before.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -30,29 +30,29 @@ pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_m
 pub use pack::pack;
 pub use raw::raw;
 
-/// What was read of a host, and everything needed to judge it.
+/// The facts read of a host, and everything needed to judge it.
 #[derive(Clone)]
 pub struct Session {
     /// The rules.
     pub rules: RuleSet,
     /// Whether the host is this machine.
     pub live: bool,
-    /// The one target that was asked for, as it was named, display-safe; `None` when everything found is looked at.
+    /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
     pub asked: Option<String>,
-    /// What was read, without anything concluded.
+    /// The facts read, without any conclusions.
     pub read: FactSet,
     /// Whether reports have the trace of each finding; a page of text does without.
     pub traced: bool,
-    /// What was measured, by target.
+    /// Measurements by target.
     pub measured: BTreeMap<Subject, Measurement>,
     /// Records of drills, each with the name of its file, display-safe.
     pub drills: Vec<(String, Record)>,
-    /// What was assumed, and what is real.
+    /// The assumptions, and the real facts.
     hypothesis: Option<assume::Hypothesis>,
 }
 
 impl Session {
-    /// Reads the host. `progress` hears what is being read.
+    /// Reads the host. `progress` receives the name of each step.
     pub fn look(
         host: &dyn Host,
         request: &Request,
@@ -62,7 +62,7 @@ impl Session {
         Self::of(collect::run_all(host, request, progress), rules, host.is_live())
     }
 
-    /// What was read so far, with nothing measured.
+    /// A session with these facts and without measurements.
     pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
         Self {
             rules,
@@ -76,8 +76,8 @@ impl Session {
         }
     }
 
-    /// Takes over what was measured before the host was read anew, of every target that stands on what it stood on then. What
-    /// was measured of another mount or disk would be taken for how this one is.
+    /// Takes over the measurements made before the host was read again, for every target whose stack is unchanged. A
+    /// measurement of another mount or disk would be wrong for this one.
     pub fn keep_measured(&mut self, before: Self) {
         let there = measurable(&self.read);
         for (target, measurement) in before.measured {
@@ -92,12 +92,12 @@ impl Session {
         }
     }
 
-    /// Everything known: what was read, what was measured, and what follows from both.
+    /// All facts: those read, those measured, and the conclusions from both.
     pub fn judged(&self) -> (FactSet, Vec<durability::Verdict>) {
         self.judge(self.read.clone())
     }
 
-    /// The same where the session is not needed any more, without a copy of what a large host has half a million of.
+    /// The same, consuming the session: avoids a copy of half a million facts on a large host.
     pub fn into_judged(mut self) -> (FactSet, Vec<durability::Verdict>) {
         let read = mem::take(&mut self.read);
         self.judge(read)
@@ -116,7 +116,7 @@ impl Session {
         (facts, verdicts)
     }
 
-    /// The report of now.
+    /// The report of the current state.
     pub fn report(&self) -> Report {
         let (facts, verdicts) = self.judged();
         let evaluation = self.evaluation(&facts);
@@ -145,7 +145,7 @@ impl Session {
         report
     }
 
-    /// What the user's rule files changed, and what in them changes nothing here.
+    /// Notes on the changes by the user's rule files, and on their parts without effect here.
     fn of_users_rules(&self, report: &Report) -> Vec<Note> {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force().iter().cloned();
@@ -159,19 +159,19 @@ impl Session {
         notes.into_iter().map(Note::from).collect()
     }
 
-    /// What all rules come to, by all processors.
+    /// Evaluates all rules, on all processors.
     fn evaluation(&self, facts: &FactSet) -> rules::Evaluation {
         let on = |subjects: &[Subject]| rules::evaluate(subjects, &self.rules, facts, self.circumstances());
         rules::Evaluation::joined(workers::in_pieces(&rules::all_subjects(facts), on))
     }
 
-    /// Rule → the rules it overrides.
+    /// The rules that each rule overrides.
     fn overrides(&self) -> report::Overrides {
         let rules = self.rules.rules().iter().filter(|rule| !rule.overrides.is_empty());
         rules.map(|rule| (rule.id.clone(), rule.overrides.clone())).collect()
     }
 
-    /// What the rules are told of the run.
+    /// The circumstances of the run, for the rules.
     pub fn circumstances(&self) -> rules::Circumstances {
         rules::Circumstances { live: self.live, traced: self.traced }
     }

@@ -1,8 +1,10 @@
-//! Measuring by doing: the only code that writes, and what it writes is one scratch directory.
+//! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves a directory of its
+//! own behind.
 //!
-//! A [`Plan`] says beforehand where and how much; [`run`] does exactly that and leaves nothing behind, whatever ends it. What
-//! the samples mean is [`crate::measure`]'s business. The surprise: the scratch directory never lies in a database's,
-//! not even for a moment; it lies beside it, where the same file system and the same inode flags make the figures hold.
+//! A [`Plan`] states beforehand where and how much; [`run`] does exactly that and leaves nothing behind, however it
+//! ends. The meaning of the samples is left to [`crate::measure`]. The scratch directory never lies in a database's
+//! directory, not even briefly. It lies beside it, where the same file system and the same inode flags make the figures
+//! valid.
 
 mod commit;
 mod control;

@@ -1,7 +1,7 @@
 //! The report: one value from which the screens, the text, the JSON and every export are made. Pure.
 //!
-//! It orders and joins what was judged; it judges nothing itself. The surprise: it is the last guard, because advice that
-//! the validity table does not accept for this kernel, tool or server is taken out here and named as withheld.
+//! It orders and joins judgements and makes none itself. It is also the last guard: advice that the validity table does
+//! not accept for this kernel, tool or server is removed here and listed as withheld.
 
 mod bound;
 mod build;

@@ -1,17 +1,17 @@
-//! Reads a table of rows in TOML and says everything that is wrong with it at once, each with the row it is in.
+//! Reads a table of rows in TOML and reports all its mistakes at once, each with its row.
 //!
-//! What a row means is for whoever keeps the table.
+//! The meaning of a row is left to the owner of the table.
 
 use serde::de::DeserializeOwned;
 
 use crate::version::Version;
 
-/// What is wrong with a table.
+/// The mistakes in a table.
 #[derive(Default)]
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// One more, of a row.
+    /// Adds a mistake in a row.
     pub fn add(&mut self, place: &str, what: impl std::fmt::Display) {
         self.0.push(format!("{place}: {what}"));
     }
@@ -26,7 +26,7 @@ impl Problems {
     }
 }
 
-/// Reads a text that has rows of these kinds and no others; everything that is wrong with it otherwise.
+/// Parses a text with rows of these kinds only; the error lists all mistakes.
 pub fn read(
     text: &str,
     kinds: &[&str],
@@ -44,7 +44,7 @@ pub fn read(
     if problems.0.is_empty() { Ok(()) } else { Err(problems.0) }
 }
 
-/// The rows of one kind that can be read; the others are problems.
+/// The readable rows of one kind; the others become problems.
 pub fn rows<T: DeserializeOwned>(
     document: &toml::Table,
     kind: &str,

@@ -1,7 +1,8 @@
-//! Rules: conditions over facts, with advice. They are data (`rules/*.toml`), three-valued, and carry their own examples.
+//! Rules: conditions over facts, with advice. They are data (`rules/*.toml`), three-valued, and carry their own
+//! examples.
 //!
-//! This layer reads no machine and prints nothing: facts in, findings out, every sub-condition kept as a trace. The
-//! surprise: advice that can lose data is held back unless every fact that decides it was seen on this machine.
+//! This layer reads no machine and prints nothing: facts go in, findings come out, and every sub-condition is kept as a
+//! trace. Advice that can lose data is held back unless every fact that decides it was observed on this machine.
 
 mod advise;
 mod builtin;

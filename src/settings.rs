@@ -1,8 +1,9 @@
-//! What can be advised. Rules name settings of this list and no others, so that a plan can join advice on one setting.
+//! The settings that can be advised. Rules name only settings of this list, so that a plan can join advice about one
+//! setting.
 //!
-//! It says where the current value is read; it does not know how to change anything. A rule file names a setting once, and
-//! from then on it is held by declaration; who acts on settings goes by their [`SettingKind`]. The surprise: a setting can
-//! have no fact that holds its current value (the options that a file system was made with are kept nowhere).
+//! Each setting names the fact with its current value; changing it is left to the user. Rule files resolve a setting's
+//! name once, and it is then held by declaration; code that acts on settings goes by their [`SettingKind`]. A setting
+//! may have no fact with its current value: the options used to create a file system are stored nowhere.
 
 mod kind;
 
@@ -20,35 +21,35 @@ use crate::servers;
 
 pub use kind::{Mounting, SettingKind};
 
-/// A thing that can be advised.
+/// A setting that can be advised.
 #[derive(Debug)]
 pub struct Setting {
     /// The name in rules, JSON and on screens.
     pub name: &'static str,
-    /// What it is to those who act on it.
+    /// Its kind, for code that acts on it.
     pub kind: SettingKind,
     /// One sentence.
     pub doc: &'static str,
     /// Whether it is one value or a list of options.
     pub shape: Shape,
-    /// What is changed by changing it.
+    /// The scope of the object that it changes.
     pub scope: Scope,
-    /// The fact that holds its current value, where one does.
+    /// The fact with its current value; `None` where there is none.
     pub current: Option<&'static KeyInfo>,
-    /// Values, or options to add, that give up what a power failure would leave, of what is no server's.
+    /// For settings outside servers: values, or options to add, that give up durability.
     losing: &'static [&'static str],
 }
 
 impl Setting {
-    /// Values, or options to add, that give up what a power failure would leave: never without
+    /// Values, or options to add, that give up durability: never without
     /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
     pub fn loses(&self) -> impl Iterator<Item = &'static str> + use<> {
         let table = servers::losing(self.name).map(|losing| losing.values.as_slice()).unwrap_or_default();
         self.losing.iter().copied().chain(table.iter().map(String::as_str))
     }
 
-    /// Whether putting in these values can lose data. Servers take their words in any case, and whoever reads a number takes
-    /// it however it is written.
+    /// Whether setting these values can lose data. Words of servers are case-insensitive, and numbers count in any
+    /// notation.
     pub fn can_lose(&self, values: &[String]) -> bool {
         let keeping = servers::losing(self.name).and_then(|losing| losing.keeps.as_ref());
         values.iter().any(|value| {
@@ -58,7 +59,7 @@ impl Setting {
             };
             let mut parts = parts.into_iter().map(|part| (part.trim(), plain(part.trim())));
             parts.any(|(part, plain)| {
-                // A word that takes no value loses with one as without.
+                // A word without a value loses data with one, too.
                 let bare = part.split('=').next().unwrap_or(part);
                 let loses = |word: &&str| {
                     [part, plain.as_str(), bare].iter().any(|one| word.eq_ignore_ascii_case(one))
@@ -69,12 +70,12 @@ impl Setting {
         })
     }
 
-    /// Whether leaving these out can lose data: a feature whose absence does.
+    /// Whether removing these can lose data: a feature whose absence does.
     pub fn can_lose_without(&self, removed: &[String]) -> bool {
         removed.iter().any(|one| self.loses().any(|word| word.strip_prefix('^') == Some(one.as_str())))
     }
 
-    /// Whether the setting has such values at all, as far as its fact tells: a word that is none of its words is not one.
+    /// Whether the setting can have this value, as far as its fact tells: an unlisted word is none.
     pub fn can_be(&self, value: &str) -> bool {
         let number = |value: &str| plain(value).parse::<f64>().is_ok_and(f64::is_finite);
         let any_case = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
@@ -131,8 +132,9 @@ impl Serialize for Setting {
     }
 }
 
-/// Mount options that stop flushes or the journal, let it run ahead of the data, or give up on errors: ext4(5), nfs(5),
-/// mount(8) for jfs, and Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel; the last is bcachefs's.
+/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on errors: ext4(5),
+/// nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel; the last is
+/// bcachefs's.
 const LOSING_OPTIONS: &[&str] = &[
     "nobarrier",
     "barrier=0",
@@ -153,7 +155,7 @@ const LOSING_OPTIONS: &[&str] = &[
     "nostrictsync",
 ];
 
-/// A whole number at the end of a value as people write it: `00`, `+0` and `0x0` are 0.
+/// The value with a whole number at its end normalised: `00`, `+0` and `0x0` are 0.
 fn plain(value: &str) -> String {
     let (before, number) = match value.split_once('=') {
         Some((key, number)) => (format!("{key}="), number),
@@ -168,16 +170,16 @@ fn plain(value: &str) -> String {
     read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
 }
 
-/// How servers write that something is off, and on.
+/// Servers' words for off, and for on.
 const OFF: &[&str] = &["off", "false", "no", "0"];
 const ON: &[&str] = &["on", "true", "yes", "1"];
 
-/// What values a setting has.
+/// The shape of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// One value: `set`, `set_from`, `keep`.
     One,
-    /// Several options, which advice adds and takes away: `add`, `remove`, `keep`.
+    /// Several options, which advice adds and removes: `add`, `remove`, `keep`.
     Options,
 }
 

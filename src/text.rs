@@ -1,8 +1,8 @@
-//! Text from the machine made safe to show, and numbers made readable.
+//! Text from the machine made safe for display, and numbers in readable form.
 //!
-//! Device models, mount points and file names are chosen by whoever owns them, so control characters, 8-bit controls
-//! and bidirectional overrides are escaped once, where bytes become facts; nothing later needs to think of it. The
-//! escape is reversible ([`raw`]), so no two different names ever look the same.
+//! Users choose device models, mount points and file names. Control characters, 8-bit controls and bidirectional
+//! overrides are therefore escaped once, where bytes become facts; later code needs no further care. The escape is
+//! reversible ([`raw`]), so two different names never look the same.
 
 pub mod page;
 pub mod suggest;
@@ -49,7 +49,7 @@ pub fn is_treacherous(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The bytes that [`safe`] was given. Text that is no escape passes unchanged.
+/// The original bytes of [`safe`]. Text without escapes passes unchanged.
 pub fn raw(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -64,7 +64,7 @@ pub fn raw(text: &str) -> Vec<u8> {
     out
 }
 
-/// What an escape stands for, and how long it is in the text.
+/// The character of an escape, and its length in the text.
 fn unescape(text: &str) -> (Vec<u8>, usize) {
     let body = text.get(1..).unwrap_or_default();
     if body.starts_with('\\') {
@@ -115,7 +115,7 @@ pub fn micros(us: f64) -> String {
     }
 }
 
-/// An interval of durations given in microseconds, its unit said once where both ends have it: `178 – 187 µs`.
+/// An interval of durations in microseconds, with a common unit printed once: `178 – 187 µs`.
 pub fn micros_between(low_us: f64, high_us: f64) -> String {
     let (low, high) = (micros(low_us), micros(high_us));
     match (low.split_once(' '), high.split_once(' ')) {
@@ -137,20 +137,20 @@ pub fn grouped(count: u64) -> String {
     out
 }
 
-/// A figure to the nearest whole number, [`grouped`]; below zero, and no number at all, is 0.
+/// A figure rounded to a whole number, [`grouped`]; negative values and NaN become 0.
 pub fn rounded(figure: f64) -> String {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the ends are cut, as said")]
     let count = figure.round() as u64;
     grouped(count)
 }
 
-/// What the system said, without the number of the error.
+/// The system's message, without the number of the error.
 pub fn error_words(error: &io::Error) -> String {
     let words = error.to_string();
     words.split_once(" (os error ").map_or(words.clone(), |(before, _)| before.to_owned())
 }
 
-/// A message of several lines made safe to show where no part of it was made so before; backslashes stay single.
+/// A message of several lines, none of them escaped yet, made safe for display; backslashes stay single.
 pub fn safe_lines(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     for c in message.chars() {

@@ -1,7 +1,7 @@
-//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): what a condition over facts can come to.
+//! Three-valued logic (Kleene, *Introduction to Metamathematics*, 1952, §64): the result of a condition over facts.
 //!
-//! It knows nothing of facts or rules. The surprise: an empty *every* is unknown, not true, because a stack without
-//! leaves is a stack we failed to read.
+//! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a stack without leaves
+//! is a stack that could not be read.
 
 use serde::Serialize;
 
@@ -40,12 +40,12 @@ impl Truth {
         }
     }
 
-    /// All of them hold; unknown for none at all. What comes after the first that does not is not asked.
+    /// All of them hold; unknown without any. Evaluation stops at the first that does not.
     pub fn every(of: impl IntoIterator<Item = Self>) -> Self {
         Self::joined(of, Self::and, Self::False)
     }
 
-    /// One of them holds; unknown for none at all. What comes after the first that does is not asked.
+    /// One of them holds; unknown without any. Evaluation stops at the first that does.
     pub fn some(of: impl IntoIterator<Item = Self>) -> Self {
         Self::joined(of, Self::or, Self::True)
     }

@@ -1,7 +1,7 @@
-//! The screens an admin keeps open: one loop around a model that is changed by messages and drawn from a report.
+//! The screens for continuous use: one loop around a model that is changed by messages and drawn from a report.
 //!
-//! It reads no machine and measures nothing: work is done by the [`Worker`] that the caller hands in, on threads, and
-//! arrives as messages. The surprise: idle means blocked on the channel; there is a clock only while something animates.
+//! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends messages. While idle
+//! the loop blocks on the channel; there is a timer only during an animation.
 
 mod command;
 mod export;
@@ -64,14 +64,14 @@ pub struct Options {
     pub in_tmux: bool,
 }
 
-/// Between two frames of what animates.
+/// The interval between two frames of an animation.
 const TICK: Duration = Duration::from_millis(120);
-/// Between two frames that only progress asks for, however often it is reported: drawing must not disturb a measurement.
+/// The interval between two frames for progress alone, however often it is reported: drawing must not disturb a
+/// measurement.
 const FRAME: Duration = Duration::from_millis(40);
-/// How often we look whether we are in the foreground again, after having been continued in the background.
+/// The interval of checks for the foreground, after being continued in the background.
 const AWAY: Duration = Duration::from_secs(1);
-/// How long a probe that was asked to stop may take to remove its scratch files, or a file to be saved, before we leave
-/// without it.
+/// The longest wait at exit for a cancelled probe to remove its scratch files, or for a file to be saved.
 const STOPPING: Duration = Duration::from_secs(2);
 
 /// Shows the screens on the terminal at standard input and output until the user leaves or a signal arrives. The terminal
@@ -98,7 +98,7 @@ fn drive(
 ) -> io::Result<Exit> {
     let (mut model, effects) = Model::new(theme, display.size());
     let mut drawn = Instant::now();
-    // The first picture comes before any work.
+    // The first picture is drawn before any work.
     draw(display, &mut model)?;
     let mut away = false;
     for effect in effects {
@@ -166,7 +166,7 @@ fn perform(
         Effect::Cancel(id) => jobs.cancel(id),
         Effect::Copy(text) => display.copy(&text)?,
         Effect::Mouse(ours) => display.mouse(ours)?,
-        // While the terminal is a shell's nothing is written; coming back asks for the size anyway.
+        // Nothing is written while a shell has the terminal; resuming queries the size anyway.
         Effect::Renew if *away => {}
         Effect::Renew => {
             model.size = display.size();
@@ -185,8 +185,8 @@ fn perform(
     Ok(())
 }
 
-/// Stops what runs, and waits for a probe to remove its scratch files and for a file to be whole; somebody who asks for the
-/// end once more does not wait. SIGHUP is not that: it also comes after we saw ourselves that the terminal was closed.
+/// Stops all jobs, and waits for a probe to remove its scratch files and for a file to be complete; a second request to
+/// exit skips the wait. SIGHUP is no such request, since it also arrives after we noticed the closed terminal.
 fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     jobs.cancel_all();
     let begun = Instant::now();
@@ -199,7 +199,7 @@ fn wind_down(jobs: &mut Jobs, inbox: &Receiver<Msg>) {
     }
 }
 
-/// Whether an error of drawing only says that the terminal was closed.
+/// Whether an error of drawing only means that the terminal was closed.
 fn is_closed(error: &io::Error) -> bool {
     const GONE: [i32; 3] =
         [nix::errno::Errno::EIO as i32, nix::errno::Errno::ENXIO as i32, nix::errno::Errno::EPIPE as i32];

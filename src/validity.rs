@@ -1,9 +1,9 @@
-//! What a kernel, a tool or a server makes of an option: option × file system × kernel, as data in
+//! The ruling of a kernel, a tool or a server on an option: option × file system × kernel, as data in
 //! `rules/tables/validity.toml`, and setting × release of a server in `rules/tables/servers.toml`.
 //!
-//! It is asked twice: for lines that the next boot will mount ([`derive`]), and for every piece of advice before anybody
-//! sees it ([`guard`]). It reads no machine. The surprise: an option that the table does not know is *unknown*, never
-//! refused and never accepted, and so is a step that a vendor may have carried into an older kernel.
+//! It is used twice: for the lines of the next boot ([`derive`]), and for every piece of advice before it is shown
+//! ([`guard`]). It reads no machine. An option that is missing from the table is *unknown*, never refused and never
+//! accepted. So is a step that a vendor may have backported to an older kernel.
 
 mod builder;
 mod derive;
@@ -83,7 +83,7 @@ impl Effect {
         }
     }
 
-    /// Whether it cannot be said.
+    /// Whether the ruling is unknown.
     pub fn is_unknown(self) -> bool {
         match self {
             Self::Unknown => true,
@@ -91,7 +91,7 @@ impl Effect {
         }
     }
 
-    /// Whether it is accepted, and nothing is wrong with it.
+    /// Whether it is accepted without objection.
     pub fn is_right(self) -> bool {
         match self {
             Self::Ok | Self::DefaultAnyway => true,
@@ -99,7 +99,7 @@ impl Effect {
         }
     }
 
-    /// Whether something has to be said of it.
+    /// Whether the ruling deserves a remark.
     pub fn is_wrong(self) -> bool {
         match self {
             Self::NoEffect | Self::Deprecated | Self::Refused => true,
@@ -132,17 +132,17 @@ pub struct Ruling {
 }
 
 impl Ruling {
-    /// Of what nobody knows, and why.
+    /// The ruling on an unknown option, with the reason.
     pub fn unknown(because: impl Into<String>) -> Self {
         Self { effect: Effect::Unknown, because: because.into(), source: String::new() }
     }
 
-    /// That it is taken, and nothing is to be said of it.
+    /// The ruling on an accepted option, without a remark.
     pub fn ok(source: impl Into<String>) -> Self {
         Self { effect: Effect::Ok, because: String::new(), source: source.into() }
     }
 
-    /// Of what the very kernel shows in force.
+    /// The ruling on an option that this very kernel shows in force.
     fn seen(effect: Effect) -> Self {
         let because = "This kernel has the file system mounted with it now.".to_owned();
         Self { effect, because, source: "/proc/self/mountinfo".to_owned() }

@@ -1,9 +1,9 @@
 //! Version numbers as kernels, file system tools and servers print them.
 //!
-//! The numbers are compared, `-rcN`, `betaN` and `devel` are below their release, and whatever follows is a *vendor tail*
-//! that is kept and shown and never compared, but for the builds of one vendor where somebody asks for them. Every published
-//! crate treats some vendor tail as a pre-release; and what the number cannot say (enterprise kernels backport features) is
-//! said by [`Version::backports`], which turns "below" into unknown.
+//! The numbers are compared, and `-rcN`, `betaN` and `devel` precede their release. The rest is a *vendor tail*, which
+//! is kept and shown but not compared, except for the builds of one vendor on request. Every published crate treats
+//! some vendor tail as a pre-release. Enterprise kernels backport features, which the number does not show;
+//! [`Version::backports`] then turns "below" into unknown.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -23,7 +23,7 @@ struct Parts {
     backports: bool,
 }
 
-/// What comes before a release, in the order in which it does: PostgreSQL's `devel`, then its betas, then candidates.
+/// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then candidates.
 #[derive(Clone, Debug)]
 struct Before {
     stage: usize,
@@ -35,7 +35,7 @@ struct Before {
 const STAGES: [&[&str]; 3] = [&["devel"], &["beta"], &["-rc", "rc"]];
 
 impl Before {
-    /// What the text begins with, and what follows it.
+    /// The version at the beginning of the text, and the rest.
     fn parse(text: &str) -> Option<(Self, &str)> {
         let marks =
             STAGES.iter().enumerate().flat_map(|(stage, marks)| marks.iter().map(move |mark| (stage, mark)));
@@ -53,8 +53,8 @@ impl Before {
     }
 }
 
-/// Whether a text is a release as uname(1) and tools print it: at least two numbers, and behind them nothing, a candidate, or a
-/// vendor's tail of printable ASCII without blanks, which begins with `-`, `+` or `~`, or as `.el9` does.
+/// Whether a text is a release as uname(1) and tools print it. It has at least two numbers, followed by nothing, a
+/// candidate, or a vendor's tail: printable ASCII without blanks that begins with `-`, `+` or `~`, or as `.el9` does.
 pub fn is_release(text: &str) -> bool {
     let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
     // The point of `.el9` belongs to the tail.
@@ -111,7 +111,7 @@ impl Version {
         self.0.backports
     }
 
-    /// What followed the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or nothing.
+    /// The text after the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or empty.
     pub fn tail(&self) -> &str {
         self.0.tail.trim_start()
     }
@@ -126,7 +126,7 @@ impl Version {
         self.0.numbers.get(index).copied().unwrap_or(0)
     }
 
-    /// How many numbers it has.
+    /// The number of its numbers.
     pub fn depth(&self) -> usize {
         self.0.numbers.len()
     }
@@ -140,8 +140,8 @@ impl Version {
         }
     }
 
-    /// The vendor's build in the tail, and whose it is: `427.13.1` and `el9` of `5.14.0-427.13.1.el9_4.x86_64`, `1021` and `aws`
-    /// of `6.8.0-1021-aws`. `None` for a tail that does not begin with a number, or names nobody behind it.
+    /// The vendor's build in the tail, and the vendor: `427.13.1` and `el9` of `5.14.0-427.13.1.el9_4.x86_64`, `1021`
+    /// and `aws` of `6.8.0-1021-aws`. `None` for a tail that does not begin with a number, or has no vendor after it.
     pub fn build(&self) -> Option<(Vec<u64>, &str)> {
         let mut numbers = Vec::new();
         for part in self.0.tail.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty()) {
@@ -157,8 +157,8 @@ impl Version {
         None
     }
 
-    /// At or above a build of the same vendor: by number, then by the numbers of the build. Unknown for a version of anybody
-    /// else, whose builds are counted in another way.
+    /// At or above a build of the same vendor: by version, then by build number. Unknown for another vendor's version,
+    /// because builds are numbered differently.
     pub fn build_at_least(&self, other: &Self) -> Truth {
         match (self.build(), other.build()) {
             (Some((mine, my_vendor)), Some((least, vendor))) if my_vendor == vendor => {

@@ -1,8 +1,9 @@
-//! The way to a directory in which root may write: walked name by name on open directories, so that nobody redirects it.
+//! The way to a directory in which root may write: walked name by name on open directories, so that nobody redirects
+//! it.
 //!
-//! It decides who else could lead it elsewhere: by a link, by a directory that others write, by one of their own. What is
-//! done at its end is its users' business. The surprise: beyond a directory of somebody else's no link is followed at all,
-//! because whoever owns a directory may have moved root's own links into it.
+//! This module decides who else could redirect it: by a link, by a directory that others can write, or by a directory
+//! of their own. The work at its end is left to the caller. Beyond another user's directory no link is followed at all,
+//! because the owner of a directory may have moved root's own links into it.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::text;
 
-/// Links on one way; the kernel follows as many (path_resolution(7)).
+/// The largest number of links on one way, as in the kernel (path_resolution(7)).
 const LINKS: usize = 40;
 
 /// The sticky bit: names in a directory are their owners' alone (inode(7)).
@@ -25,10 +26,10 @@ const STICKY: u32 = 0o1000;
 const PROC: u64 = 0x9fa0;
 const FUSE: u64 = 0x6573_5546;
 
-/// Opens for nothing but looking further.
+/// Opens a directory only to look further.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Why a way is not gone to its end.
+/// Why a way cannot be followed to its end.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// The system refused.
@@ -36,15 +37,15 @@ pub enum Obstacle {
     System {
         /// Where.
         at: PathBuf,
-        /// What it said.
+        /// The system's error.
         error: Errno,
     },
-    /// A link that somebody else made, or that lies where somebody else rules.
+    /// A link that another user created, or that lies where another user rules.
     #[error("{} is a link that {who} put there, and it is not followed; name where it leads", shown(at))]
     Link {
         /// The link.
         at: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         who: String,
     },
     /// A link of the kernel's, which leads to an open file instead of a name.
@@ -53,12 +54,12 @@ pub enum Obstacle {
         /// The link.
         at: PathBuf,
     },
-    /// A link that leads to no name.
+    /// A link whose target does not exist.
     #[error("{} leads to {}, which does not exist", shown(at), shown(to))]
     Dangling {
-        /// What was named.
+        /// The given path.
         at: PathBuf,
-        /// What is not there.
+        /// The missing target.
         to: PathBuf,
     },
     /// A directory in which others can exchange every name.
@@ -71,29 +72,29 @@ pub enum Obstacle {
         /// The directory.
         at: PathBuf,
     },
-    /// What was named is a directory, or nothing.
+    /// The given path is a directory, or empty.
     #[error("{} is a directory; name a regular file", shown(at))]
     Directory {
-        /// What was named.
+        /// The given path.
         at: PathBuf,
     },
-    /// No name at all.
+    /// The given path is empty.
     #[error("no name was given; name a regular file")]
     Nameless,
 }
 
-/// What becomes of directories that are not there.
+/// The treatment of missing directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// They are an error.
     Refused,
-    /// The last one is made, with this mode less the umask.
+    /// The last one is created, with this mode less the umask.
     Made(u32),
-    /// All are.
+    /// All are created, with this mode less the umask.
     AllMade(u32),
 }
 
-/// Who walks: what is theirs or root's is trusted.
+/// The user who walks: his own files and root's are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
     /// The effective user.
@@ -102,7 +103,7 @@ pub struct Walker {
     pub gid: u32,
 }
 
-/// Somebody else's directory on a way: who owns it decides what lies at the end.
+/// Another user's directory on the way: its owner decides what lies at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
     /// Their directory.
@@ -116,18 +117,18 @@ pub struct Stranger {
 pub struct End {
     /// The directory, open for looking only.
     pub directory: OwnedFd,
-    /// The first directory of somebody else's that was passed.
+    /// The first directory of another user on the way; `None` without one.
     pub stranger: Option<Stranger>,
 }
 
-/// The end of a way to a file: the name in the last directory, and what has it.
+/// The end of a way to a file: the name in the last directory, and the object of that name.
 #[derive(Debug)]
 pub struct FileEnd {
     /// The directory.
     pub end: End,
-    /// The name in it, of no link.
+    /// The name in it; never that of a link.
     pub name: OsString,
-    /// What has the name, if anything has.
+    /// The object of that name; `None` where there is none.
     pub there: Option<Stat>,
 }
 
@@ -150,7 +151,7 @@ impl Walker {
         steps.end()
     }
 
-    /// The way to a file that is there or may be made; a link is followed to the file that it names.
+    /// The way to a file that exists or may be created; a link is followed to its target.
     pub fn file(self, path: &Path, missing: Missing) -> Result<FileEnd, Obstacle> {
         let mut steps = Steps::begin(self, path, missing)?;
         let directory = || Obstacle::Directory { at: path.to_owned() };
@@ -178,26 +179,26 @@ impl Walker {
     }
 }
 
-/// What has a name.
+/// The object of a name.
 enum Step {
     /// Nothing.
     Nothing,
     /// Neither a directory nor a link.
     Something(Stat),
-    /// A directory, in which we are now, or a link, whose names are to be gone first.
+    /// A directory, which is now the current one, or a link, whose names come next.
     Further,
 }
 
-/// A way that is being gone.
+/// A walk in progress.
 struct Steps {
     walker: Walker,
     missing: Missing,
     here: OwnedFd,
     at: PathBuf,
-    /// Names to be gone, the next one last; `/` begins anew.
+    /// Remaining names, the next one last; `/` starts again at the root.
     left: Vec<OsString>,
     links: usize,
-    /// Whether the names that are left are those of a link that stood last.
+    /// Whether the remaining names come from a link in last position.
     last_was_link: bool,
     stranger: Option<Stranger>,
 }
@@ -215,7 +216,7 @@ impl Steps {
         Obstacle::System { at: self.at.join(name), error }
     }
 
-    /// Goes to a name from where we are.
+    /// Follows a name in the current directory.
     fn take(&mut self, name: &OsStr) -> Result<Step, Obstacle> {
         if name == "/" {
             let root = rustix::fs::openat(CWD, "/", LOOK | OFlags::DIRECTORY, Mode::empty());
@@ -243,7 +244,7 @@ impl Steps {
         Ok(Step::Further)
     }
 
-    /// The mode with which a directory is made that should be here. The last name is the file's.
+    /// The mode for creating a missing directory here; `None` where none may be created. The last name is the file's.
     fn mode_of_missing(&self) -> Option<u32> {
         match (self.missing, self.left.len()) {
             (Missing::Refused, _) | (_, 0) => None,
@@ -261,7 +262,7 @@ impl Steps {
         rustix::fs::openat(&self.here, name, LOOK, Mode::empty()).map_err(failed)
     }
 
-    /// Puts the names of a link before those that are left, if it is one to follow.
+    /// Puts the names of a link before the remaining ones, if the link may be followed.
     fn follow(&mut self, name: &OsStr, link: &OwnedFd, stat: &Stat) -> Result<(), Obstacle> {
         let at = self.at.join(name);
         if magic(&self.here) == Some(PROC) {
@@ -285,7 +286,7 @@ impl Steps {
         Ok(())
     }
 
-    /// That a name may be looked up where we are, and who rules here.
+    /// Checks that a name may be looked up here, and records the directory's owner.
     fn judge(&mut self) -> Result<(), Obstacle> {
         let stat = rustix::fs::fstat(&self.here).map_err(|error| self.system(OsStr::new(""), error))?;
         let own_group = self.walker.uid != 0 && stat.st_gid == self.walker.gid;
@@ -294,7 +295,7 @@ impl Steps {
             return Err(Obstacle::Shared { at: self.at() });
         }
         let who = match magic(&self.here) {
-            // Its server says of everything whose it is, and anybody may run one.
+            // Its server determines the owners of all files, and anybody may run one.
             Some(FUSE) if self.walker.uid == 0 => Some("the server of a FUSE file system".to_owned()),
             _ => (!self.is_trusted(stat.st_uid)).then(|| format!("uid {}", stat.st_uid)),
         };
@@ -326,13 +327,13 @@ fn names(path: &Path) -> Vec<OsString> {
     names
 }
 
-/// What kind of file system a directory is on; nothing where it does not say.
+/// The magic number of a directory's file system; `None` where it is unavailable.
 fn magic(directory: &OwnedFd) -> Option<u64> {
     let found = rustix::fs::fstatfs(directory).ok()?;
     u64::try_from(found.f_type).ok()
 }
 
-/// 64 bits that nobody can guess: the standard library keys its hash tables from the system's random source.
+/// 64 unpredictable bits: the standard library seeds its hash tables from the system's random source.
 pub fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

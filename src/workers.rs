@@ -1,7 +1,7 @@
-//! One piece of work on many things, by all processors at once.
+//! One piece of work on many things, on all processors at once.
 //!
-//! It knows nothing of the work. The surprise: results come in the order of the things, whoever did them, so that no
-//! output depends on how many processors there are; and a few things are not worth a thread.
+//! This module knows nothing of the work. Results come in the order of the things, so that no output depends on the
+//! number of processors. Work on a few things is done in the calling thread.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -9,13 +9,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 
-/// Fewer things than this are done where they are: starting a thread takes as long as reading some dozens of files.
+/// The number of things below which no thread is started: starting one takes as long as reading some dozens of files.
 const WORTH_A_THREAD: usize = 64;
 
-/// How many pieces each processor gets on average: enough that one slow piece does not leave the others idle.
+/// The average number of pieces per processor: enough that one slow piece does not leave the others idle.
 const PIECES_EACH: usize = 8;
 
-/// The results of working on pieces of these things; joined in order, they are those of working on the whole.
+/// The results of working on pieces of these things; concatenated, they equal the results of working on the whole.
 pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -> R + Sync) -> Vec<R> {
     let worth = things.len() / WORTH_A_THREAD;
     // Counting processors reads a dozen files of control groups, so it is not done for a few things.
@@ -36,7 +36,7 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
         }
     };
     let mut done = thread::scope(|scope| {
-        // Where no more threads may be started, fewer do it.
+        // If no more threads can be started, fewer work.
         let others: Vec<_> =
             (1..threads).filter_map(|_| Builder::new().spawn_scoped(scope, take).ok()).collect();
         let mut done = take();
@@ -49,8 +49,8 @@ pub fn in_pieces<'t, T: Sync, R: Send>(things: &'t [T], work: impl Fn(&'t [T]) -
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The results of two pieces of work that know nothing of each other: the second is done by another thread, or after the first
-/// where no more threads may be started.
+/// The results of two independent pieces of work: the second is done by another thread, or after the first where no
+/// thread can be started.
 pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let other = Builder::new().spawn_scoped(scope, &there);
@@ -63,7 +63,7 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
-/// How many processors we may use; they are counted once.
+/// The number of available processors, counted once.
 fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))

@@ -1,4 +1,4 @@
-//! The command line as types; clap does the rest.
+//! The command line as types, parsed by clap. Their doc comments are the text of `--help` and of the manual pages.
 
 use std::path::PathBuf;
 

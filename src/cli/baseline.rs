@@ -1,7 +1,7 @@
-//! The report that a check is compared with, and keeping one for the next time.
+//! The report that a check is compared with, and the storage of a report for the next time.
 //!
-//! A kept report lies in the state directory (XDG Base Directory Specification), one per host and target, for its owner alone.
-//! The surprise: root's lies in /var/lib/walwise whatever the environment says, because sudo may bring somebody else's.
+//! A kept report is in the state directory (XDG Base Directory Specification), one per host and target, readable by its
+//! owner alone. Root's is in /var/lib/walwise whatever the environment says, because sudo may pass on another user's.
 
 use std::env;
 use std::io;
@@ -21,16 +21,16 @@ use crate::report::difference::Kept;
 use crate::text;
 use crate::way::Missing;
 
-/// What `--baseline` takes for the report that was kept last.
+/// The value of `--baseline` for the report that was kept last.
 const LAST: &str = "last";
 
-/// Whose state directory is the system's.
+/// Root's state directory.
 const OF_ROOT: &str = "/var/lib/walwise";
 
 /// The longest part of a file name that is taken from a host or a target.
 const LONGEST: usize = 100;
 
-/// That what is asked for goes together.
+/// Checks that the options are compatible.
 pub(super) fn check(args: &Check) -> Result<(), CliError> {
     let shows = matches!(args.format, Format::Text | Format::Json);
     match &args.baseline {
@@ -41,7 +41,7 @@ pub(super) fn check(args: &Check) -> Result<(), CliError> {
     }
 }
 
-/// The report to compare with, if one is asked for.
+/// The report to compare with, if one was requested.
 pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliError> {
     let Some(name) = &args.baseline else { return Ok(None) };
     let last = name == Path::new(LAST);
@@ -67,7 +67,7 @@ fn keeps(target: Option<&Path>) -> String {
     Command::or_why(target.map_or(Some(Command::new("walwise check --save")), of))
 }
 
-/// Where a report is kept for the next time, with directories that are made for it.
+/// Finds the place of a report for the next time, and creates its directories.
 pub(super) fn keep(session: &Session, target: Option<&Path>) -> Result<(PathBuf, Destination), CliError> {
     let path = place(session, target)?;
     let wish = Wish { access: Access::Private, missing: Missing::AllMade(0o700), ..Wish::default() };
@@ -75,10 +75,10 @@ pub(super) fn keep(session: &Session, target: Option<&Path>) -> Result<(PathBuf,
     Ok((path, found))
 }
 
-/// Where the report of this host and target is kept.
+/// The path of the kept report of this host and target.
 fn place(session: &Session, target: Option<&Path>) -> Result<PathBuf, CliError> {
     let name = session.read.value(&Subject::host(), &host::NAME).unwrap_or_else(|| "unknown".to_owned());
-    // Without what means the same: a slash at the end, a dot between.
+    // In a canonical form: without a trailing slash or `.` components.
     let target = absolute(target)?.map(|target| target.components().collect::<PathBuf>());
     let directory = directory(
         nix::unistd::geteuid().is_root(),
@@ -95,7 +95,7 @@ fn place(session: &Session, target: Option<&Path>) -> Result<PathBuf, CliError> 
     Ok(directory.join(file_name(&name, target.as_deref())))
 }
 
-/// The state directory. What is not absolute there does not count, as the specification says.
+/// The state directory. A relative path is ignored, as the specification demands.
 fn directory(root: bool, state: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
     if root {
         return Some(PathBuf::from(OF_ROOT));
@@ -110,7 +110,7 @@ fn file_name(host: &str, target: Option<&Path>) -> String {
     format!("{}{target}.json", encoded(host.as_bytes()))
 }
 
-/// Bytes as part of a file name; what is too long is told apart by its hash (FNV-1a).
+/// Bytes as part of a file name; a long one is cut and made unique by its hash (FNV-1a).
 fn encoded(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     let letter = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Every host and target has a file of its own, whose name is one a file system takes.
+    /// Every host and target has a file of its own, with a name that any file system accepts.
     #[test]
     fn names_of_files_are_told_apart() {
         let long = "/x".repeat(500);

@@ -1,4 +1,4 @@
-//! `walwise capture`: this host as one text file, for somebody else to look at.
+//! `walwise capture`: this host as one text file, for others to examine.
 
 use super::args::{Capture, From};
 use super::host;
@@ -8,7 +8,7 @@ use crate::host::{LiveHost, RecordingHost};
 use crate::pipeline;
 use crate::rules::RuleSet;
 
-/// Reads everything a check would read and writes down the questions with their answers.
+/// Reads everything that a check would read and writes the questions with their answers.
 pub(super) fn run(args: &Capture) -> Done {
     let delivery = Delivery::find(&args.output, false)?;
     let live = LiveHost::to_look();

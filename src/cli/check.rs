@@ -1,4 +1,4 @@
-//! `walwise check`: facts, probe, rules, report, and an exit code that says what was found.
+//! `walwise check`: facts, probe, rules, report, and an exit code for the result.
 
 use std::mem;
 
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Check) -> Done {
     let target = args.target.as_deref();
     let machine = host::open(args.from.host.as_deref())?;
     let remembering = RememberingHost::new(machine.as_ref());
-    // What is assumed is judged over the very answers that were given before.
+    // Assumptions are judged over the very answers of the first pass.
     let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
     let mut session = look_at(machine, &args.from, target, rules)?;
     let assumptions = host::assumptions(&args.assume, &session)?;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Check) -> Done {
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
-    // What is kept is the report alone, without what it was compared with.
+    // Only the report itself is kept, without the comparison.
     let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
     if !assumptions.is_empty() {
         let request = host::request(machine, &args.from, target)?;
@@ -53,12 +53,12 @@ pub(super) fn run(args: &Check) -> Done {
         out::notice(&format!("kept as baseline: {}", place.display()));
     }
     let code = rule_files::exit_code(exit::code(&report, fail_on), &session.rules);
-    // The process ends here; taking apart what a large host came to would keep its user waiting for nothing.
+    // The process ends here; freeing the memory of a large host would only delay its exit.
     mem::forget((session, report));
     Ok(code)
 }
 
-/// Measures in the target, where it is a directory; gives what is to be said where it could not.
+/// Measures in the target, where it is a directory; returns the message where it could not.
 fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
@@ -69,7 +69,7 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Mea
     let options = Options { scratch: scratch.clone(), ..Options::new(*probe_seconds) };
     let outcome = match pipeline::prepare(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
-            // A report of half of it is none.
+            // A report on half of it would be misleading.
             (outcome, Some(number)) => {
                 return Err(CliError::Signal(number, outcome.err().map(|error| error.message)));
             }

@@ -1,7 +1,7 @@
-//! `walwise drill`: what a person needs to pull the plug on their own machine and see what survived.
+//! `walwise drill`: the steps by which a person cuts the power of a machine and finds out what survived.
 //!
-//! It prints, and writes into a directory that was named. The surprise: the writer's standard output is the log, to be kept
-//! by a machine that keeps its power; so every line leaves before the next commit begins.
+//! It prints, and writes into the directory that was named. The writer's standard output is the log, which a machine
+//! with power has to keep; every line is therefore flushed before the next commit begins.
 
 mod child;
 
@@ -28,10 +28,10 @@ use crate::rules::RuleSet;
 use crate::text::safe;
 use crate::way::random;
 
-/// The largest log that is read.
+/// The largest log that is read, in bytes.
 const LARGEST_LOG: u64 = 1 << 30;
 
-/// Does what was asked for.
+/// Executes the requested step.
 pub(super) fn run(args: &Drill) -> Done {
     match (&args.step, &args.directory) {
         (Some(DrillStep::Write(args)), _) => write(args),
@@ -44,12 +44,12 @@ pub(super) fn run(args: &Drill) -> Done {
     }
 }
 
-/// What to do, in order.
+/// The instructions, in order.
 fn steps(directory: &Path) -> Result<String, CliError> {
     let shown = safe(path_bytes(directory));
     let cannot =
         || CliError::Usage(format!("{shown} cannot be written into a command; give it another name"));
-    // A name that begins with a dash would be taken for an option.
+    // A name with a leading dash would be taken for an option.
     let dir = if shown.starts_with('-') { format!("./{shown}") } else { shown.clone() };
     let own = format!("{}/{}", dir.trim_end_matches('/'), drill::DIRECTORY);
     let remote = |program: &'static str, name: &str| {
@@ -104,7 +104,7 @@ fn write(args: &DrillWrite) -> Done {
     let mut stdout = io::stdout().lock();
     let control = listener.control();
     let mut tell = |number: Option<u64>| {
-        // A pipe that nobody empties would keep the drill from its end; what was not told was not acknowledged.
+        // A full pipe would block the end of the drill; a commit that was not printed was not acknowledged.
         while !out::takes_more() {
             if control.is_cancelled() {
                 return Ok(());
@@ -121,7 +121,7 @@ fn write(args: &DrillWrite) -> Done {
     match (done, listener.ended()) {
         (Err(error), _) => Err(error),
         (Ok(()), Some(signal)) => {
-            // Whoever listened may be gone, and then there is nobody to tell.
+            // The reader may be gone, and the sentence with it.
             if out::takes_more() {
                 let _ = writeln!(stdout, "{STOPPED}").and_then(|()| stdout.flush());
             }
@@ -137,13 +137,13 @@ fn read(directory: &Path) -> Done {
     print(&Survived { boot: boot(), stack: stack(directory)?, when: now(), ..found }.to_string())
 }
 
-/// The boot that this is; empty where it cannot be read.
+/// The id of the current boot; empty where it cannot be read.
 fn boot() -> String {
     let answer = LiveHost::new().ask(&Question::Read("/proc/sys/kernel/random/boot_id".into()));
     answer.map(|id| safe(id.trim_ascii())).unwrap_or_default()
 }
 
-/// What the directory stands on now.
+/// The stack below the directory, now.
 fn stack(directory: &Path) -> Result<Stack, CliError> {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let target = session.read.subjects(Scope::Target).next();
@@ -174,7 +174,7 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
     Ok(exit_code(&outcome, no_cut))
 }
 
-/// 3 where something is lost, 5 where nothing is shown, 0 where everything was found after a power cut.
+/// 3 where something is lost, 5 where nothing was proven, 0 where everything was found after a power cut.
 fn exit_code(outcome: &Outcome, no_cut: Option<&str>) -> u8 {
     match (outcome.lost(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
@@ -273,7 +273,7 @@ mod tests {
     fn a_directory_is_one_word_of_the_commands() {
         let told = |directory: &str| steps(Path::new(directory));
         assert!(told("/srv/pg-15").unwrap().contains("ssh HOST 'walwise drill write /srv/pg-15' |"));
-        // Two shells read it, one on each machine.
+        // Two shells parse it, one on each machine.
         assert!(told("/srv/a b").unwrap().contains(r"ssh HOST 'walwise drill write '\''/srv/a b'\''' |"));
         assert!(told("/srv/a b").unwrap().contains("\n     walwise check '/srv/a b' --drill drills.json\n"));
         assert!(told("-x").unwrap().contains("ssh HOST 'walwise drill write ./-x' |"));

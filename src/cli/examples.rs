@@ -1,16 +1,16 @@
-//! Examples of every command, and what is said beneath them: once, for `--help` and for the manual pages.
+//! Examples and notes of every command, in one place for `--help` and the manual pages.
 //!
-//! Tests hold that every command has some, and that each of them can be typed as it stands.
+//! Tests check that every command has examples, and that each can be typed as it stands.
 
 use std::fmt::Write as _;
 
-/// What stands at the end of a command's help.
+/// The text at the end of a command's help.
 pub struct Examples {
     /// The command, without `walwise`: `rules list`.
     pub of: &'static str,
-    /// What to type, and what it is good for.
+    /// Lines to type, with their purpose.
     pub lines: &'static [(&'static str, &'static str)],
-    /// What else is to be known, each with a heading.
+    /// Further notes, each with a heading.
     pub notes: &'static [(&'static str, &'static str)],
 }
 
@@ -285,12 +285,12 @@ pub const ALL: &[Examples] = &[
     },
 ];
 
-/// Those of a command.
+/// The examples of a command.
 pub fn of(command: &str) -> Option<&'static Examples> {
     ALL.iter().find(|examples| examples.of == command)
 }
 
-/// The end of a command's help: each example in two lines, which fit any terminal.
+/// The end of a command's help: each example takes two lines, which fit any terminal.
 pub fn help(command: &str) -> String {
     let Some(examples) = of(command) else { return String::new() };
     let mut text = "Examples:".to_owned();

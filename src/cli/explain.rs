@@ -55,7 +55,7 @@ pub(super) fn run(args: &Explain) -> Done {
     Ok(rule_files::exit_code(code, &session.rules))
 }
 
-/// What is the same on every subject: who says so, what was measured, another level than it was written with, the pack.
+/// The parts that are the same on every subject: references, measurements, a changed level, the pack.
 fn about(page: &mut Page, rule: &Rule, rules: &RuleSet) {
     page.hanging(0, "sources: ", &rule.refs.join("; "));
     for evidence in &rule.evidence {

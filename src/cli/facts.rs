@@ -1,4 +1,4 @@
-//! `walwise facts`: what was read, and from where.
+//! `walwise facts`: the facts that were read, and their sources.
 
 use std::fmt::Write as _;
 use std::mem;
@@ -14,7 +14,7 @@ use crate::report::json;
 use crate::rules::RuleSet;
 use crate::text;
 
-/// Prints the catalogue, or what is known.
+/// Prints the catalogue, or the known facts.
 pub(super) fn run(args: &Facts) -> Done {
     if let Some(key) =
         args.keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))

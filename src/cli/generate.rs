@@ -1,6 +1,6 @@
-//! `walwise generate`: documents made from the program itself, so that they cannot say anything else than it does.
+//! `walwise generate`: documents made from the program itself, so that they always agree with it.
 //!
-//! Those that are kept in `assets/` are compared by a test with what is made here.
+//! A test compares those that are kept in `assets/` with the output of this module.
 
 mod man;
 mod screens;
@@ -24,7 +24,7 @@ pub use screens::{measurement, pictures};
 /// A document and the name of its file.
 pub type Named = (String, String);
 
-/// Makes what was asked for.
+/// Makes the requested document.
 pub(super) fn run(what: &Generate) -> Done {
     match what {
         Generate::Man { directory: Some(directory) } => into(directory, &pages()?),
@@ -39,7 +39,7 @@ pub(super) fn run(what: &Generate) -> Done {
     }
 }
 
-/// Writes documents for all to read into a directory, which is made if it is not there.
+/// Writes world-readable documents into a directory, which is created if it does not exist.
 fn into(directory: &Path, documents: &[Named]) -> Done {
     let wish = Wish { access: Access::Public, missing: Missing::Made(0o755), ..Wish::default() };
     for (name, document) in documents {
@@ -49,7 +49,7 @@ fn into(directory: &Path, documents: &[Named]) -> Done {
     Ok(0)
 }
 
-/// What completes the command line in a shell, under the name that the shell looks for.
+/// The completion script of a shell, under the name that the shell expects.
 pub fn completions(shell: Shell) -> Named {
     fn of(shell: impl Generator) -> Named {
         let mut script = Vec::new();

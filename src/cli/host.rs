@@ -1,4 +1,4 @@
-//! Which host a command works with.
+//! The host that a command works with.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use crate::pipeline::assume::{self, Assumption};
 use crate::rules::RuleSet;
 use crate::text;
 
-/// The largest capture that is read.
+/// The largest capture that is read, in bytes.
 const LARGEST_CAPTURE: u64 = 64 << 20;
 
-/// The largest record of drills that is read.
+/// The largest record of drills that is read, in bytes.
 const LARGEST_RECORD: u64 = 16 << 20;
 
-/// The host to look at: this machine, or a capture.
+/// Opens the host: this machine, or a capture.
 pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
     let Some(path) = file else { return Ok(Box::new(LiveHost::to_look())) };
     let host = RecordedHost::parse(&whole(path, LARGEST_CAPTURE)?)
@@ -30,19 +30,21 @@ pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError
     Ok(Box::new(host))
 }
 
-/// That something named on the command line is of no use, in the system's words.
+/// The error for an unusable path on the command line, in the system's words.
 fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
     CliError::Usage(format!("cannot {what} {}: {}", path.display(), text::error_words(error)))
 }
 
-/// The target as collectors want it: absolute, and not resolved, for a link may lead onto something that hangs.
+/// The target in the form that collectors need: absolute, but not resolved, because a link may lead onto a mount that
+/// hangs.
 pub(super) fn absolute(target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(target) = target else { return Ok(None) };
     let path = std::path::absolute(target).map_err(|e| cannot("look at", target, &e))?;
     Ok(Some(path))
 }
 
-/// The target, or another path that was named, as this host calls it: a capture may have masked a part of its path.
+/// The target, or another path that was named, by this host's name for it: a capture may have masked a part of the
+/// path.
 pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option<PathBuf>, CliError> {
     let Some(path) = absolute(target)? else { return Ok(None) };
     let mut called = host.may_be_called(&path);
@@ -60,7 +62,7 @@ pub(super) fn target_on(host: &dyn Host, target: Option<&Path>) -> Result<Option
     }
 }
 
-/// What is to be read.
+/// The request to the collectors.
 pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Result<Request, CliError> {
     let request = Request {
         target: target_on(host, target)?,
@@ -81,7 +83,7 @@ pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
-/// The same where there need not be one.
+/// The same where the file may be absent.
 pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
     match input::bytes(path, 0) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -89,7 +91,7 @@ pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliErro
     }
 }
 
-/// A file that somebody named, when it is no larger than any of its kind.
+/// A file that the user named, if it is no larger than any of its kind.
 pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
     let bytes = whole(path, largest)?;
     if bytes.len() as u64 > largest {
@@ -102,12 +104,12 @@ pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a file that somebody named, and one more than the largest when it is larger.
+/// The bytes of a file that the user named, and one more than the limit when it is larger.
 fn whole(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::bytes(path, largest).map_err(|e| cannot("use", path, &e))
 }
 
-/// What is assumed of the machine that was read; all mistakes at once.
+/// The assumptions about the machine that was read; the error lists all mistakes at once.
 pub(super) fn assumptions(texts: &[String], session: &Session) -> Result<Vec<Assumption>, CliError> {
     assume::parse(texts, &session.read).map_err(|mistakes| match mistakes.as_slice() {
         [one] => CliError::Usage(format!("cannot assume that: {one}")),
@@ -115,13 +117,13 @@ pub(super) fn assumptions(texts: &[String], session: &Session) -> Result<Vec<Ass
     })
 }
 
-/// Reads the host as the options say. On a terminal it says what it is reading.
+/// Reads the host as the options say. On a terminal it shows each step.
 pub(super) fn look(from: &From, target: Option<&Path>, rules: RuleSet) -> Result<Session, CliError> {
     let host = open(from.host.as_deref())?;
     look_at(host.as_ref(), from, target, rules)
 }
 
-/// The same as it would be if these facts were so: what is assumed, and what follows from it, is marked.
+/// The same with these facts assumed: assumptions and their consequences are marked.
 pub(super) fn look_assuming(
     from: &From,
     target: Option<&Path>,

@@ -1,7 +1,7 @@
-//! Files that somebody named, read by a child: whatever they lie on, walwise ends.
+//! Files that the user named, read by a child: walwise exits even if their file system hangs.
 //!
-//! What they mean is the commands' business. The surprise: a pipe or a terminal is waited for as long as it takes, because
-//! somebody is at its other end; only what lies on a file system has to answer in time.
+//! Their meaning is left to the commands. A pipe or a terminal is read without a time limit, because somebody is at its
+//! other end. Only a file on a file system has a deadline.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -17,25 +17,25 @@ use serde::de::DeserializeOwned;
 use super::rule_files;
 use crate::errand::{self, Errand, Line, PATIENCE, Signals, Silence};
 
-/// The hidden argument that makes the program such a child.
+/// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__read";
 
-/// What the child does: read a file, the rules in force, or named rule files.
+/// The tasks of the child: read a file, the rules in force, or named rule files.
 const FILE: &str = "file";
 const RULES: &str = "rules";
 const RULE_FILES: &str = "rule-files";
 
-/// What it says: it may take as long as it takes; it is open; a part of the answer; that was all; the system's error number.
+/// Its messages: no deadline applies; it is open; a part of the answer; the end; the system's error number.
 const WAITING: u8 = b'w';
 const OPEN: u8 = b'o';
 const PART: u8 = b'p';
 const ALL: u8 = b'a';
 const ERROR: u8 = b'e';
 
-/// More of a file is not sent at once.
+/// The largest part of a file that is sent at once, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// The bytes of a file, and one more than the largest when it is larger.
+/// The bytes of a file, and one more than the limit when it is larger.
 pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(largest + 1).read_to_end(&mut bytes)?;
@@ -65,17 +65,17 @@ fn parse<T: DeserializeOwned>(mut answer: Answer) -> io::Result<T> {
     serde_json::from_slice(&whole).map_err(io::Error::other)
 }
 
-/// What a child answers, as it comes.
+/// A child's answer as it arrives.
 struct Answer {
-    /// Until it has said all.
+    /// The child, until its answer is complete.
     errand: Option<Errand>,
     patience: Option<Duration>,
-    /// What came and was not taken yet.
+    /// Bytes received but not yet read.
     come: VecDeque<u8>,
 }
 
 impl Answer {
-    /// To this question; an error when there is none.
+    /// The answer to this question; an error when there is none.
     fn to(what: &str, words: &[&OsStr]) -> io::Result<Self> {
         let words: Vec<&OsStr> = [OsStr::new(what)].into_iter().chain(words.iter().copied()).collect();
         let errand = Errand::send(ARGUMENT, &words, Signals::Shared)?;
@@ -84,7 +84,7 @@ impl Answer {
         Ok(answer)
     }
 
-    /// Hears one message more; its kind.
+    /// Receives one more message; returns its kind.
     fn hear(&mut self) -> io::Result<u8> {
         let Some(errand) = &mut self.errand else { return Ok(ALL) };
         let (kind, what) = match errand.line.hear(self.patience) {
@@ -126,7 +126,7 @@ impl Drop for Answer {
     }
 }
 
-/// Does the child's work if the arguments (the program's name first) ask for it; `None` if they do not.
+/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let words = errand::words(arguments, ARGUMENT)?;
     let answered = Line::home().and_then(|mut line| {

@@ -1,4 +1,5 @@
-//! The one place that prints: standard output, standard error, and files that are written completely or not at all.
+//! The only module that prints: to standard output, standard error, and files that are written completely or not at
+//! all.
 
 use std::env;
 use std::io::{self, ErrorKind, Write};
@@ -15,10 +16,10 @@ use crate::measure::{Phase, Progress};
 use crate::output::{Destination, Wish};
 use crate::text;
 
-/// How a command went: its exit code, or why it ended early.
+/// The result of a command: its exit code, or why it ended early.
 pub(super) type Done = Result<u8, CliError>;
 
-/// Prints to standard output; a reader that has gone away is success.
+/// Prints to standard output; a closed reader counts as success.
 pub(super) fn print(document: &str) -> Done {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
@@ -28,7 +29,7 @@ pub(super) fn print(document: &str) -> Done {
     }
 }
 
-/// Whether standard output takes a line without waiting, now or in a moment. What cannot be asked takes it.
+/// Whether standard output accepts a line without blocking, now or in a moment; true where that cannot be determined.
 pub(super) fn takes_more() -> bool {
     const MOMENT: u16 = 50;
     let stdout = io::stdout();
@@ -36,7 +37,7 @@ pub(super) fn takes_more() -> bool {
     !matches!(poll(&mut waiting, PollTimeout::from(MOMENT)), Ok(0) | Err(Errno::EINTR))
 }
 
-/// Where a document goes; found before anything is read or measured for it.
+/// The destination of a document, found before anything is read or measured for it.
 pub(super) enum Delivery {
     /// To standard output.
     Printed,
@@ -45,7 +46,7 @@ pub(super) enum Delivery {
 }
 
 impl Delivery {
-    /// Where the options say. What `runs` may be executed by somebody.
+    /// The destination that the options name. With `runs` the document may be executed.
     pub(super) fn find(options: &Output, runs: bool) -> Result<Self, CliError> {
         match options.output.as_deref().filter(|path| *path != Path::new("-")) {
             None => Ok(Self::Printed),
@@ -69,7 +70,7 @@ impl Delivery {
     }
 }
 
-/// A place for a document; says what is to be known of it.
+/// A destination for a document; prints its warnings.
 pub(super) fn destination(path: &Path, wish: Wish) -> Result<Destination, CliError> {
     let found = Destination::open(path, wish).map_err(anyhow::Error::from)?;
     if let Some(says) = found.notice() {
@@ -78,39 +79,39 @@ pub(super) fn destination(path: &Path, wish: Wish) -> Result<Destination, CliErr
     Ok(found)
 }
 
-/// One sentence to standard error. Names in it may be anybody's, also those of the command line.
+/// Prints one sentence to standard error. Names in it are untrusted, even those from the command line.
 pub(super) fn complain(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "walwise: {}", text::safe_lines(sentence));
 }
 
-/// What was done besides, to standard error, so that it is in no document.
+/// Prints a side effect to standard error, so that it is in no document.
 pub(super) fn notice(sentence: &str) {
     complain(sentence);
 }
 
-/// A line of progress to standard error, replaced by the next; an empty one clears it. Only for a terminal.
+/// A line of progress on standard error, replaced by the next; an empty one clears it. Only for a terminal.
 pub(super) fn progress(line: &str) {
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "\r\x1b[K{line}");
     let _ = stderr.flush();
 }
 
-/// A line to standard error that stays, above the progress. Only for a terminal.
+/// A permanent line on standard error, above the progress. Only for a terminal.
 pub(super) fn announce(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Whether progress would be seen: a line can be replaced by the next.
+/// Whether progress is visible: a line can be replaced by the next.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
 }
 
-/// Whether the terminal says that it can do nothing but print lines (terminfo's entry `dumb`).
+/// Whether the terminal can only print lines (terminfo's entry `dumb`).
 pub(super) fn terminal_is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// How far a probe is, in words.
+/// The progress of a probe, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
     let settled = match now.open() {
         _ if now.settled => ", settled".to_owned(),

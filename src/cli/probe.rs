@@ -1,4 +1,4 @@
-//! `walwise probe`: the measurements alone; and the measuring that `check` shares with it.
+//! `walwise probe`: the measurements alone; `check` shares the code that measures.
 
 use std::path::{Path, PathBuf};
 
@@ -21,13 +21,13 @@ use crate::report::json;
 use crate::rules::RuleSet;
 use crate::text;
 
-/// How long a measurement takes unless said otherwise.
+/// The default duration of a measurement in seconds.
 const SECONDS: f64 = 10.0;
 
-/// How long a test of `pg_test_fsync` takes unless said otherwise, as there.
+/// The default duration of a test of `pg_test_fsync` in seconds, as in that tool.
 const PG_TEST_SECONDS: f64 = 5.0;
 
-/// Measures in one directory, when one is named, and prints what was found, then what was brought along.
+/// Measures in one directory, when one is named; prints the result, then the imported figures.
 pub(super) fn run(args: &Probe) -> Done {
     let imported = read_all(&args.import)?;
     match &args.directory {
@@ -71,7 +71,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
         (Some(number), error) => Some(CliError::Signal(number, error.map(|error| error.message))),
         (None, error) => error.map(|error| anyhow::Error::new(error).into()),
     };
-    // What was measured until somebody ended it is not lost.
+    // Measurements made before an interruption are kept.
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
         Some(found) if args.pg_test_fsync && args.format == Shape::Text => {
@@ -89,7 +89,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
     ended.map_or(printed, Err)
 }
 
-/// More of a file is no output of a measuring tool.
+/// The largest output of a measuring tool that is read, in bytes.
 const LARGEST_IMPORT: u64 = 16 << 20;
 
 fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
@@ -102,7 +102,7 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
     Ok(all)
 }
 
-/// Which rows of the comparison, and which workloads, names on the command line stand for.
+/// The rows of the comparison, and the workloads, for names on the command line.
 fn wanted(names: &[Load]) -> (Rows, Vec<Workload>) {
     let all = names.contains(&Load::All);
     let rows = match names {
@@ -127,7 +127,7 @@ fn workload_of(name: Load) -> Option<Workload> {
     }
 }
 
-/// What was measured here and what was not, apart.
+/// The measurement made here, separate from imported ones.
 #[derive(Serialize)]
 struct Shown<'a> {
     measured: Option<&'a Measurement>,
@@ -169,8 +169,8 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
     lines.join("\n") + "\n"
 }
 
-/// Runs a plan, with progress on a terminal. A signal, which is the second answer, ends it and is to end the program; the
-/// scratch directory is gone.
+/// Runs a plan, with progress on a terminal. A signal, the second result, ends it and then the program; the scratch
+/// directory is removed.
 pub(super) fn measure(plan: &Plan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();

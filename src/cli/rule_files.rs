@@ -1,8 +1,8 @@
 //! The user's rules: those of this machine, `/etc/walwise/rules.d`, and those named on the command line.
 //!
-//! They belong to who judges, so a capture of another host is judged by the rules of this one. A file that cannot be used
-//! takes nothing else away: it is said in the report, and a check that found nothing then ends with 2 instead of 0. The
-//! surprise: what lies in `/etc` counts only where nobody but root could have written it.
+//! The rules belong to the judging machine, so a capture of another host is judged by the rules of this one. An
+//! unusable file disables nothing else: the report names it, and a check without findings then ends with 2 instead of
+//! 0. A file in `/etc` counts only where nobody but root could have written it.
 
 use std::fs;
 use std::io::{self, Read};
@@ -15,19 +15,19 @@ use crate::host::{self, path_bytes};
 use crate::rules::{RuleFile, RuleSet};
 use crate::text;
 
-/// Where the rules of this machine lie.
+/// The directory of this machine's rules.
 pub(super) const OF_THIS_MACHINE: &str = "/etc/walwise/rules.d";
 
-/// The largest rule file that is read.
+/// The largest rule file that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// The exit code when rules that should be in force are not, and nothing else went wrong.
+/// The exit code when rules that should be in force are not, and there is no other failure.
 const NOT_IN_FORCE: u8 = 2;
 
 /// The rules: built in, those of this machine, and those of `--rules`.
 pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
     let of_machine = Path::new(OF_THIS_MACHINE);
-    // Nearly every machine has none, and that is seen at once.
+    // Nearly every machine has none, which is visible at once.
     let none = fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
     let found = match (dir, none) {
         (None, true) => Found::default(),
@@ -40,7 +40,7 @@ pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
     Ok(rules.with_notes(found.ignored, found.remarks))
 }
 
-/// The exit code of a command that went like this, by these rules; says why where it changes.
+/// The exit code of a command with this result and these rules; prints the reason where it changes.
 pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
     if code != 0 || rules.not_in_force().is_empty() {
         return code;
@@ -51,8 +51,8 @@ pub(super) fn exit_code(code: u8, rules: &RuleSet) -> u8 {
     NOT_IN_FORCE
 }
 
-/// Rule files, named one by one or by their directory, for working on them: all of them can be read. Beside them stand the
-/// other rules of this machine, as in a run.
+/// Rule files, named one by one or by their directory, for work on them: all must be readable. The other rules of this
+/// machine are in force beside them, as in a run.
 pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
     let all = paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
     let answer = input::rule_files(paths)
@@ -60,13 +60,13 @@ pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
     answer.map_err(CliError::Usage)
 }
 
-/// Rule files that were named, or why they cannot be used, in a sentence.
+/// The rule files that were named, or why they cannot be used, in a sentence.
 pub(super) type Named = Result<Together, String>;
 
 /// Files of rules in the order of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Together {
-    /// Those that stand in the place of built-in ones: they lie in walwise's own source.
+    /// Files that replace built-in ones: they are in walwise's own source.
     pub ours: Vec<RuleFile>,
     /// All others: of this machine, then those that were named.
     pub users: Vec<RuleFile>,
@@ -115,10 +115,10 @@ pub(super) fn read_named(paths: &[PathBuf]) -> Named {
     Ok(together)
 }
 
-/// What lies beside the rules in walwise's own source, and beside no others.
+/// A file beside the rules in walwise's own source, and beside no others.
 const OF_THE_SOURCE: &str = "tables/validity.toml";
 
-/// Files, and what is to be said of those that are none.
+/// Files, and notes about unusable ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Found {
     files: Vec<RuleFile>,
@@ -150,7 +150,7 @@ impl Found {
     }
 }
 
-/// What lies in the directory of this machine, which need not be there.
+/// The rules in the directory of this machine, which may be absent.
 fn of_this_machine(dir: &Path) -> Found {
     let mut found = Found::default();
     let not_used = |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
@@ -175,12 +175,12 @@ fn of_this_machine(dir: &Path) -> Found {
     found
 }
 
-/// What speaks against a path, wherever its links lead.
+/// The objection to a path, with all its links.
 fn is_roots_alone(path: &Path) -> io::Result<Option<String>> {
     host::doubt(&fs::canonicalize(path)?)
 }
 
-/// Every `*.toml` of a directory, in order of name; what editors hide beside them is none.
+/// Every `*.toml` of a directory, ordered by name; editors' hidden files are skipped.
 fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: Vec<fs::DirEntry> = fs::read_dir(dir)?.collect::<io::Result<_>>()?;
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
@@ -194,7 +194,7 @@ fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
 fn read(path: &Path) -> Result<RuleFile, String> {
     let unreadable = |why: &str| format!("cannot read {}: {why}", shown(path));
     let failed = |e: io::Error| unreadable(&text::error_words(&e));
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     let kind = fs::metadata(path).map_err(failed)?;
     if !kind.is_file() {
         return Err(unreadable(if kind.is_dir() { "it is a directory" } else { "it is no regular file" }));

@@ -1,4 +1,4 @@
-//! `walwise rules`: the rules as people read, check and test them.
+//! `walwise rules`: lists, shows, checks and tests rules.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ fn test(rules: &[Rule]) -> Done {
     Ok(1)
 }
 
-/// What rule files have in them.
+/// The contents of rule files.
 struct Checked {
     rules: Vec<Rule>,
     levels: usize,
@@ -72,12 +72,12 @@ impl Checked {
     }
 }
 
-/// What these files have in them, checked beside the built-in ones, which they may override or switch off. What is no
-/// mistake and has no effect is said beside it.
+/// The contents of these files, checked together with the built-in ones, which they may override or switch off. Parts
+/// without effect are remarked.
 fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
     let files = rule_files::named(paths)?;
     let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users);
-    // Of a file that was not named only what it has to do with one that was.
+    // Of a file that was not named, only mistakes that involve one that was.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| diag.beside.as_ref().is_some_and(|place| files.is_named(&place.file)));
     }
@@ -119,7 +119,7 @@ fn rule_list(rules: &RuleSet) -> String {
     out
 }
 
-/// What the user's files changed.
+/// The changes by the user's files.
 fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes =
         rules.off().iter().map(Off::note).chain(rules.overrides().iter().map(|given| given.note(false)));
@@ -175,7 +175,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     page.finish()
 }
 
-/// A piece of advice as it was written: what changes, when, at which price, by which commands.
+/// A piece of advice as written: the change, its condition, price and commands.
 fn advice(page: &mut Page, advice: &AdviceSpec) {
     let (reach, risk) = (advice.reach.word(), advice.risk.word());
     let rank = advice.rank.map(|rank| format!(", choice {rank}")).unwrap_or_default();

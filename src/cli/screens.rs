@@ -1,4 +1,5 @@
-//! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured until the user says so.
+//! `walwise [TARGET]`: the screens on a terminal, the text report otherwise. Nothing is measured until the user asks
+//! for it.
 
 use std::env;
 use std::fs;
@@ -27,12 +28,12 @@ use crate::rules::RuleSet;
 use crate::text::{error_words, safe};
 use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
 
-/// How long a probe asked for on the screens takes at most.
+/// The longest time of a probe from the screens, in seconds.
 const PROBE_SECONDS: f64 = 10.0;
 
 /// Shows the screens, or prints the report.
 pub(super) fn run(args: Bare) -> Done {
-    // A word that is neither is a mistyped command; a directory that is to be made can be given as ./NAME.
+    // A word that is neither is a mistyped command; a directory to be created can be given as ./NAME.
     if let Some(word) = args.target.as_ref().filter(|t| t.components().count() == 1 && t.is_relative())
         && !is_here(word)
     {
@@ -67,13 +68,14 @@ pub(super) fn run(args: Bare) -> Done {
     }
 }
 
-/// Whether there is such a name where we are. It is looked for in the list of names, for what has it may never answer.
+/// Whether this name exists in the working directory. The listing is searched, because the named object may never
+/// respond.
 fn is_here(word: &Path) -> bool {
     let Some(name) = word.file_name() else { return true };
     fs::read_dir(".").map_or(true, |all| all.flatten().any(|one| one.file_name() == name))
 }
 
-/// What is to be known before a probe is started.
+/// The text to confirm before a probe starts.
 fn to_confirm(plan: &Plan) -> Vec<String> {
     let mut methods: Vec<&str> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
@@ -90,7 +92,7 @@ fn to_confirm(plan: &Plan) -> Vec<String> {
     ]
 }
 
-/// The file that a typed name stands for: `~/` is the home directory, as in a shell.
+/// The path of a typed name: `~/` is the home directory, as in a shell.
 fn place(name: &str) -> Result<PathBuf, String> {
     let name = name.trim();
     let home = env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
@@ -104,7 +106,7 @@ fn place(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether the locale can show more than ASCII, by the variables that setlocale(3) goes by, in its order.
+/// Whether the locale supports more than ASCII, by the variables of setlocale(3), in its order.
 fn locale_is_utf8() -> bool {
     let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
@@ -112,35 +114,35 @@ fn locale_is_utf8() -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// Whether the terminal is one of tmux's. Its variable is lost by sudo, its terminal type is not.
+/// Whether the terminal is one of tmux's. sudo drops its variable, but not its terminal type.
 fn in_tmux() -> bool {
     let typed = env::var("TERM").is_ok_and(|term| term.starts_with("tmux"));
     typed || env::var_os("TMUX").is_some_and(|value| !value.is_empty())
 }
 
-/// What the screens have done for them.
+/// The work that the screens request.
 struct Desk {
     host: Option<PathBuf>,
     request: Request,
     looked: Mutex<Option<Looked>>,
-    /// Why the last probe did not come to its end, if it did not; the report says that too.
+    /// Why the last probe did not finish, if it did not; the report says so too.
     failed: Mutex<Option<String>>,
 }
 
-/// What was read, and the machine with the answers that it gave: what is assumed is judged over the very same ones.
+/// The facts read, and the machine with its answers: assumptions are judged over the very same ones.
 struct Looked {
     session: Session,
     machine: RememberingHost<Box<dyn Host + Send>>,
 }
 
 impl Desk {
-    /// Does something with what was read, once it was.
+    /// Applies a function to the facts that were read; an error before that.
     fn with<T>(&self, act: impl FnOnce(&mut Looked) -> Result<T, String>) -> Result<T, String> {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         act(looked.as_mut().ok_or("the machine has not been read yet")?)
     }
 
-    /// The report of now.
+    /// The report of the current state.
     fn report(&self) -> Result<Report, String> {
         let mut report = self.with(|looked| Ok(looked.session.report()))?;
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -177,13 +179,13 @@ impl Worker for Desk {
         let mut shown = None;
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));
-            // A report of a large host takes a while, so there is one only where something else would be seen.
+            // A report of a large host takes time, so there is one only where something visible has changed.
             let now = (host_summary(facts, live), facts.subjects(Scope::Target).count());
             if shown.as_ref() == Some(&now) {
                 return;
             }
             shown = Some(now);
-            // Nothing is judged on the screens before everything was read, so no rule is asked.
+            // The screens judge nothing before everything was read, so no rule is evaluated.
             let session = Session::of(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
@@ -213,7 +215,7 @@ impl Worker for Desk {
         let mut tell = |now: &Progress| progress(Partial::Probing(Box::new(now.clone())));
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
-            // What was measured before is not given up for nothing.
+            // An empty measurement does not replace an earlier one.
             Ok(measurement) if measurement.rounds == 0 => return Err(measurement.sentence),
             Ok(measurement) => (measurement, None),
             Err(error) => {

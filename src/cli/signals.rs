@@ -1,8 +1,8 @@
-//! Signals while something is being written: they end the probe, whose scratch files are removed, and then the program.
+//! Signals during a write: they end the probe, whose scratch files are removed, and then the program.
 //!
-//! Outside of that time they do what they always do, and one that our parent had us ignore, as nohup(1) does, stays
-//! ignored. The surprise: the handlers stay for the life of the process, since they cannot be taken back; a switch
-//! returns the usual behaviour instead.
+//! At other times they have their default effect, and a signal that our parent ignored for us, as nohup(1) does, stays
+//! ignored. The handlers stay for the life of the process, since they cannot be removed; a switch restores the default
+//! effect instead.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 const CANNOT: &str = "cannot listen for signals, so nothing is written";
 
-/// Listens for signals until it is dropped.
+/// Handles signals until it is dropped.
 pub(super) struct Listener {
     cancel: Arc<AtomicBool>,
     caught: Arc<AtomicUsize>,
@@ -30,11 +30,11 @@ pub(super) struct Listener {
 impl Listener {
     /// From now on signals raise the cancel flag instead of ending the program.
     pub(super) fn start() -> Result<Self, CliError> {
-        // One that comes while there is but half a handler ends the program as it always does.
+        // A signal that arrives with the handlers half installed ends the program as usual.
         let usual = Arc::new(AtomicBool::new(true));
         let listener = Self { cancel: Arc::default(), caught: Arc::default(), usual };
         let ignored = ignored();
-        // One that came between the kernel's handler and what it calls would be lost, so they wait.
+        // A signal between the kernel's handler and its callback would be lost, so they wait.
         let ending =
             ENDING.into_iter().filter_map(|number| Signal::try_from(number).ok()).collect::<SigSet>();
         let before = ending.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(CANNOT)?;
@@ -55,9 +55,9 @@ impl Listener {
         Control::from(Arc::clone(&self.cancel))
     }
 
-    /// Listens no more. The signal that came, if one did.
+    /// Stops handling signals. Returns the signal that arrived, if any.
     pub(super) fn ended(self) -> Option<i32> {
-        // First, so that none is swallowed that comes just now.
+        // First of all, so that a signal that arrives right now is not swallowed.
         self.usual.store(true, Ordering::Relaxed);
         let number = i32::try_from(self.caught.load(Ordering::Relaxed)).unwrap_or_default();
         (number != 0).then_some(number)

@@ -1,6 +1,7 @@
-//! `walwise upgrade`: what the next kernel, distribution and tools change, and an exit code that says what stands in the way.
+//! `walwise upgrade`: the changes by the next kernel, distribution and tools, and an exit code for the obstacles.
 //!
-//! It is `check --assume` with its own telling: nothing is measured and nothing about the machine as it is decides.
+//! It is `check --assume` with its own wording. Nothing is measured, and the present state of the machine has no
+//! influence on the exit code.
 
 use std::mem;
 
@@ -13,7 +14,7 @@ use crate::pipeline::upgrade::{self, Next};
 use crate::report::exit::FailOn;
 use crate::report::{self, json, text};
 
-/// Prints what changes.
+/// Prints the changes.
 pub(super) fn run(args: &Upgrade) -> Done {
     let delivery = Delivery::find(&args.output, false)?;
     let next = Next {

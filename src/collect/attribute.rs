@@ -1,7 +1,7 @@
-//! Attribute files of sysfs and procfs as readings: one value a file, the file its source.
+//! Attribute files of sysfs and procfs as readings: one value per file, with the file as its source.
 //!
-//! It knows the shapes (text, number, flag, one of a few words) and nothing of what they mean. The surprise: an empty
-//! attribute is malformed, because no attribute we ask for says anything by being empty.
+//! This module knows the shapes of a value (text, number, flag, one of a few words) and nothing of its meaning. An
+//! empty attribute is malformed: no attribute read here carries information by being empty.
 
 use std::path::Path;
 
@@ -19,12 +19,12 @@ pub fn text(host: &dyn Host, path: &Path) -> Reading<String> {
     }
 }
 
-/// A whole number.
+/// A whole decimal number; anything else is malformed.
 pub fn number(host: &dyn Host, path: &Path) -> Reading<u64> {
     text(host, path).and_then(|text| text.parse().map_err(|_| format!("`{text}` is no number")))
 }
 
-/// `0` or `1`.
+/// A flag, `0` or `1`; anything else is malformed.
 pub fn flag(host: &dyn Host, path: &Path) -> Reading<bool> {
     text(host, path).and_then(|text| match text.as_str() {
         "0" => Ok(false),
@@ -33,7 +33,7 @@ pub fn flag(host: &dyn Host, path: &Path) -> Reading<bool> {
     })
 }
 
-/// One of a few words.
+/// One word of a choice; any other word is malformed.
 pub fn choice<T: Choice>(host: &dyn Host, path: &Path) -> Reading<T> {
     text(host, path).and_then(|text| T::read(&text))
 }

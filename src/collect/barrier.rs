@@ -1,8 +1,8 @@
-//! Whether each file system sends flushes for its own sake, from the options in force.
+//! Whether each file system issues flushes of its own, derived from the options in force.
 //!
-//! Only what is in force now; what an option in fstab would do is left to validity. Options belong to the superblock, so
-//! every mount of one has the same answer. The surprise: on ext4 the absence of
-//! `nobarrier` in mountinfo does not mean *on*, and XFS can print `nobarrier` long after it stopped to mean anything.
+//! The effect of an option in fstab is left to `validity`. Options belong to the superblock, so all mounts of one
+//! superblock have the same answer. On ext4 the absence of `nobarrier` in mountinfo does not mean *on*. XFS can print
+//! `nobarrier` long after the option lost its effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use crate::truth::Truth;
 use crate::version::Version;
 use crate::workers;
 
-/// Concludes barriers.
+/// Derives the barrier state of every mount.
 pub const COLLECTOR: Collector = Collector { id: "barriers", run };
 
 /// Block file systems that flush unless an option of [`OFF`] says otherwise.
 const FLUSHING: &[&str] = &["btrfs", "f2fs", "nilfs2", "gfs2", "hfsplus", "bcachefs", "ocfs2"];
 
-/// Options by which file systems are told not to flush.
+/// Options that turn flushes off.
 const OFF: &[&str] =
     &["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier", "journal_flush_disabled"];
 
@@ -92,7 +92,7 @@ fn sent(is_off: bool) -> Barrier {
     if is_off { Barrier::Off } else { Barrier::On }
 }
 
-/// From mountinfo alone, which prints what differs from the superblock's own defaults: `tune2fs -o nobarrier` is
+/// ext4 from mountinfo alone, which prints only what differs from the superblock's defaults: `tune2fs -o nobarrier` is
 /// invisible there, so silence proves nothing.
 fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     let (value, source) = match printed {
@@ -110,8 +110,8 @@ fn ext_printed(printed: Reading<Vec<String>>) -> Reading<Barrier> {
     }
 }
 
-/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and printed it when it was.
-/// Kernels of distributions that count otherwise may differ, so of theirs nothing is said here.
+/// ext3's own driver before 3.1 sent no flushes unless it was asked to (commit 00eacd66cd8a), and printed the option
+/// when it was. Distribution kernels with other version numbers may differ, so they stay unknown.
 fn ext3_by_default(
     fstype: &str,
     printed: &Reading<Vec<String>>,

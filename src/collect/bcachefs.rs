@@ -1,8 +1,8 @@
-//! bcachefs: all member devices of a mounted file system, from /sys/fs/bcachefs/UUID/dev-N/block (Documentation/filesystems/
-//! bcachefs of the kernels that have it, 6.7 to 6.17).
+//! bcachefs: all member devices of a mounted file system, from /sys/fs/bcachefs/UUID/dev-N/block
+//! (Documentation/filesystems/bcachefs of the kernels that have it, 6.7 to 6.17).
 //!
-//! The mount names its devices too, with colons between, but only as they were typed. The surprise: a device that is
-//! missing has no `block`, and nothing else tells of it here.
+//! The mount's source also names devices, separated by colons, but only those given to mount(8). A missing member has a
+//! directory without `block`; nothing else here reveals it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

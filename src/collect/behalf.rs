@@ -1,7 +1,8 @@
-//! The host as the owner of a server's files sees it: what leads to files is asked as him, everything else as who we are.
+//! The host as the owner of a server's files sees it: questions about files are asked as that user, all others as
+//! ourselves.
 //!
-//! Who that is has to be settled before anything is read: the user of a process, or the owner of a directory. What belongs
-//! to root is looked at as somebody without any rights, so that a link that leads there shows no more than anybody sees.
+//! The user is settled before anything is read: the user of a process, or the owner of a directory. A path owned by
+//! root is read as a user without any rights, so a link there reveals only what everybody can see.
 
 use std::path::Path;
 
@@ -10,24 +11,25 @@ use crate::host::{Host, Miss, NOBODY, Question, Tool};
 /// The host as one user sees it.
 pub struct Behalf<'a> {
     host: &'a dyn Host,
-    /// Who it is.
+    /// The user's id.
     pub uid: u32,
 }
 
 impl<'a> Behalf<'a> {
-    /// As this user.
+    /// The host as this user sees it.
     pub fn of(host: &'a dyn Host, uid: u32) -> Self {
         Self { host, uid }
     }
 
-    /// As the owner of what the path leads to, or as nobody where that is root's or not there.
+    /// The host as the owner of the path's target sees it, or as nobody where the owner is root or the target does not
+    /// exist.
     pub fn of_owner(host: &'a dyn Host, path: &Path) -> Self {
         let owner = host.stat(path).ok().and_then(|stat| u32::try_from(stat.uid).ok());
         Self { host, uid: owner.filter(|uid| *uid != 0).unwrap_or(NOBODY) }
     }
 }
 
-/// Whether a question leads to files of somebody, instead of into what the kernel tells.
+/// Whether a question is about a user's files rather than about what the kernel reports.
 fn leads_to_files(question: &Question) -> bool {
     match question {
         Question::PgSettings(_) | Question::MysqlSettings(_) | Question::Run(Tool::PgControldata(_), _) => {

@@ -1,8 +1,8 @@
-//! Block devices: what each is and stands on, what it says of its cache, and what its controller, its drive and its driver
-//! say of it. A file per kind of device or per question.
+//! Block devices: what each one is and stands on, and what its cache, controller, drive and driver report. One file per
+//! kind of device or per question.
 //!
-//! File systems and databases are read beside this folder, and find devices by the subjects that [`topology`] makes. The
-//! surprise: swap and free disks belong here, because they are answers to what a device is used for.
+//! File systems and databases are read beside this folder and find devices by the subjects that [`topology`] creates.
+//! Swap and free disks are here because both answer what a device is used for.
 
 pub(super) mod bcache;
 pub(super) mod cloud;

@@ -1,6 +1,8 @@
-//! What the next boot will mount: lines of fstab(5) and mount units, as systemd merges them, and the root flags of the kernel
-//! command line. Whether the next kernel takes the options is
-//! judged elsewhere. The surprise: what is written as type `auto` is known by what is mounted there now.
+//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the root flags on the
+//! kernel command line.
+//!
+//! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes the type of whatever
+//! is mounted there now.
 
 mod again;
 mod command_line;
@@ -118,7 +120,7 @@ impl Entry {
     }
 }
 
-/// What kept lines from being read, here and below; that there are none is no news.
+/// The reason why lines could not be read, here and below; `None` for a file that does not exist.
 type Unread = Option<Reading<bool>>;
 
 fn fstab(
@@ -180,12 +182,12 @@ fn mounts_itself(options: &[String]) -> bool {
     !has("noauto") || has("x-systemd.automount")
 }
 
-/// Lines that mount nothing.
+/// Whether a line is swap, and so mounts nothing.
 fn swap(entry: &Entry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
-/// Options between commas; a comma inside double quotes separates nothing (mount(8), as SELinux contexts need).
+/// The comma-separated options; a comma inside double quotes does not separate (mount(8), needed for SELinux contexts).
 fn options(text: &[u8]) -> Vec<String> {
     let mut quoted = false;
     let ends = |byte: &u8| {
@@ -204,7 +206,7 @@ pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
     (1..).map_while(nth).last()
 }
 
-/// The first free name for a mount point.
+/// The first unused subject name for a mount point.
 fn unused(facts: &FactSet, point: &str) -> Subject {
     let first = Subject::boot(point);
     if !facts.contains(&first) {

@@ -1,7 +1,7 @@
 //! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in place.
 //!
-//! Everything comes from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). The surprise: a mount names one
-//! device and may stand on many, and a commit is as durable as the worst of them.
+//! Everything is read from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). A mount names one device but may
+//! span many, and a commit is only as durable as the worst of them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 
 const ALL: &str = "/sys/fs/btrfs";
 
-/// Profiles as btrfs names their directories.
+/// Profiles, spelled as btrfs names their directories.
 pub const PROFILES: &[&str] =
     &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
 
@@ -65,7 +65,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// What a file system says of itself, whatever mounts show it.
+/// The properties of a file system, common to all its mounts.
 #[derive(Clone)]
 struct Known {
     data: Reading<Vec<String>>,
@@ -89,7 +89,7 @@ impl Known {
 
 type Count = fn(&str) -> Result<u64, String>;
 
-/// Lines such as `write_errs 0`.
+/// The sum of the counters in lines such as `write_errs 0`.
 fn errors_in(text: &str) -> Result<u64, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
@@ -168,7 +168,8 @@ fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
     refusal.unwrap_or_else(|| Reading::unknown(Why::Malformed, format!("{shown} names no profile")))
 }
 
-/// The last word wins; compression turns copying back on.
+/// Whether new files are overwritten in place: the last option wins, and enabling compression turns copy-on-write back
+/// on.
 fn is_nodatacow(options: &[String]) -> bool {
     options.iter().fold(false, |nocow, option| match option.as_str() {
         "nodatacow" => true,
@@ -179,7 +180,7 @@ fn is_nodatacow(options: &[String]) -> bool {
     })
 }
 
-/// What is known of a file system that is not found by its device.
+/// The reading for a file system that was not found by its device.
 fn homeless<T>() -> Reading<T> {
     Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"))
 }

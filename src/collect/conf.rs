@@ -1,8 +1,9 @@
-//! A server's configuration as it was read, first to last, whatever the server.
+//! A server's configuration in the order in which it was read, for any kind of server.
 //!
-//! The last setting of a name wins, so a file that could not be read makes everything before it uncertain: it is kept as
-//! a hole in the sequence, and a name is known only when it is set after the last hole. What was changed since a server
-//! started is such a hole too, as far as that server is concerned. How files are found and read is for others.
+//! The last setting of a name wins, so a file that could not be read makes everything before it uncertain. Such a file
+//! is kept as a hole in the sequence, and a name is known only if it is set after the last hole. A change since the
+//! server started is also a hole for that server. Finding and reading the files is left to the collectors of each
+//! server.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,7 @@ enum Step {
         value: Vec<u8>,
         source: Source,
     },
-    /// Something about every name that begins like this, and nobody can say what.
+    /// A setting of any name with this prefix; neither name nor value is known.
     Unclear {
         beginning: String,
         detail: String,
@@ -32,7 +33,7 @@ enum Step {
         detail: String,
         remedy: Option<Remedy>,
     },
-    /// The end of a file or directory that was read, or of the directory that would hold what is not there.
+    /// The end of a file or directory that was read, or of the directory that would hold an absent file.
     End(PathBuf),
 }
 
@@ -42,12 +43,12 @@ impl Conf {
         self.steps.push(Step::Set { name: name.into(), value: value.into(), source });
     }
 
-    /// Adds something about every name that begins like this, of which it is not known what it sets.
+    /// Adds an unknown setting of any name with this prefix.
     pub fn unclear(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
         self.steps.push(Step::Unclear { beginning: beginning.into(), detail: detail.into() });
     }
 
-    /// Adds something that could have set anything. One after another is as good as the first.
+    /// Adds a hole: something that could have set any name. Consecutive holes are merged.
     pub fn hole(&mut self, why: Why, detail: impl Into<String>, remedy: Option<Remedy>) {
         if matches!(self.steps.last(), Some(Step::Hole { .. })) {
             return;
@@ -60,14 +61,14 @@ impl Conf {
         self.steps.push(Step::End(path.into()));
     }
 
-    /// Counts one more file; the answer is how many there are now.
+    /// Counts one more file and returns the number so far.
     pub fn count_file(&mut self) -> usize {
         self.files += 1;
         self.files
     }
 
-    /// What is certain for a server that read all this before: whatever `changed` says of a file or directory that was
-    /// read, in words, makes what stands in it and before it uncertain.
+    /// What is certain for a server that read all this before. `changed` says in words why a file or directory differs
+    /// from what was read; its contents and everything before them become uncertain.
     #[must_use]
     pub fn doubt(&self, changed: impl Fn(&Path) -> Option<String>, remedy: Option<&Remedy>) -> Self {
         let step = |step: &Step| match step {
@@ -80,7 +81,7 @@ impl Conf {
         Self { steps: self.steps.iter().map(step).collect(), files: self.files }
     }
 
-    /// What a name is set to; `None` when everything was read and nothing sets it.
+    /// The value of a name; `None` when everything was read and nothing sets it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.steps.iter().rev().find_map(|step| match step {
             Step::Set { name: found, value, source } => {

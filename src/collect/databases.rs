@@ -1,18 +1,18 @@
-//! Database servers of every kind, side by side: most of their time goes into waiting for their owners' children and for
-//! programs that say which version they are.
+//! Database servers of every kind, read concurrently: most of the time is spent waiting for children that run as their
+//! owners and for programs that print their version.
 //!
-//! Where they are and what they say is for the collectors of each kind. The surprise: several leads end at one program (two
-//! clusters of one release, a server that runs and the same one installed), so each question is asked once for all.
+//! Discovery and interpretation are left to the collectors of each kind. Several leads can end at one program (two
+//! clusters of one release, or a running server and the same one installed), so each question is asked only once.
 
 use super::{Request, mysql, postgres};
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
 use crate::workers;
 
-/// What is being read, for progress.
+/// The name of this step, for progress.
 pub const ID: &str = "database servers";
 
-/// What there is of database servers. It asks for nothing that other collectors find.
+/// Facts about database servers. Needs no facts of other collectors.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let host = RememberingHost::new(host);
     let (mut facts, others) =

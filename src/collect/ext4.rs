@@ -1,8 +1,8 @@
 //! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features.
 //!
-//! Options and journal can be read by anybody (/proc/fs/ext4, /sys/fs/ext4); the features of the superblock only by
-//! root. Whether barriers are on is concluded in [`super::barrier`]. The surprise: the file `fc_info`
-//! exists with and without fast commits, so only a count above zero says anything.
+//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the features in the
+//! superblock. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
+//! fast commits, so only a count above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ mod journal;
 /// Reads ext4's own files.
 pub const COLLECTOR: Collector = Collector { id: "ext4", run };
 
-/// What was read of one file system; several mounts can show it.
+/// The readings of one file system; several mounts can show it.
 #[derive(Clone)]
 struct Ext4 {
     options: Reading<Vec<String>>,
@@ -64,7 +64,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// What is assumed of one of these mounts is not read.
+/// Reads one file system; facts that are assumed for one of its mounts are not read.
 fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
     let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
         .unwrap_or_else(|| superblocks::features(host, facts, device, Superblock::Ext));
@@ -92,7 +92,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
     Ext4 { options, task, journal, data, errors, features, fast_commit }
 }
 
-/// What is assumed of the file system that these mounts show.
+/// The assumed value for the file system of these mounts.
 fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
     let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.name()))?;
     Some(facts.get(held, key))
@@ -159,7 +159,7 @@ fn outside_journals(
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Fast commits that have happened prove the feature; none prove nothing.
+/// Whether fast commits are in use: a count above zero proves the feature, a count of zero proves nothing.
 fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
     let text = host.read(path).ok()?;
     let count = String::from_utf8_lossy(&text).lines().find_map(|line| {

@@ -1,8 +1,8 @@
-//! What kind of file system a type name stands for, which decides whether it may be touched at all.
+//! The class of a file system type, which decides whether the file system may be touched at all.
 //!
-//! A network or FUSE file system can block whoever asks it anything; `zfs` has disks the kernel does not show; an
-//! overlay keeps its data elsewhere. The surprise: a type unknown here is a block file system when its device number
-//! says so (a major number of zero means that there is none).
+//! A network or FUSE file system can block any process that queries it; the kernel does not show the disks of `zfs`; an
+//! overlay keeps its data elsewhere. An unlisted type is a block file system if its device number says so; a major
+//! number of zero means that there is no device.
 
 use crate::facts::catalog::mount::MountClass;
 

@@ -1,10 +1,10 @@
-//! A process that sees other mounts than we do, such as a server in a container: its files are read where it sees them, and
-//! its directories are found where they lie here.
+//! A process in another mount name space, such as a server in a container: its files are read through its root, and its
+//! directories are mapped to paths here.
 //!
-//! Paths are followed link by link from the process' own root, for an absolute link in a container is one to its root.
-//! Where they lie here is worked out from both mount tables, device and root of each mount, and then proven: both names
-//! must be one directory by device and inode. Nothing is taken for the same that is not proven so. The surprise: a service
-//! of systemd often has a mount name space of its own too, in which nearly everything is where it is here.
+//! Paths are followed link by link from the process' own root, because an absolute link in a container starts at that
+//! root. The path here is derived from both mount tables (device, root and mount point), then proven: both names must
+//! be the same device and inode. Systemd services often have a mount name space of their own too, in which nearly every
+//! path is the same as here.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -16,14 +16,14 @@ use crate::facts::{Reading, Source, Why};
 use crate::host::{Host, Miss, MissKind, Question, path_bytes};
 use crate::text::safe;
 
-/// How many links are followed in a path, as the kernel does (path_resolution(7)).
+/// The largest number of links followed in a path, as in the kernel (path_resolution(7)).
 const LINKS: usize = 40;
 
 /// The host as a process sees it.
 pub struct Inside<'a> {
     /// The host as the user of the process sees it.
     host: &'a dyn Host,
-    /// The host as we see it, for telling directories that only we may reach.
+    /// The host as we see it, to recognise directories that only we may reach.
     ours: &'a dyn Host,
     pid: u32,
     root: PathBuf,
@@ -32,7 +32,7 @@ pub struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// The view of a process; `None` when it has the same as we have, or when that cannot be known.
+    /// The view of a process; `None` when it is the same as ours, or when that cannot be known.
     pub fn of(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
@@ -70,7 +70,7 @@ impl<'a> Inside<'a> {
                         todo.push_front(part);
                     }
                 }
-                // No link, or nothing: whoever asks for it will see.
+                // No link, or nothing: the next question will tell.
                 Err(miss) if matches!(miss.kind, MissKind::Failed | MissKind::Absent) => done = next,
                 Err(miss) => return Err(miss),
             }
@@ -83,7 +83,7 @@ impl<'a> Inside<'a> {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Where a directory that the process names lies here, or why that is not known.
+    /// Where a directory that the process names lies here, or why that is unknown.
     pub fn here(&self, path: &Path) -> Reading<PathBuf> {
         let shown = safe(path_bytes(path));
         let from = format!("/proc/{}/mountinfo", self.pid);
@@ -132,7 +132,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// The path without a slash at its end, which joining nothing leaves.
+/// The path without a trailing slash, which joining an empty path leaves.
 fn without_end(path: &Path) -> PathBuf {
     path.components().collect()
 }

@@ -1,9 +1,9 @@
-//! The running kernel: release, version, whose build it is, what file systems it has, and what its command line says of
+//! The running kernel: release, version, vendor, available file systems, and the parts of its command line about
 //! mounting and scheduling.
 //!
-//! What a version means for an option is left to validity. The surprise: Debian's and Ubuntu's release names only the
-//! ABI (`6.1.0-37-amd64`); the stable level is in the build text, so the version fact is read from there and keeps the
-//! release in its tail. Of a kernel that is assumed only what its name says is known.
+//! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names only the ABI
+//! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
+//! in its tail. An assumed kernel has only the facts that its release string implies.
 
 mod dirty;
 mod vendor;
@@ -35,7 +35,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     facts.put(&subject, &machine::NAME, line(1, "node name"));
     facts.put(&subject, &kernel::RELEASE, line(2, "release"));
-    // From here on what stands in the facts counts, for it may be assumed.
+    // From here on the facts count rather than the answers, because they may be assumed.
     let release = facts.get(&subject, &kernel::RELEASE);
     let runs = was_seen(&release);
     let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
@@ -63,12 +63,12 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     dirty::read(host, facts);
 }
 
-/// Whose kernel a release names, in the words of `kernel.vendor`; `other` where it names nobody.
+/// The vendor of a release, in the words of `kernel.vendor`; `other` for an unknown one.
 pub fn vendor_of(release: &str) -> &'static str {
     vendor::of(release, "").name
 }
 
-/// The kernel of a release, with its vendor, which may be said apart.
+/// The version and vendor of a release; the vendor may also be given separately.
 pub fn kernel_named(release: &str, vendor: Option<String>) -> Option<(Version, String)> {
     let own = vendor::of(release, "");
     let vendor = vendor.unwrap_or_else(|| own.name.to_owned());
@@ -80,19 +80,19 @@ fn was_seen<T>(reading: &Reading<T>) -> bool {
     reading.source().is_none_or(Source::is_evidence)
 }
 
-/// What only a kernel that runs can tell.
+/// The reading of a fact that only a running kernel can tell.
 fn not_running<T>() -> Reading<T> {
     Reading::unknown(Why::NotCollected, "the kernel is assumed, and not the one that runs")
 }
 
-/// What is concluded from a release or a vendor that somebody assumed.
+/// The reading of a conclusion from an assumed release or vendor.
 fn follows<T>(reading: Reading<T>) -> Reading<T> {
     let Reading::Known { value, .. } = reading else { return reading };
     let of = [kernel::RELEASE.name(), kernel::VENDOR.name()].map(str::to_owned).to_vec();
     Reading::known(value, Source::Derived { of, assumed: true })
 }
 
-/// The version of a kernel that does not run: whose it is decides what its number says.
+/// The version of a kernel that is assumed: its vendor decides what the number means.
 fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Reading<Version> {
     let backports = |release: &str| {
         let by_release = vendor::of(release, "");
@@ -107,7 +107,7 @@ fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Readi
     }))
 }
 
-/// The release as a version, or the stable level where the vendor keeps it elsewhere.
+/// The release as a version, or the stable level where the vendor keeps that elsewhere.
 fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<Version> {
     if let Some(level) = release.value().and_then(|release| stable_level(host, release, build)) {
         return level;
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
     }
 
-    /// What the running kernel says of itself is nothing that another one says.
+    /// A statement of the running kernel is none of another one.
     #[test]
     fn of_an_assumed_kernel_only_the_name_is_known() {
         const DEBIAN: &str = "Linux version 6.1.0-37-amd64 (gcc) #1 SMP Debian 6.1.140-1 (2025-05-22)";

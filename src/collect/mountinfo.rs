@@ -1,8 +1,8 @@
 //! The parser of /proc/self/mountinfo (proc_pid_mountinfo(5)), on bytes.
 //!
-//! It keeps the order of the file, duplicates, and the difference between options of the mount and of the superblock;
-//! what the entries mean is left to [`super::mounts`]. The surprise: mount points are any bytes but zero, a line may be
-//! hostile or cut short, and a bad line costs itself only.
+//! It keeps the order of the file, duplicates, and the difference between options of the mount and of the superblock.
+//! What the entries mean is left to [`super::mounts`]. Mount points are any bytes but zero, and a line may be hostile
+//! or truncated; a malformed line is lost alone.
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,18 +29,19 @@ pub struct Entry {
     pub super_options: Vec<Vec<u8>>,
 }
 
-/// What the file said: the entries, and the lines that could not be read with what was wrong.
+/// The contents of the file: its entries, and the malformed lines with the error in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// In the order of the file.
     pub entries: Vec<Entry>,
     /// Line number and complaint.
     pub malformed: Vec<(u32, &'static str)>,
-    /// Numbers of lines whose options hold a blank that is not escaped. What stands behind it belongs to them.
+    /// Numbers of lines whose options hold an unescaped blank. The text after it belongs to the options.
     pub blanks: Vec<u32>,
 }
 
-/// How much of a file the host reads ([`crate::host::Question::Read`]); the last line of a longer one is cut.
+/// The largest part of the file that the host reads ([`crate::host::Question::Read`]); the last line of a longer file
+/// is cut.
 const MOST_BYTES: usize = crate::host::LARGEST_MOUNT_TABLE;
 
 /// Reads the whole file.

@@ -1,8 +1,8 @@
-//! What is mounted, as it is in force now: one subject a mount, from /proc/self/mountinfo, with size and free space.
+//! The mounts in force now: one subject per mount, from /proc/self/mountinfo, with size and free space.
 //!
-//! Whether barriers are on and what stands beneath is concluded by later collectors. Mounts are named by mount point;
-//! a later one on the same point has `#2` behind it, and the last is the one in sight. The surprise: statfs(2) on a
-//! network or FUSE file system may never return, so those are asked only when the target lies on them.
+//! Barriers and the devices below are left to later collectors. Mounts are named by mount point; a later one on the
+//! same point has the suffix `#2`, and the last is the one in sight. A statfs(2) on a network or FUSE file system may
+//! never return, so it is called only when the target lies on that file system.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -90,7 +90,7 @@ fn describe(subject: &Subject, entry: &mountinfo::Entry, in_sight: bool, facts: 
     facts.know(subject, &mount::IN_SIGHT, in_sight, source.clone());
     facts.know(subject, &mount::OPTIONS, shown(&entry.options), source.clone());
     facts.know(subject, &mount::SUPER_OPTIONS, shown(&entry.super_options), source.clone());
-    // From here on what stands in the facts counts, for it may be assumed.
+    // From here on the facts count rather than the answers, because they may be assumed.
     let fstype = facts.value(subject, &mount::FSTYPE).unwrap_or_default();
     let [options, of_superblock] =
         [&mount::OPTIONS, &mount::SUPER_OPTIONS].map(|key| facts.value(subject, key).unwrap_or_default());
@@ -126,7 +126,7 @@ fn shown(options: &[Vec<u8>]) -> Vec<String> {
     options.iter().map(show).collect()
 }
 
-/// Whether statfs(2) is harmless there, or asked for.
+/// Whether statfs(2) is harmless on this mount, or wanted because the target lies on it.
 fn asks_for_space(subject: &Subject, target: Option<&Subject>, facts: &FactSet) -> bool {
     match facts.value(subject, &mount::CLASS) {
         Some(MountClass::Block | MountClass::Zfs | MountClass::Memory | MountClass::Overlay) => true,
@@ -176,7 +176,7 @@ fn put_space(subject: &Subject, answer: &Reading<StatFs>, facts: &mut FactSet) {
 pub struct Points(BTreeMap<Vec<u8>, Subject>);
 
 impl Points {
-    /// Those of a set.
+    /// The mounts in sight in a set of facts.
     pub fn of(facts: &FactSet) -> Self {
         let point = |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
         Self(facts.which(&mount::IN_SIGHT, |seen| *seen).into_iter().filter_map(point).collect())

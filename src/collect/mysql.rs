@@ -1,11 +1,11 @@
-//! MySQL and MariaDB servers, running and installed: where data and logs lie, and the settings that storage decides, each
-//! with where it is set.
+//! MySQL and MariaDB servers, running and installed: the places of data and logs, and the settings that affect storage,
+//! each with its source.
 //!
-//! Leads come from processes, from what is installed and from the directory that was asked for; each is followed to a
-//! data directory, as its owner, and each directory is recorded once. A process is believed when its user owns the directory
-//! and it has the system tablespace in it open. Only allow-listed keys of an option file ever arrive here. The
-//! surprise: a running server takes most of these settings at any time (SET GLOBAL) and keeps no record of it, so the
-//! files tell what it started with, and only the server what is in force.
+//! Leads come from processes, from installed programs and from the directory that was asked for. Each lead is followed
+//! to a data directory as its owner, and each directory is recorded once. A process is believed when its user owns the
+//! directory and it has the system tablespace there open. Only allow-listed keys of an option file arrive here. A
+//! running server accepts most of these settings at any time (SET GLOBAL) without recording them. The files therefore
+//! tell what it started with, and only the server tells what is in force.
 
 mod edition;
 mod instance;
@@ -32,11 +32,11 @@ use instance::{Lead, View};
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
 
-/// What there is of servers.
+/// Facts about the servers of this host.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-    // That processes cannot be listed has been said by whoever looked for PostgreSQL.
+    // The search for PostgreSQL has already reported that processes cannot be listed.
     let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;

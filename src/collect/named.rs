@@ -1,9 +1,9 @@
-//! Configuration files that somebody names, for a server that does not run: which they are, as whom they are read, and
-//! what is wrong with them.
+//! Configuration files that the user names for a server that does not run: which they are, the user they are read as,
+//! and what is wrong with them.
 //!
-//! What they say is what a server would be started with, so it says nothing of one that runs or may run: that one has a
-//! command line of its own. A file is read as the owner of the data, and while that is not known as its own owner, never
-//! as root. What it says is for the collectors of each kind of server.
+//! A named file describes what a server would be started with, not a server that runs or may run: that one has its own
+//! command line. A file is read as the owner of the data, or as its own owner while that is unknown, but never as root.
+//! Its contents are left to the collectors of each kind of server.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::facts::note::ServerNote;
 use crate::host::{Dialect, Host, MissKind, path_bytes};
 use crate::text::safe;
 
-/// A configuration file that somebody named.
+/// A configuration file that the user named.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
     /// The option that names it.
@@ -25,30 +25,30 @@ pub struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    /// The one for MySQL and MariaDB.
+    /// The file named for MySQL and MariaDB.
     pub fn mysql(request: &'a Request) -> Option<Self> {
         let file = request.mysql_defaults.as_deref()?;
         Some(Self { option: "--mysql-defaults", file, dialect: Dialect::Mysql })
     }
 
-    /// The one for PostgreSQL.
+    /// The file named for PostgreSQL.
     pub fn postgres(request: &'a Request) -> Option<Self> {
         let file = request.postgres_config.as_deref()?;
         Some(Self { option: "--postgres-config", file, dialect: Dialect::Postgres })
     }
 
-    /// Whom it is read as: the owner of the data, if that is known yet, or else its own.
+    /// The user it is read as: the owner of the data where that is known, else the owner of the file.
     pub fn reader(self, host: &dyn Host, data: Option<&PathBuf>) -> u32 {
         Behalf::of_owner(host, data.map_or(self.file, PathBuf::as_path)).uid
     }
 
-    /// That it is not used, and why.
+    /// A note that the file is not used, with the reason.
     pub fn unused(self, why: impl Into<Note>) -> ServerNote {
         let file = safe(path_bytes(self.file));
         ServerNote::IdleFile { option: self.option, file, why: Box::new(why.into()) }
     }
 
-    /// That it is about another directory than the target.
+    /// A note that the file is about another directory than the target.
     pub fn elsewhere(self, data: &Path, target: &Path) -> ServerNote {
         let [file, data, target] = [self.file, data, target].map(|path| safe(path_bytes(path)));
         ServerNote::OtherData { option: self.option, file, data, target }
@@ -74,7 +74,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// What is wrong with a configuration file that was named, as far as that is seen before anything is read.
+/// The error in a configuration file that was named, as far as it shows before anything is read.
 pub fn unusable(host: &dyn Host, request: &Request) -> Option<String> {
     let of_mysql = Named::mysql(request).and_then(|named| {
         let data = mysql::asked_for(host, request);

@@ -1,8 +1,7 @@
-//! The distribution, and from where walwise looks: bare metal, the guest of a hypervisor, or a container.
+//! The distribution, and the vantage point of walwise: bare metal, the guest of a hypervisor, or a container.
 //!
-//! The reading of clues is in [`vantage`]; memory and processors come with it because a container has fewer. The
-//! surprise: a `.dockerenv` in the root directory proves nothing by itself, since virtual machines are made from
-//! container images too.
+//! The vantage point is derived in [`vantage`]; memory and processors are read here because a container has fewer. A
+//! `.dockerenv` in the root directory proves nothing by itself: virtual machines are built from container images too.
 
 mod vantage;
 
@@ -61,8 +60,8 @@ fn release(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// As a shell would read it, which os-release(5) is written for: within double quotes a backslash hides its meaning from
-/// the four signs that have one there.
+/// The value as a shell reads it, for which os-release(5) is written: within double quotes a backslash escapes the four
+/// characters that are special there.
 fn unquoted(value: &[u8]) -> Vec<u8> {
     let value = value.trim_ascii();
     let inner = |quote: &[u8]| value.strip_prefix(quote)?.strip_suffix(quote);
@@ -110,7 +109,7 @@ mod tests {
         assert!(!facts.get(&Subject::host(), &machine::OS_ID).is_known());
     }
 
-    /// The three facts of a file.
+    /// The three facts that an os-release file holds.
     fn names(text: &[u8]) -> [Option<String>; 3] {
         let mut facts = FactSet::default();
         release(&Fake::default().file("/etc/os-release", text), &mut facts);

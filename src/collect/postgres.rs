@@ -1,10 +1,11 @@
-//! PostgreSQL clusters, running and installed: where data and WAL lie, and the settings that storage decides, each with
-//! where it is set.
+//! PostgreSQL clusters, running and installed: the places of data and WAL, and the settings that affect storage, each
+//! with its source.
 //!
-//! Leads come from processes, from where distributions keep clusters, from units, and from the directory that was asked
-//! for; each is followed to a data directory, as its owner, and each directory is recorded once. A process is believed when
-//! its user owns the directory and `postmaster.pid` there names it; anybody can call a process `postgres`. Only allow-listed
-//! keys of a configuration ever arrive here. The surprise: without root most leads end in *denied*, and that is recorded too.
+//! Leads come from processes, from the directories of distributions, from units, and from the directory that was asked
+//! for. Each lead is followed to a data directory as its owner, and each directory is recorded once. A process is
+//! believed when its user owns the directory and `postmaster.pid` there names it: anybody can call a process
+//! `postgres`. Only allow-listed keys of a configuration arrive here. Without root most leads end in *denied*, which is
+//! recorded too.
 
 mod checksums;
 mod cluster;
@@ -31,7 +32,7 @@ use crate::text::safe;
 use cluster::Lead;
 pub use installed::asked_for;
 
-/// What there is of clusters.
+/// Facts about the clusters of this host.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen = Seen {
@@ -56,7 +57,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let named = units::data_directories(host).into_iter().map(|(home, source)| (home, Some(source)));
     let named = named.filter(|(home, _)| installed::is_cluster(host, home));
     let asked = installed::asked_for(host, request).map(|home| (home, None));
-    // What a process names that could not be proven is looked at as any directory is.
+    // A directory that a process names without proof is examined like any other.
     let unproven = std::mem::take(&mut seen.unproven).into_iter().map(|home| (home, None));
     for (home, named_by) in named.chain(usual).chain(asked).chain(unproven) {
         let reader = Behalf::of_owner(host, &home).uid;
@@ -76,7 +77,7 @@ fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
     Some(Lead { config_file, home, server: None, named_by: None, by_hand: Some(named), reader })
 }
 
-/// What has been recorded, so that nothing is recorded twice.
+/// What has been recorded so far, so that nothing is recorded twice.
 struct Seen {
     /// Each with whom it was read as, for anybody can name another's file.
     config_files: BTreeSet<(u32, PathBuf)>,

@@ -1,9 +1,9 @@
-//! Running database servers as processes: which there are, who they are, and what was preloaded into them.
+//! Running database servers as processes: their ids, their users, and libraries preloaded into them.
 //!
-//! Only allow-listed options and variables ever arrive here, in one form. A worker is a child of its server and has the
-//! same name, so the parent decides. Anybody can call a process a server, so what it says of a directory is believed only
-//! when it is proven to serve it, which is for the collectors of each kind. The surprise: what is preloaded everywhere
-//! stands in a file, not in the environment.
+//! Only allow-listed options and variables arrive here, in one form. A worker is a child of its server and has the same
+//! name, so the parent decides. Anybody can call a process a server, so its claim to a directory counts only once
+//! proven, which is left to the collectors of each kind. A system-wide preload is in a file (ld.so.preload), not in the
+//! environment.
 
 use std::collections::BTreeSet;
 use std::num::ParseIntError;
@@ -18,13 +18,13 @@ use crate::text::{raw, safe};
 /// One server.
 #[derive(Debug)]
 pub struct Row {
-    /// Its process id.
+    /// Process id, as in /proc here.
     pub pid: u32,
-    /// That of its parent.
+    /// Process id of the parent.
     pub parent: u32,
     /// Who runs it; `None` where that is not one user with a number here.
     pub uid: Option<u32>,
-    /// What the process is called.
+    /// Its command name.
     pub name: String,
 }
 
@@ -33,7 +33,7 @@ pub struct Row {
 pub struct Listing {
     /// Those that were looked at.
     pub rows: Vec<Row>,
-    /// Whose there are more, and how many.
+    /// Users with more processes than were looked at, and how many more.
     pub more: Vec<(Option<u32>, u64)>,
 }
 
@@ -42,7 +42,7 @@ pub struct Listing {
 pub struct Unproven {
     /// Who runs it; `None` where that is not known.
     pub uid: Option<u32>,
-    /// Why it is not proven.
+    /// Why it is unproven.
     pub detail: String,
 }
 
@@ -66,7 +66,7 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let rows: Vec<Row> = text.lines().filter_map(row).collect();
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<Row> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
-    // What is read for strangers is bounded, so what was asked for comes before them.
+    // Reading for strangers is bounded, so the target comes before them.
     let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
     rows.sort_by_key(|row| first.is_none() || row.uid != first);
@@ -101,13 +101,13 @@ pub enum Proof {
     Serves,
     /// It does not; the note says what speaks against it.
     Elsewhere(Note),
-    /// What would prove it cannot be read.
+    /// The proof cannot be read.
     Unreadable(Unproven),
     /// There is no process to be proven.
     NoServer,
 }
 
-/// The user that a process is read as; the error says why there is none.
+/// The user id that a process is read as; the error says why there is none.
 pub fn reader(row: &Row) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
@@ -163,13 +163,13 @@ pub fn preloaded(host: &dyn Host, pid: u32, environment: &Result<Vec<u8>, Miss>)
     }
 }
 
-/// The library in a list of libraries that turns fsync into nothing.
+/// The name of a library in the list that turns fsync into a no-op.
 fn eats_data(libraries: &[u8]) -> Option<String> {
     let mut libraries = libraries.split(|b| *b == b':' || b.is_ascii_whitespace());
     libraries.find(|library| library.windows(9).any(|part| part == b"eatmydata")).map(safe)
 }
 
-/// What is known of a preload where no server was proven to run.
+/// The reading of a preload where no server was proven to run.
 pub fn not_running(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::unknown(

@@ -1,8 +1,8 @@
-//! Which mounts a path lookup arrives at, and which are covered by others.
+//! The mounts that a path lookup reaches, as opposed to those covered by others.
 //!
-//! It follows the tree of mount ids rather than the order of the file, because the order says nothing once mounts are
-//! moved or propagated. The surprise: a mount can be hidden by one on its own mount point, on a directory above it, or
-//! above any of its parents; and hostile input may hold cycles, whose mounts are out of sight.
+//! The lookup follows the tree of mount ids, because the order of the file is meaningless once mounts are moved or
+//! propagated. A mount can be hidden by another on its own mount point, on a directory above it, or above any of its
+//! parents. Hostile input may hold cycles, whose mounts are out of sight.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,9 +1,9 @@
-//! Joins mounts and block devices: each mount stands on its device, each loop device on the mount of its file or on the
-//! device that it was given instead of one, each overlay on the mount of its upper directory.
+//! Joins mounts and block devices: each mount to its device, each loop device to the mount of its file or to its
+//! backing device, each overlay to the mount of its upper directory.
 //!
-//! Mounts name their device by number, and where that is anonymous (btrfs, bcachefs) by path. It reads no more than a
-//! link here and there; file systems of several devices are joined in [`super::btrfs`]. The surprise: an XFS log on a
-//! disk of its own is a leaf too, since a commit waits for it.
+//! Mounts name their device by number, or by path where the number is anonymous (btrfs, bcachefs). This module reads
+//! only an occasional link; file systems that span devices are joined in [`super::btrfs`]. An external XFS log is a
+//! leaf too, because a commit waits for it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -110,7 +110,7 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         // The node of a device lies on a file system in memory, and what is written to it does not.
         let node = || {
             let path = Path::new(OsStr::from_bytes(&file));
-            // The kernel told the path without links; one that is there now was put there since, by whoever may.
+            // The kernel printed the path without links; a link there now was put there later, by any user who may.
             let is_own = || host.real_path(path).is_ok_and(|real| real == path);
             host.stat(path).ok().filter(|stat| stat.is_block() && is_own())
         };
@@ -124,8 +124,8 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// What is written to an overlay lands in its upper directory. The path is the one of who mounted it, so it is followed
-/// only where walwise sees the host's own mounts and not those of a container.
+/// Writes to an overlay go to its upper directory. The path is relative to the mounting process, so it is followed only
+/// where walwise sees the host's own mounts and not those of a container.
 fn overlays_on_mounts(facts: &mut FactSet) {
     if facts.value(&Subject::host(), &machine::CONTAINER).is_none_or(|container| container != "none") {
         return;

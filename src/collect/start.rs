@@ -1,9 +1,9 @@
-//! When a server started, and whether a file still is what it read then.
+//! When a server started, and whether a file is still what it read then.
 //!
-//! What lies in a file is in force for certain only if neither the file nor the directory that could hold more of them
-//! was changed since the start. The surprise: a file's time comes from a clock that the kernel moves on only in ticks, so a
-//! change can be so much later than it says; and captures of old hold whole seconds, in which a change is taken for one
-//! after the start.
+//! A file's contents are in force for certain only if neither the file nor the directory that could add more files
+//! changed since the start. File times come from a coarse clock that the kernel advances only in ticks, so a change can
+//! be one tick later than its time. Old captures hold whole seconds; a change in the second of the start counts as
+//! later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use crate::host::{Host, MissKind, Moment, path_bytes};
 use crate::text::safe;
 
-/// How far the clock that stamps files is behind at most, in nanoseconds: a jiffy of the slowest kernel (CONFIG_HZ=100;
+/// The largest lag of the clock that stamps files, in nanoseconds: a jiffy of the slowest kernel (CONFIG_HZ=100;
 /// ktime_get_coarse_real_ts64 in current_time() of fs/inode.c).
 const BEHIND: u128 = 10_000_000;
 
-/// How many links the kernel follows on one way (MAXSYMLINKS, path_resolution(7)).
+/// The largest number of links that the kernel follows in one path (MAXSYMLINKS, path_resolution(7)).
 const MOST_LINKS: usize = 40;
 
-/// Why a file or directory may not be what a server read that started then; `None` when it is.
+/// Why a file or directory may differ from what a server read that started then; `None` when it is unchanged.
 pub fn changed(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let Some(links) = links(host, path) else {
         return Some(format!("{} leads over more links than the kernel follows", safe(path_bytes(path))));
     };
-    // What a link points to may be older than the link; then the directory with the link in it was changed.
+    // The target of a link may be older than the link; then the directory with the link has changed.
     let holders = links.iter().filter_map(|link| link.parent());
     std::iter::once(path).chain(holders).find_map(|path| later(host, started, path))
 }
@@ -63,8 +63,8 @@ fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String
     }
 }
 
-/// Whether a file that says it was changed then was changed before this for certain. Where only the second of one is
-/// known, another second decides: a server's own second is told by the clock that stamps files too.
+/// Whether a file with this change time changed before `started` for certain. Where one of the two is known only to the
+/// second, another second decides, because a server takes its own second from the clock that stamps files.
 fn is_before(changed: Moment, started: Moment) -> bool {
     if changed.is_exact() && started.is_exact() {
         changed.at_least() + BEHIND < started.at_least()
@@ -73,7 +73,7 @@ fn is_before(changed: Moment, started: Moment) -> bool {
     }
 }
 
-/// When a process started. A capture of old has it in the second alone.
+/// When a process started. An old capture holds only the second.
 pub fn of_process(host: &dyn Host, pid: u32) -> Option<Moment> {
     match host.started(pid) {
         Err(miss) if miss.kind == MissKind::NotCollected => {

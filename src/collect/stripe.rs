@@ -1,8 +1,8 @@
-//! Whether a file system places its data by the stripes of the md array that it stands on.
+//! Whether a file system aligns its data to the stripes of the md array below.
 //!
-//! ext4 says its stripe in blocks among the options in force, XFS says `swidth=` in units of 512 bytes where it has one
-//! (ext4(5), xfs(5)); md says its own as the preferred size of a write. Only what stands on such an array directly is
-//! compared: what lies between may move the beginning. The surprise: mke2fs from 1.47.3 on leaves the stripe out on flash.
+//! ext4 prints its stripe in blocks among the options in force; XFS prints `swidth=` in units of 512 bytes where it has
+//! one (ext4(5), xfs(5)). The array reports its own as the preferred size of a write. Only a file system directly on
+//! the array is compared, because a layer between may shift the start. mke2fs from 1.47.3 on sets no stripe on flash.
 
 use super::{Collector, Request};
 use crate::facts::catalog::device::{self, ArrayLevel};
@@ -13,7 +13,7 @@ use crate::host::Host;
 /// Compares stripes.
 pub const COLLECTOR: Collector = Collector { id: "stripes", run };
 
-/// What XFS counts `sunit` and `swidth` in, whatever the disk's own blocks are.
+/// The unit of XFS's `sunit` and `swidth` in bytes, independent of the disk's block size.
 const SECTOR: u64 = 512;
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
@@ -28,7 +28,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The last of these options; `None` where all were read and it is not among them.
+/// The value of the last of these options; `None` where all options were read and it is not among them.
 fn number(options: &[String], name: &str) -> Option<Result<u64, String>> {
     let text = options.iter().rev().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))?;
     Some(text.parse().map_err(|_| format!("`{name}={text}` is no number")))
@@ -54,7 +54,7 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
     })
 }
 
-/// How that fits the array.
+/// How the file system's stripe fits the array's.
 fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
     let Some(array) = facts.resolve(subject, Scope::Device) else {
         return Reading::unknown(Why::Absent, "what it stands on is not known");

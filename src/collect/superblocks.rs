@@ -1,7 +1,6 @@
-//! Features of a file system from its superblock, as root.
+//! Features of a file system from its superblock, read as root.
 //!
-//! How a superblock is read and parsed is the live host's. The surprise: it needs no program, so that a run without programs
-//! has them too.
+//! The live host reads and parses the superblock. No program is needed, so a run without programs has the features too.
 
 use super::refused;
 use crate::facts::catalog::{device, host as machine};

@@ -1,9 +1,10 @@
-//! What advice is for: the directory or device that was asked for, or everything found that a database uses or could use.
+//! The targets of advice: the directory or device that was asked for, or everything found that a database uses or could
+//! use.
 //!
-//! It places each target on the mount it lies on, says which cluster uses it, and reads what belongs to the directory
-//! itself. Mounts, devices and clusters were read before. The surprise: asking for a device that is mounted means its
-//! mount point, one for the data of a cluster means its WAL too, and a directory that does not exist yet is described by
-//! the nearest one that does.
+//! This module places each target on its mount, records which cluster uses it, and reads the directory's own
+//! properties. Earlier collectors read mounts, devices and clusters. A mounted device stands for its mount point, a
+//! cluster's data directory includes its WAL, and a directory that does not exist yet is described by its nearest
+//! existing parent.
 
 mod asked;
 mod describe;
@@ -28,7 +29,7 @@ use crate::workers;
 /// Reads the targets.
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
-/// What is wrong with the target that was asked for, as far as that is seen before anything is read.
+/// The error in the target that was asked for, as far as it shows before anything is read.
 pub fn mistake(host: &dyn Host, request: &Request) -> Option<TargetNote> {
     let path = request.target.as_deref()?;
     asked::mistake(host, path, &host.stat(path), request.new, &FactSet::default())
@@ -49,8 +50,8 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     shared::put(&places, facts);
 }
 
-/// Asks what any target would need that somebody may name later: mount points of disks, and the directories of databases.
-/// A file system that other machines or processes answer for is left alone, as nobody named it.
+/// Asks everything that any later target needs: mount points of disks, and the directories of databases. A file system
+/// that other machines or processes serve is left alone, because nobody named it.
 pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     let mut facts = facts.clone();
     let local = |mount: &&Subject| {
@@ -81,7 +82,7 @@ struct Place {
     existing: Option<PathBuf>,
     /// The mount it lies on, or the device it is.
     base: Option<Subject>,
-    /// Whether looking at it ended in an I/O error.
+    /// Whether looking at it failed with an I/O error.
     io_error: bool,
 }
 

@@ -1,6 +1,6 @@
-//! A host for unit tests: a tree of files and links written down in the test, from which directories follow.
+//! A host for unit tests: a tree of files and links written in the test; directories follow from the paths.
 //!
-//! It is no recorded host: it holds the few answers a test is about, and says *absent* to everything else.
+//! It is no recorded host: it holds the few answers of a test and answers *absent* to everything else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ impl Fake {
             .fold(self, |fake, (name, text)| fake.file(format!("{directory}/{name}"), format!("{text}\n")))
     }
 
-    /// What stat says of a path: its type and permissions, as in `st_mode`.
+    /// The answer of stat for a path: its type and permissions, as in `st_mode`.
     pub(crate) fn node(self, path: &str, mode: u64) -> Self {
         let (node_major, node_minor) = (253, 0);
         let stat = Stat {
@@ -64,7 +64,7 @@ impl Fake {
         self
     }
 
-    /// What has been asked so far.
+    /// The questions so far.
     pub(crate) fn asked(&self) -> Vec<Question> {
         self.asked.lock().unwrap().clone()
     }
@@ -99,12 +99,12 @@ impl Host for Fake {
     }
 }
 
-/// What was noted, in sentences.
+/// The notes, as sentences.
 pub(crate) fn sentences(facts: &FactSet) -> Vec<String> {
     facts.warnings().iter().map(ToString::to_string).collect()
 }
 
-/// Everything that a set would show to somebody: names, values, sources, reasons and warnings.
+/// All text of a set that is displayed: names, values, sources, reasons and warnings.
 pub(crate) fn shown(facts: &FactSet) -> String {
     let mut out = sentences(facts);
     for FactRow { subject, reading, .. } in facts.rows() {

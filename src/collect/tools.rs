@@ -1,8 +1,8 @@
-//! Versions of the tools that make and mount file systems: what they are decides which options can be advised.
+//! Versions of the tools that create and mount file systems, which decide the options that can be advised.
 //!
-//! Asked are those that something in sight needs, side by side, so that together they cost no more than the slowest; with
-//! `without_programs` nothing is run. The surprise: mke2fs and mdadm answer on standard error, which [`Host::run`] joins to
-//! the rest.
+//! Only tools that something in sight needs are asked, concurrently, so that together they cost as much as the slowest.
+//! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
+//! joins to standard output.
 
 use std::thread;
 
@@ -13,10 +13,10 @@ use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
 use crate::version::Version;
 
-/// What a tool is for.
+/// What a tool is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// Making file systems: whatever stands on a device can be advised to be made anew, as any of them.
+    /// Creating file systems: any of them may be advised for a device.
     Devices,
     /// Arrays of md.
     Arrays,
@@ -72,7 +72,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The reading of what only a program could say, in a run without programs.
+/// The reading of a fact that only a program can tell, in a run without programs.
 pub fn not_run<T>() -> Reading<T> {
     Reading::unknown(Why::NotCollected, "this run starts no programs")
 }

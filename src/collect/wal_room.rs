@@ -1,14 +1,14 @@
-//! How much room a cluster's WAL has to grow: what is free on its file system, in units of `max_wal_size`.
+//! Room for a cluster's WAL to grow: the free space of its file system in units of `max_wal_size`.
 //!
-//! It runs when clusters have their file systems. The surprise: `max_wal_size` is no limit (PostgreSQL manual, WAL
-//! Configuration), so that once its size and as much again is little.
+//! Runs once clusters are joined to their file systems. `max_wal_size` is a soft limit (PostgreSQL manual, WAL
+//! Configuration): WAL can outgrow it, so free space of one or two times its size is little.
 
 use super::{Collector, Request};
 use crate::facts::catalog::{cluster, mount, postgres};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
-/// Concludes the room.
+/// Derives the room for WAL of every cluster.
 pub const COLLECTOR: Collector = Collector { id: "room for WAL", run };
 
 fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {

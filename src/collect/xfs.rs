@@ -1,7 +1,7 @@
-//! XFS: the features that a file system was made with, from its superblock, which root alone may read.
+//! XFS: the features that a file system was created with, from its superblock, which only root may read.
 //!
-//! What is in force is in mountinfo; this is what a new kernel must know to mount it at all. The surprise: a file system of
-//! version 4 is known by lacking `crc`.
+//! The options in force are in mountinfo; the features here are what a new kernel must support to mount it at all. A
+//! version 4 file system is recognised by the absence of `crc`.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! ZFS: which devices a dataset or volume stands on, what becomes of its flushes, and how large its records are.
+//! ZFS: the devices below a dataset or volume, the handling of its flushes, and the size of its records.
 //!
-//! The kernel shows none of this, so `zpool status -P` and `zfs get` are asked once for the host (zpool-status(8),
-//! zfsprops(7)); module parameters are files (zfs(4)). The separate log counts, because a commit waits for it; cache and
-//! spare devices do not. The surprise: without the tools a ZFS mount stands on nothing that walwise can see.
+//! The kernel shows none of this, so `zpool status -P` and `zfs get` run once for the host (zpool-status(8),
+//! zfsprops(7)). Module parameters are files (zfs(4)). The separate log is part of the stack because a commit waits for
+//! it; cache and spare devices are not. Without the tools the stack below a ZFS mount is unknown.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 const GET: [&str; 7] =
     ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"];
 
-/// A pool: its state and its devices by path; `None` for one whose path is not told.
+/// A pool: its state and its devices by path; `None` for one whose path is not printed.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pool {
     state: String,
@@ -67,7 +67,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-/// The dataset of a mount stands in mountinfo, that of a volume in the name that udev gave it: `zvol/tank/pg`.
+/// The dataset of a mount, from mountinfo, or of a volume, from its udev name: `zvol/tank/pg`.
 fn dataset(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Option<String> {
     if subject.scope() == Scope::Mount {
         return facts.value(subject, &mount::SOURCE);
@@ -101,7 +101,7 @@ fn of_pool(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool>
     pools.clone().and_then(|all| all.get(name).cloned().ok_or_else(|| format!("it does not list {name}")))
 }
 
-/// The devices of a pool by name; unknown where one of them is not told or cannot be found, since the worst governs.
+/// The devices of a pool; unknown where one is not named or not found, since the worst device decides.
 fn members(
     host: &dyn Host,
     name: &str,
@@ -131,7 +131,8 @@ fn members(
     (names, devices)
 }
 
-/// Whether ZFS was told to send no flushes to disks; what older versions lack was governed by the first of the two.
+/// Whether ZFS was told to send no flushes to disks. Where the second parameter does not exist yet, the first one
+/// governed both.
 fn no_flush(host: &dyn Host) -> Reading<bool> {
     let at = |name: &str| Path::new("/sys/module/zfs/parameters").join(name);
     let [all, log] = ["zfs_nocacheflush", "zil_nocacheflush"].map(|name| attribute::flag(host, &at(name)));
@@ -167,8 +168,8 @@ fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>
 /// Groups of devices, which are no devices themselves: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.
 const GROUPS: &[&str] = &["mirror-", "raidz", "draid", "replacing-", "spare-", "indirect-", "root-"];
 
-/// The lines `pool: NAME`, `state: STATE`, and the tree, which is told by indentation behind a tab: the pool itself and the
-/// classes `logs`, `special`, `dedup`, `cache` and `spares` stand at its left.
+/// The lines `pool: NAME`, `state: STATE`, and the tree, whose depth is the indentation after a tab: the pool itself
+/// and the classes `logs`, `special`, `dedup`, `cache` and `spares` are at its left.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();

@@ -1,32 +1,32 @@
-//! The two logs of a drill, line by line: what was acknowledged, kept by the machine that listened, and what was found when
+//! The two logs of a drill, line by line: the acknowledgements, kept by the listening machine, and the pages found when
 //! the power was back.
 //!
-//! Lines of anything else are passed over, since a console or a terminal has other things to say too. The surprise: a last
-//! line without its end counts for nothing, because `ack 12` may be the beginning of `ack 1234`.
+//! Other lines are skipped, because a console or a terminal shows other text too. A last line without its newline does
+//! not count, because `ack 12` may be the beginning of `ack 1234`.
 
 use std::fmt;
 
 use super::stack::Stack;
 
-/// What the first line of both logs says.
+/// The first line of both logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The run, so that no two are mixed up.
+    /// The id of the run, so that no two are mixed up.
     pub run: u64,
-    /// The way of writing, as `wal_sync_method` has it.
+    /// The method of writing, as in `wal_sync_method`.
     pub method: String,
     /// `recycled` or `fresh`.
     pub segments: String,
     /// When it began, RFC 3339 in UTC.
     pub when: String,
-    /// Where, display-safe.
+    /// The directory, display-safe.
     pub directory: String,
 }
 
 const MARK: &str = "walwise-drill 1";
-/// Stands before the boot that a line is of, /proc/sys/kernel/random/boot_id (random(4)).
+/// The prefix of a line with the id of the boot, /proc/sys/kernel/random/boot_id (random(4)).
 pub const BOOT: &str = "boot ";
-/// The last line of a writer that somebody stopped.
+/// The last line of a writer that was stopped.
 pub const STOPPED: &str = "stopped";
 
 impl fmt::Display for Head {
@@ -58,22 +58,22 @@ impl Head {
     }
 }
 
-/// What was acknowledged.
+/// The log of acknowledgements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Acknowledged {
-    /// Of which run.
+    /// The run that it belongs to.
     pub head: Head,
-    /// The boot that it was written in; empty where that was not read.
+    /// The boot in which it was written; empty where that is unknown.
     pub boot: String,
-    /// What the directory stood on.
+    /// The stack below the directory.
     pub stack: Stack,
-    /// The highest number; the writer counts from 1 and leaves none out. 0 for none.
+    /// The highest number; the writer counts from 1 without gaps. 0 for none.
     pub last: u64,
-    /// Whether the writer was stopped instead of cut off.
+    /// Whether the writer was stopped rather than cut off.
     pub stopped: bool,
 }
 
-/// Reads the log of acknowledgements. The error is a sentence.
+/// Parses the log of acknowledgements. The error is a sentence.
 pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
     let mut found: Option<Acknowledged> = None;
     for line in whole_lines(text) {
@@ -108,14 +108,14 @@ pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
 /// Numbers as ranges, both ends included, in order.
 pub type Ranges = Vec<(u64, u64)>;
 
-/// What was found.
+/// The log of surviving pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survived {
-    /// Of which run.
+    /// The run that it belongs to.
     pub head: Head,
-    /// The boot that it was read in; empty where that was not read.
+    /// The boot in which it was read; empty where that is unknown.
     pub boot: String,
-    /// What the directory stands on.
+    /// The stack below the directory.
     pub stack: Stack,
     /// The numbers of whole pages.
     pub pages: Ranges,
@@ -133,7 +133,7 @@ impl fmt::Display for Survived {
     }
 }
 
-/// Reads what [`Survived`] displays. The error is a sentence.
+/// Parses the output of [`Survived`]. The error is a sentence.
 pub fn survived(text: &str) -> Result<Survived, String> {
     let mut lines = whole_lines(text);
     let head = lines.find_map(Head::parse).ok_or_else(|| {

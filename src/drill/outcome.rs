@@ -1,27 +1,27 @@
-//! What a drill came to: which acknowledged commits are gone.
+//! The outcome of a drill: the acknowledged commits that are lost.
 
 use super::log::{Acknowledged, Survived};
 use super::{PAGES, log::Ranges};
 
-/// What a drill came to.
+/// The outcome of a drill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How many commits were acknowledged.
+    /// The number of acknowledged commits.
     pub acknowledged: u64,
-    /// How many of them could be looked for: a WAL that goes round holds only the newest.
+    /// The number of them that could be searched for: a cyclic WAL holds only the newest.
     pub examined: u64,
-    /// Those of them that are gone.
+    /// The lost ones.
     pub lost: Ranges,
 }
 
 impl Outcome {
-    /// How many are gone.
+    /// The number of lost commits.
     pub fn lost(&self) -> u64 {
         self.lost.iter().map(|(from, to)| to - from + 1).sum()
     }
 }
 
-/// Why these logs say nothing of a power cut, in a sentence; `None` where they do.
+/// Why these logs prove nothing about a power cut, in a sentence; `None` where they do.
 pub fn no_cut(acknowledged: &Acknowledged, survived: &Survived) -> Option<&'static str> {
     if acknowledged.stopped {
         Some("the writer was stopped before the power was cut, and what it wrote last had its time")
@@ -34,7 +34,7 @@ pub fn no_cut(acknowledged: &Acknowledged, survived: &Survived) -> Option<&'stat
     }
 }
 
-/// Sets one against the other. The error is a sentence.
+/// Compares the two logs. The error is a sentence.
 pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outcome, String> {
     if acknowledged.head.run != survived.head.run {
         return Err(format!(
@@ -43,7 +43,7 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outco
         ));
     }
     let newest = acknowledged.last;
-    // The commit that was under way when the power went may have taken the place of the oldest one.
+    // The commit in progress at the power cut may have replaced the oldest one.
     let under_way = survived.pages.iter().map(|(_, to)| *to).max().unwrap_or(0).max(newest).saturating_add(1);
     let oldest = under_way.saturating_sub(PAGES) + 1;
     let mut lost = Ranges::new();

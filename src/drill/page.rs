@@ -1,5 +1,5 @@
-//! A page of the drill's WAL: which run it is of, its number, and noise that follows from both, so that a page of which but
-//! some sectors arrived is known for what it is.
+//! A page of the drill's WAL: the id of its run, its number, and noise derived from both, so that a partly written page
+//! is recognised.
 
 /// Size of a page, in bytes (XLOG_BLCKSZ).
 pub const PAGE: usize = 8192;
@@ -13,7 +13,7 @@ pub fn fill(page: &mut [u8], run: u64, number: u64) {
     }
 }
 
-/// The number of a page of this run; `None` for anything else, also for a page of which a sector is another's.
+/// The number of a page of this run; `None` for anything else, including a page with a foreign sector.
 pub fn number_of(page: &[u8], run: u64) -> Option<u64> {
     let word = |at: usize| page.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
     let number = word(16)?;
@@ -23,7 +23,7 @@ pub fn number_of(page: &[u8], run: u64) -> Option<u64> {
     (page.len() == PAGE && whole).then_some(number)
 }
 
-/// The word at a place. Every word beyond the head is of its place, run and number (SplitMix64's finisher).
+/// The word at a place. Every word after the head is a function of place, run and number (SplitMix64's finisher).
 fn word_at(place: u64, run: u64, number: u64) -> u64 {
     match place {
         0 => MAGIC,

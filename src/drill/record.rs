@@ -1,7 +1,7 @@
-//! The record of drills: every cut of one stack that was compared, so that twenty weigh more than one.
+//! The record of drills: every compared cut of one stack, so that twenty weigh more than one.
 //!
-//! Reading and writing the file is the command's. The surprise: a cut that lost something stays in it for good; who mended
-//! the cause has another stack, and begins another record.
+//! The command reads and writes the file. A cut with a loss stays in it for good. After the cause is mended the stack
+//! is another one, which needs a new record.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,13 +39,13 @@ struct Cut {
 }
 
 impl Record {
-    /// A record of nothing about a stack.
+    /// An empty record of a stack.
     pub fn new(stack: &Stack) -> Self {
         let stack = stack.to_string().lines().map(str::to_owned).collect();
         Self { walwise_drills: FORMAT, stack, cuts: Vec::new() }
     }
 
-    /// Reads what [`Self::render`] wrote. The error is a sentence.
+    /// Parses the output of [`Self::render`]. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let record: Self =
             serde_json::from_str(text).map_err(|error| format!("it is no record of drills: {error}"))?;
@@ -63,7 +63,7 @@ impl Record {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 
-    /// The stack that it is of.
+    /// The stack that it is about.
     pub fn stack(&self) -> Stack {
         let mut stack = Stack::default();
         for line in &self.stack {
@@ -72,7 +72,7 @@ impl Record {
         stack
     }
 
-    /// How many cuts it holds.
+    /// The number of cuts.
     pub fn cuts(&self) -> usize {
         self.cuts.len()
     }
@@ -113,8 +113,8 @@ impl Record {
         Ok(())
     }
 
-    /// Puts what it says of a target into the facts, if the target stands on what was drilled; else what is other. `from` is
-    /// the file, display-safe.
+    /// Puts its statement about a target into the facts, if the target stands on the drilled stack; else the result
+    /// names the difference. `from` is the file, display-safe.
     pub fn tell(&self, facts: &mut FactSet, target: &Subject, from: &str) -> Result<(), String> {
         if let Some(changed) = self.stack().changed(&Stack::of(facts, target)) {
             return Err(changed);
@@ -132,7 +132,7 @@ impl Record {
     }
 }
 
-/// The day of a time.
+/// The date in a time.
 pub fn day(when: &str) -> &str {
     when.split_once('T').map_or(when, |(day, _)| day)
 }

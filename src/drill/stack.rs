@@ -1,9 +1,9 @@
-//! What a drill speaks of: the host, its kernel, and whatever the directory stands on, fact by fact, as it was when the plug
-//! was pulled.
+//! The object of a drill: the host, its kernel, and the stack below the directory, fact by fact, at the time of the
+//! power cut.
 //!
-//! A drill counts for the same stack and for no other. Which facts those are is marked in the catalog: what tells a thing
-//! itself, and what moves the price of a commit. The surprise: the names that the kernel hands out are left out, so disks
-//! are counted from the top instead, and a disk that comes back as sdb is still the same.
+//! A drill counts only for the same stack. The catalog marks its facts: those that identify a thing, and those that
+//! affect the price of a commit. The kernel's device names are left out. Disks are counted from the top instead, so a
+//! disk that comes back as sdb is still the same.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ const MARK: &str = "stack ";
 pub struct Stack(BTreeMap<String, String>);
 
 impl Stack {
-    /// What a target stands on.
+    /// The stack below a target.
     pub fn of(facts: &FactSet, target: &Subject) -> Self {
         let mut stack = Self::default();
         let machine = Subject::host();
@@ -46,17 +46,17 @@ impl Stack {
     fn add(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
         let reading = facts.reading(subject, name);
         let (Some(value), Some(source)) = (reading.value(), reading.source()) else { return };
-        // What somebody typed in is never what was there.
+        // An assumed value was never observed.
         let typed = if source.is_evidence() { "" } else { " (assumed)" };
         self.0.insert(format!("{place} {name}"), format!("{value}{typed}"));
     }
 
-    /// Whether nothing is known of it.
+    /// Whether nothing about it is known.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Takes a line as [`Self`] displays it; whether it was one.
+    /// Adds a line as [`Self`] displays it; returns whether it was one.
     pub fn take(&mut self, line: &str) -> bool {
         let Some((name, value)) = line.strip_prefix(MARK).and_then(|rest| rest.split_once('=')) else {
             return false;
@@ -65,7 +65,7 @@ impl Stack {
         true
     }
 
-    /// What is other now, in a fragment such as `device 1 device.firmware was 1.2 and is 1.3`; `None` when nothing is.
+    /// The difference now, in a fragment such as `device 1 device.firmware was 1.2 and is 1.3`; `None` without one.
     pub fn changed(&self, now: &Self) -> Option<String> {
         let names = self.0.keys().chain(now.0.keys());
         let differs = names.into_iter().find(|name| self.0.get(*name) != now.0.get(*name))?;
@@ -80,7 +80,7 @@ impl fmt::Display for Stack {
     }
 }
 
-/// Whether a fact tells one stack from another.
+/// Whether a fact distinguishes one stack from another.
 fn tells(info: &KeyInfo) -> bool {
     let steady =
         !matches!(info.nature, Nature::Assigned | Nature::Drifting | Nature::Measured | Nature::Concluded);

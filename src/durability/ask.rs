@@ -1,39 +1,39 @@
-//! Asks facts for a judgement and remembers what was asked: from which facts it was concluded, whether any of them was
-//! assumed, and which were missing. It judges nothing.
+//! Asks for facts on behalf of a judgement, and records which were used, which of those were assumed, and which were
+//! missing. The judgement itself is left to the layers.
 
 use std::collections::BTreeSet;
 
 use crate::facts::{FactSet, FactValue, Key, Need, Remedy, Source, Subject};
 
-/// A questioner of facts with its memory.
+/// A questioner of facts that records its questions.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
     /// The facts that are asked.
     pub facts: &'a FactSet,
-    /// What the answers were.
+    /// The record of the questions.
     pub asked: Asked,
 }
 
-/// What was asked, and how it was answered.
+/// The facts that were asked for, and their answers.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Names of the facts that were known.
+    /// Names of the known facts.
     pub used: BTreeSet<&'static str>,
-    /// Those among them that somebody assumed, with their subject, for people.
+    /// The assumed ones among them, with their subject, for display.
     pub assumed: BTreeSet<String>,
-    /// Those that were needed and are not known.
+    /// Facts that were needed and are unknown.
     pub missing: BTreeSet<Need>,
 }
 
 impl Asked {
-    /// Adds what another judgement asked.
+    /// Adds the record of another judgement.
     pub fn extend(&mut self, other: &Self) {
         self.used.extend(&other.used);
         self.assumed.extend(other.assumed.iter().cloned());
         self.missing.extend(other.missing.iter().cloned());
     }
 
-    /// The source of whatever was concluded from these answers.
+    /// The source of a conclusion from these answers.
     pub fn source(&self) -> Source {
         Source::Derived {
             of: self.used.iter().map(|&name| name.to_owned()).collect(),
@@ -43,12 +43,12 @@ impl Asked {
 }
 
 impl<'a> Ask<'a> {
-    /// Nothing asked yet.
+    /// A questioner without any questions yet.
     pub fn new(facts: &'a FactSet) -> Self {
         Self { facts, asked: Asked::default() }
     }
 
-    /// The value of a fact, when known; not missed otherwise.
+    /// The value of a fact where it is known; an unknown one is not recorded as missing.
     pub fn value<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
         let reading = self.facts.reading(subject, key.name());
         let source = reading.source()?;
@@ -59,7 +59,7 @@ impl<'a> Ask<'a> {
         reading.value().and_then(T::from_value)
     }
 
-    /// The value of a fact; missed when it is not known.
+    /// The value of a fact; an unknown one is recorded as missing.
     pub fn need<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
         let value = self.value(subject, key);
         if value.is_none() {
@@ -68,7 +68,7 @@ impl<'a> Ask<'a> {
         value
     }
 
-    /// Notes that a fact is missing. The remedy is used when its reading names none.
+    /// Records a fact as missing. The remedy is used when its reading names none.
     pub fn miss<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, remedy: Option<&str>) {
         let reading = self.facts.reading(subject, key.name());
         if let Some(mut need) = Need::of(subject, key.name(), reading) {
@@ -77,7 +77,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// Where a fact was read; empty when it is not known.
+    /// Where a fact was read; empty when it is unknown.
     pub fn origin<T>(&self, subject: &Subject, key: &Key<T>) -> String {
         self.facts.reading(subject, key.name()).source().map(ToString::to_string).unwrap_or_default()
     }

@@ -1,10 +1,10 @@
-//! The belief layer: whether a flush travels on at each hop above the disks, as the kernel sees it. File systems can be
-//! told not to send flushes, and any queue on the way can be told that there is nothing to flush
+//! The belief layer: whether a flush travels on at each hop above the disks, as the kernel sees it. A file system can
+//! be told not to send flushes. Any queue can be told that there is nothing to flush
 //! (Documentation/ABI/stable/sysfs-block, queue/write_cache), which drops the flushes of everything above it.
 //!
-//! It judges one hop at a time, file systems and queues each in a file of their own; the disk's own queue is judged with
-//! its claim. The surprise: a hop with state of its own (a loop file, a thin pool, a cache) loses data without flushes
-//! even over disks that hold nothing back.
+//! It judges one hop at a time; file systems and queues have a file each, and the disk's own queue is judged in
+//! [`super::claim`]. A hop with state of its own (a loop file, a thin pool, a cache) loses data without flushes even
+//! over disks that hold nothing back.
 
 mod array;
 mod file_system;
@@ -21,18 +21,18 @@ use super::{Bears, Evidence, Layer};
 use crate::facts::{Key, Subject};
 use crate::truth::Truth;
 
-/// What lies at the bottom of a way, for judging a hop above it.
+/// The disks at the bottom of a way, for judging a hop above them.
 #[derive(Clone, Copy, Debug)]
 pub struct Bottom {
     /// The worst cache.
     pub cache: Cache,
-    /// Whether a disk there says *write back*.
+    /// Whether a disk there reports *write back*.
     pub write_back: Truth,
-    /// Whether nothing between keeps data of its own that only a flush writes out.
+    /// Whether no hop between keeps data of its own that only a flush writes out.
     pub plain: Truth,
 }
 
-/// What became of a flush at a hop, and what speaks for that.
+/// The fate of a flush at a hop, and the evidence for it.
 pub type Hop = (Passage, Evidence);
 
 fn evidence<T>(ask: &Ask, hop: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {

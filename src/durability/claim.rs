@@ -1,9 +1,9 @@
-//! The claim layer: what a disk, its controller or its hypervisor says of its own cache, held against what the kernel
-//! believes of it (Documentation/block/writeback_cache_control.rst, Documentation/ABI/stable/sysfs-block).
+//! The claim layer: the statement of a disk, its controller or its hypervisor about its own cache, compared with what
+//! the kernel believes (Documentation/block/writeback_cache_control.rst, Documentation/ABI/stable/sysfs-block).
 //!
-//! It judges one disk at the bottom of a stack and knows nothing of what lies above; who can be asked, and how far the
-//! answer goes, is in the files beside this one. The surprise: *write through* is often no claim at all. sd assumes it
-//! where a disk has no caching mode page, and anybody may write it into the queue.
+//! It judges one disk at the bottom of a stack, independent of the layers above. The files beside this one tell who can
+//! be asked and how far an answer is trusted. *Write through* is often no claim at all: sd assumes it where a disk has
+//! no caching mode page, and an administrator may write it into the queue.
 
 mod danger;
 mod elsewhere;
@@ -20,21 +20,21 @@ use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::{FactSet, Key, Subject};
 use crate::truth::Truth;
 
-/// What happens to a flush at one hop.
+/// The fate of a flush at one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Passage {
-    /// It is dropped here, by this.
+    /// Dropped here, for this reason.
     Dropped(Suppressor),
-    /// Cannot be said.
+    /// Unknown.
     Unknown,
-    /// It goes on: to the layer below, or at the bottom to the driver.
+    /// Passed on: to the layer below, or at the bottom to the driver.
     Sent,
-    /// None is sent, and none is needed.
+    /// Not sent, and not needed.
     NotNeeded,
 }
 
 impl Passage {
-    /// What it comes to for a target.
+    /// The fate of a target's flushes.
     pub fn flush(self) -> Flush {
         match self {
             Self::Dropped(_) => Flush::Suppressed,
@@ -45,38 +45,38 @@ impl Passage {
     }
 }
 
-/// A disk at the bottom of a stack, judged on its own.
+/// The judgement of one disk at the bottom of a stack.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// What its cache is.
+    /// The kind of its cache.
     pub cache: Cache,
-    /// What its queue does with a flush.
+    /// The fate of a flush in its queue.
     pub passage: Passage,
-    /// Whether its queue or the disk itself says *write back*; unknown where neither says anything.
+    /// Whether its queue or the disk itself reports *write back*; unknown where neither reports anything.
     pub write_back: Truth,
-    /// What speaks for that: belief, then claim.
+    /// The evidence: belief, then claim.
     pub evidence: Vec<Evidence>,
-    /// What was asked.
+    /// The facts that were asked for.
     pub asked: Asked,
 }
 
-/// What a disk says of its cache, before that is held against its queue.
+/// A disk's statement about its cache, before it is compared with its queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word {
-    /// It has one that forgets.
+    /// It has a volatile cache.
     Volatile,
-    /// Its answers disagree; how, in words.
+    /// Its answers contradict each other; how, in words.
     Torn(String),
-    /// It has none; how it is known, in words.
+    /// It has no volatile cache; the evidence, in words.
     Without(String),
-    /// It has one that is switched off, as it says, while its driver goes by having one.
+    /// It reports its cache as switched off, while its driver assumes one.
     SwitchedOff,
-    /// Nothing that could be believed; why, in words.
+    /// No credible statement; why, in words.
     Silent(String),
 }
 
 impl Word {
-    /// Whether it admits a cache that forgets, or may have one by half of its answers.
+    /// Whether it reports a volatile cache, or one of its contradictory answers does.
     fn says_volatile(&self) -> bool {
         match self {
             Self::Volatile | Self::Torn(_) => true,
@@ -148,7 +148,7 @@ fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, bears: Bears, says: String
     Evidence::new(Layer::Claim, disk, bears, says, source)
 }
 
-/// A real disk, or what passes for one.
+/// A physical disk, or one that looks like it.
 fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let transport = ask.need(disk, &device::TRANSPORT);
     let queue = ask.need(disk, &device::WRITE_CACHE).map(WriteCache::is_write_back);
@@ -209,7 +209,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     done(ask, cache, passage, write_back, evidence)
 }
 
-/// What a disk without a RAID controller before it says.
+/// The statement of a disk that has no RAID controller in front of it.
 fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Word {
     match asked_as(transport) {
         AskedAs::Nvme => nvme::word(ask, disk),
@@ -218,15 +218,15 @@ fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Word
     }
 }
 
-/// Who can be asked what a disk's cache is.
+/// Who can be asked about a disk's cache.
 enum AskedAs {
     /// The drive itself, by the commands of NVMe.
     Nvme,
     /// The hypervisor, in the device's configuration.
     Virtio,
-    /// What the driver was told, and nobody past it.
+    /// The driver alone, by the data it was given: an eMMC card or a Xen backend cannot be asked.
     Card,
-    /// What sd was told, and the disk itself.
+    /// The sd driver, and the disk itself.
     Sd,
 }
 
@@ -253,7 +253,7 @@ fn asked_as(transport: Option<Transport>) -> AskedAs {
     }
 }
 
-/// Holds what a disk says against what its queue believes: the worse of two is taken to be true.
+/// Compares a disk's statement with its queue: the worse of two counts.
 fn held_against(
     ask: &mut Ask,
     disk: &Subject,
@@ -307,14 +307,14 @@ fn held_against(
         }
     };
     let source = match said_by(ask, disk) {
-        // Nobody but its queue says so.
+        // Only its queue reports it.
         none if none.is_empty() && cache.forgets() => ask.origin(disk, &device::WRITE_CACHE),
         own => own,
     };
     (cache, Evidence::new(Layer::Claim, disk, bears, says, source))
 }
 
-/// Where a disk's own word was read: the most direct of its answers.
+/// Where a disk's own statement was read: the most direct of its answers.
 fn said_by(ask: &Ask, disk: &Subject) -> String {
     let answers = [
         ask.origin(disk, &device::DRIVE_CACHE),
@@ -324,7 +324,7 @@ fn said_by(ask: &Ask, disk: &Subject) -> String {
     answers.into_iter().find(|source| !source.is_empty()).unwrap_or_default()
 }
 
-/// What the disk's own queue does with a flush.
+/// The fate of a flush in the disk's own queue.
 fn believed(
     ask: &mut Ask,
     disk: &Subject,
@@ -349,7 +349,7 @@ fn believed(
             ),
         ),
         Some(false) if raid && word.is_silent() => {
-            // Only the volume's own word would show an override.
+            // Only the volume's own statement would show an override.
             ask.miss(disk, &device::CACHE_TYPE, None);
             (
                 Passage::Unknown,

@@ -1,8 +1,8 @@
 //! The claim of a hardware RAID controller: policy, policy in force, battery, and the caches of the member disks.
 //!
-//! It judges the volume behind a controller from `controller.*` facts alone. The surprise: flushes prove nothing here.
+//! It judges the volume behind a controller from `controller.*` facts alone. Flush counters prove nothing here.
 //! megaraid_sas completes SYNCHRONIZE CACHE for logical drives by itself unless the firmware announces support
-//! (drivers/scsi/megaraid/megaraid_sas_base.c), so a rising flush counter can end in the driver.
+//! (drivers/scsi/megaraid/megaraid_sas_base.c), so a rising counter can end in the driver.
 
 use super::ask::Ask;
 use super::claim::Cache;
@@ -27,14 +27,14 @@ pub fn is_behind_one(ask: &mut Ask, disk: &Subject, transport: Option<Transport>
     transport.is_some_and(Transport::is_raid) || by_driver
 }
 
-/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's address say together: then
-/// no cache of the controller stands before it, and its own governs.
+/// Whether its controller only passes the disk on (JBOD, HBA mode), as its tool and the disk's address agree. The
+/// controller's cache is then not in front of it, and its own governs.
 pub fn is_passed_on(ask: &mut Ask, disk: &Subject) -> bool {
     ask.value(disk, &controller::VOLUME).is_some_and(|volume| volume == "none")
 }
 
-/// What may keep flushes from a disk that is passed on: megaraid_sas answered them itself, for whatever it attached,
-/// before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
+/// Evidence that flushes may not reach a disk that is passed on. megaraid_sas answered them itself, for any attached
+/// disk, before commit 5765c5b8b3a8 (*Send SYNCHRONIZE_CACHE for non-raid to firmware*, Linux 4.9).
 pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
     if ask.value(disk, &device::DRIVER).as_deref() != Some("megaraid_sas") {
         return None;
@@ -59,13 +59,13 @@ pub fn swallows(ask: &mut Ask, disk: &Subject) -> Option<Evidence> {
     }
 }
 
-/// What a battery or flash module is good for.
+/// The strength of a battery or flash module.
 enum Power {
-    /// It keeps what the cache holds.
+    /// It preserves the cache.
     Sound,
-    /// It may.
+    /// It may preserve the cache.
     Doubtful,
-    /// It keeps nothing.
+    /// It does not preserve the cache.
     Gone,
 }
 
@@ -77,7 +77,7 @@ fn power(battery: Battery) -> Power {
     }
 }
 
-/// Why the battery is what it is for a time only.
+/// Why the state of the battery is temporary; `None` where it is not.
 fn passing(battery: Option<Battery>) -> Option<&'static str> {
     match battery {
         Some(Battery::Learning) => Some("its battery runs a learn cycle"),
@@ -89,7 +89,7 @@ fn passing(battery: Option<Battery>) -> Option<&'static str> {
     }
 }
 
-/// Whether a volume that could hold writes does not.
+/// Whether a volume that could hold writes back does not.
 fn fell_back(policy: Option<Policy>) -> bool {
     match policy {
         Some(Policy::WriteBack | Policy::AlwaysWriteBack) => true,
@@ -97,7 +97,7 @@ fn fell_back(policy: Option<Policy>) -> bool {
     }
 }
 
-/// What the volume's cache is, and what speaks for that.
+/// The kind of the volume's cache, and the evidence for it.
 pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
     use Bears::{AtRisk, Durable, Unproven};
     let name = disk.name();

@@ -1,8 +1,8 @@
 //! The database layer: whether the server flushes before it reports a commit.
 //!
-//! It judges the servers that lie on a target; what their settings mean stands in a file each. Without one there is no
-//! evidence, and the verdict holds for whatever database flushes. The surprise: a library that is preloaded can turn fsync
-//! into nothing without any setting.
+//! It judges the servers on a target; the meaning of their settings is in one file per server. Without a server there
+//! is no evidence, and the verdict holds for any database that flushes. A preloaded library can turn fsync into a no-op
+//! without any setting.
 
 mod mysql;
 mod postgres;
@@ -15,7 +15,7 @@ use crate::facts::Area;
 use crate::facts::catalog::target;
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
 
-/// The clusters that keep something on a target.
+/// The clusters with files on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     let linked = facts.resolve(of, Scope::Cluster);
     let named = facts.value(of, &target::CLUSTERS).unwrap_or_default();
@@ -30,35 +30,35 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
     all
 }
 
-/// What the settings of a cluster come to on a target.
+/// The judgement of a cluster's settings for a target.
 pub struct Judged {
     /// Whether they turn its flushes off altogether.
     pub off: bool,
-    /// What they allow.
+    /// The evidence that follows from them.
     pub evidence: Vec<Evidence>,
-    /// Sessions for which it is otherwise.
+    /// Sessions that deviate.
     pub exceptions: Exceptions,
-    /// What becomes of commits when this host is lost, in a sentence; empty where nothing is promised.
+    /// The fate of commits when this host is lost, in a sentence; empty where nothing is promised.
     pub host_loss: String,
 }
 
-/// Sessions whose commits fare otherwise than the server's default says.
+/// Sessions whose commits are treated otherwise than by the server's default.
 #[derive(Clone, Debug)]
 pub struct Exceptions {
-    /// Each as it stands in a heading: `database app: synchronous_commit = off`.
+    /// Each as shown in a heading: `database app: synchronous_commit = off`.
     pub says: Vec<String>,
-    /// Whose commits may be lost where others are not: `database app`.
+    /// Those that may lose commits although the default keeps them: `database app`.
     pub lose: Reading<Vec<String>>,
 }
 
 impl Exceptions {
-    /// None, as where no server lies here.
+    /// No exceptions, as where no server has files here.
     pub fn none() -> Self {
         let source = Source::Derived { of: Vec::new(), assumed: false };
         Self { says: Vec::new(), lose: Reading::known(Vec::new(), source) }
     }
 
-    /// With those of another server here; one that is not known leaves all unknown.
+    /// Merged with those of another server here; an unknown one makes all unknown.
     pub fn and(&mut self, other: Self) {
         self.says.extend(other.says);
         self.lose = match (self.lose.clone(), other.lose) {
@@ -70,7 +70,7 @@ impl Exceptions {
     }
 }
 
-/// What the settings of a cluster allow on a target.
+/// Judges the settings of a cluster for a target.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Judged {
     let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
     let off = match ask.facts.area_of(cluster) {
@@ -81,7 +81,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Judged {
     Judged { off, evidence, exceptions, host_loss }
 }
 
-/// Collects evidence, and what stands beside it.
+/// Collects evidence, and statements beside it.
 struct Sayer {
     evidence: Vec<Evidence>,
     exceptions: Exceptions,
@@ -89,14 +89,14 @@ struct Sayer {
 }
 
 impl Sayer {
-    /// Adds what a fact of the cluster comes to.
+    /// Adds the judgement of a fact of the cluster.
     fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, bears: Bears, says: String) {
         let source = ask.origin(cluster, key);
         self.evidence.push(Evidence::new(Layer::Database, cluster, bears, says, source));
     }
 }
 
-/// Whether a library is preloaded that turns flushes into nothing.
+/// Judges whether a preloaded library turns flushes into no-ops.
 fn preloaded(
     ask: &mut Ask,
     cluster: &Subject,

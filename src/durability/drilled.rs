@@ -1,8 +1,8 @@
-//! The drill layer: what was left when the power of this very stack was cut, by the record that somebody gave.
+//! The drill layer: the losses recorded when the power of this very stack was cut, from a record that the user named.
 //!
-//! A loss in it is a loss. A record without one turns *unproven* into *proven by drill*, where nothing but the way below the
-//! database is open: the drill writes past the server. The surprise: it contradicts nobody. Where a layer says *at risk*, or
-//! layers disagree, twenty lucky cuts change nothing, for a cache may have been empty by chance.
+//! A recorded loss always counts. A record without one turns *unproven* into *proven by drill*, but only where
+//! everything about the database is known: the drill writes past the server. It overrides no other layer. Where a layer
+//! is *at risk*, or layers disagree, twenty clean cuts change nothing, because a cache may have been empty by chance.
 
 use super::ask::Ask;
 use super::{Bears, Evidence, Layer, Mend, Path, Standing};
@@ -10,7 +10,7 @@ use crate::facts::Subject;
 use crate::facts::catalog::drill;
 use crate::text::grouped;
 
-/// What a record says of a target.
+/// The content of a record for a target.
 pub struct Drilled {
     target: Subject,
     on: String,
@@ -20,9 +20,9 @@ pub struct Drilled {
     source: String,
 }
 
-/// What a record says of a target, if one was given and is of what the target stands on.
+/// The content of a record for a target, if one was named and is about the stack below the target.
 pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
-    // Not through the questioner: the verdict names the drill itself, and is not the less seen for it.
+    // Read without the questioner: the verdict names the drill itself, and counts as observed nevertheless.
     let facts = ask.facts;
     let cuts = facts.value(target, &drill::CUTS).filter(|cuts| *cuts > 0)?;
     ask.asked.used.insert(drill::CUTS.name());
@@ -37,7 +37,7 @@ pub fn ask(ask: &mut Ask, target: &Subject) -> Option<Drilled> {
 }
 
 impl Drilled {
-    /// As a piece of evidence.
+    /// The record as a piece of evidence.
     pub fn evidence(&self) -> Evidence {
         let bears = match self.lost {
             0 => Bears::Durable,
@@ -46,7 +46,7 @@ impl Drilled {
         Evidence::new(Layer::Measurement, &self.target, bears, self.says(), self.source.clone())
     }
 
-    /// Raises what is *unproven* along ways of which only the database's part is known.
+    /// Raises *unproven* to *proven by drill*, unless the database's part of any path is unproven.
     pub fn settle(&self, paths: &mut [Path]) {
         let open = |path: &Path| {
             let of_server = |one: &Evidence| one.layer.is_database() && one.standing.is_unproven();
@@ -60,7 +60,7 @@ impl Drilled {
         }
     }
 
-    /// The verdict for people.
+    /// The verdict as a sentence.
     pub fn sentence(&self) -> String {
         let share = self.least_share_found() * 100.0;
         format!(
@@ -83,7 +83,7 @@ impl Drilled {
         format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of what this stands on")
     }
 
-    /// The share of cuts with a loss that would have shown with 95 % probability: 1 − 0.05^(1/cuts).
+    /// The smallest share of cuts with a loss that would have shown with 95 % probability: 1 − 0.05^(1/cuts).
     fn least_share_found(&self) -> f64 {
         1.0 - 0.05_f64.powf(1.0 / f64::from(u32::try_from(self.cuts).unwrap_or(u32::MAX)))
     }

@@ -1,17 +1,18 @@
-//! Puts what was concluded into the facts, where rules and screens find it: `device.cache` of every disk at a bottom, and
-//! the verdict, cache, flush and interlock of every target. It concludes nothing itself.
+//! Puts the conclusions into the facts, where rules and screens find them: `device.cache` of every disk at a bottom,
+//! and the verdict, cache, flush and interlock of every target. The conclusions themselves are made in [`super::join`]
+//! and [`super::interlock`].
 
 use super::claim::Leaf;
 use super::join::Judgement;
 use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject, Why};
 
-/// Records what a disk's cache is.
+/// Records the kind of a disk's cache.
 pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
     facts.know(disk, &device::CACHE, leaf.cache, leaf.asked.source());
 }
 
-/// Records what was concluded of a target.
+/// Records the conclusions about a target.
 pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interlock: Reading<bool>) {
     let source = found.asked.source();
     facts.know(of, &target::VERDICT, found.verdict.standing, source.clone());

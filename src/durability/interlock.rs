@@ -1,8 +1,8 @@
 //! The interlock: whether advice that removes flushes could be given for a target at all.
 //!
-//! It is a conjunction, and anything that is not known, assumed instead of seen, or measured on another host keeps it shut.
-//! The surprise: nobarrier on storage with a protected cache gains nothing unless that storage still asks for flushes, so
-//! the usual case for the interlock is shut although nothing is wrong.
+//! It is a conjunction. A fact that is unknown, assumed instead of observed, or measured on another host keeps it shut.
+//! The option nobarrier on storage with a protected cache gains nothing unless that storage still asks for flushes, so
+//! the interlock is usually shut although nothing is wrong.
 
 use super::Standing;
 use super::ask::Ask;
@@ -13,11 +13,11 @@ use crate::facts::{FactSet, Key, Need, Reading, Scope, Source, Subject, Why};
 use crate::truth::Truth;
 use crate::validity::{self, Effect};
 
-/// The gain of going without flushes must be more than this share of a commit's time, or it is not worth a thought.
+/// The least gain from omitting flushes, as a share of a commit's time, that is worth considering.
 const LEAST_GAIN: f64 = 0.05;
 
-/// Whether flushes could be removed; unknown with what is missing. `live` is whether the facts are of the machine that
-/// walwise runs on: measurements of another one do not count.
+/// Whether flushes could be removed; unknown with the missing facts. `live` is whether the facts are of this machine:
+/// measurements of another one do not count.
 pub fn judge(
     facts: &FactSet,
     target: &Subject,
@@ -51,7 +51,7 @@ pub fn judge(
         ),
         gain(&mut ask, target, live),
     ];
-    // The table of options is read for this alone on many hosts, so it is asked last and only while it could matter.
+    // On many hosts the table of options is loaded for this alone, so it is asked last and only if it can matter.
     if Truth::every(conditions.iter().map(|(holds, _)| *holds)) != Truth::False {
         conditions.push(heeded(&mut ask));
     }
@@ -89,8 +89,8 @@ pub fn judge(
     }
 }
 
-/// ext4 is the one file system where the option is heeded and only its own journal is at stake. Another file system
-/// further down (under a loop file) shuts it too.
+/// Only ext4 heeds the option with nothing but its own journal at stake. Another file system further down (under a loop
+/// file) keeps the interlock shut.
 fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
     let mounts: Vec<Subject> =
         ask.facts.stack(target).into_iter().filter(|hop| hop.scope() == Scope::Mount).collect();
@@ -106,7 +106,7 @@ fn only_ext4(ask: &mut Ask, target: &Subject) -> (Truth, String) {
     (holds, "the file system is ext4".to_owned())
 }
 
-/// Whether the kernel takes the option and heeds it, from the validity table.
+/// Whether the kernel accepts and heeds the option, from the validity table.
 fn heeded(ask: &mut Ask) -> (Truth, String) {
     let host = Subject::host();
     let kernel = ask.need(&host, &kernel::VERSION).zip(ask.need(&host, &kernel::VENDOR));

@@ -1,7 +1,6 @@
-//! Joins the layers along every way from a target to its disks: the worst on any way wins, and what wins is told in a
-//! sentence.
+//! Joins the layers along every way from a target to its disks: the worst on any way wins, and a sentence names it.
 //!
-//! Single hops, disks and clusters are judged elsewhere. The surprise: evidence about a disk that is harmless as long as
+//! Single hops, disks and clusters are judged elsewhere in [`super`]. Evidence about a disk that is harmless as long as
 //! flushes arrive becomes the reason for *at risk* when a file system above it sends none.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,24 +16,24 @@ use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::truth::Truth;
 
-/// Everything concluded of a target.
+/// All conclusions about a target.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,
     /// The worst cache below.
     pub cache: Cache,
-    /// What becomes of its flushes.
+    /// The fate of its flushes.
     pub flush: Passage,
     /// What drops them.
     pub suppressed_by: BTreeSet<Suppressor>,
-    /// Whose commits may be lost though the server's default keeps them.
+    /// Sessions that may lose commits although the server's default keeps them.
     pub commit_off_for: Reading<Vec<String>>,
-    /// Whether nothing between keeps data of its own that only a flush writes out.
+    /// Whether no hop between keeps data of its own that only a flush writes out.
     pub plain: Truth,
-    /// What was asked for all that.
+    /// The facts that were asked for.
     pub asked: Asked,
-    /// Whether what decides it can be mended on this machine, and how it is mended, in sentences.
+    /// Whether the deciding cause can be mended on this machine, and the remedies, in sentences.
     pub remedy: Option<(bool, String)>,
     /// Whether there were too many ways to judge one by one.
     pub merged: bool,
@@ -98,7 +97,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     } else {
         worst.map_or(Cache::Unknown, |c| c.min(Cache::Unknown))
     };
-    // Several paths to one unit are one disk for a reader.
+    // Several paths to one unit are shown as one disk.
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
     let suppressed_by: BTreeSet<Suppressor> =
@@ -137,7 +136,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     }
 }
 
-/// What mends all that decides a verdict.
+/// The remedies of everything that decides a verdict.
 fn remedy(verdict: &Verdict) -> Option<(bool, String)> {
     let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
     let decides = evidence.filter(|says| says.standing == verdict.standing);
@@ -151,15 +150,15 @@ fn dropped_by(passage: Passage) -> Option<Suppressor> {
     }
 }
 
-/// What becomes of a target's flushes, given what becomes of them at its hops and disks: dropped anywhere is dropped, and
-/// they are not needed only where no disk needs them.
+/// The fate of a target's flushes, from those at its hops and disks: dropped anywhere means dropped; not needed only
+/// where no disk needs them.
 fn joined(hops: &[Passage], disks: &[Passage]) -> Passage {
     let at_disks = disks.iter().min().copied().unwrap_or(Passage::Unknown);
     let on_the_way = hops.iter().min().copied().unwrap_or(Passage::Sent);
     if on_the_way < Passage::Sent { on_the_way.min(at_disks) } else { at_disks }
 }
 
-/// Judges one way: what becomes of a flush at its hops, and the evidence of hops and disks.
+/// Judges one way: the fate of a flush at its hops, and the evidence of hops and disks.
 fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Passage>, Vec<Evidence>) {
     let ends: Vec<Option<&Leaf>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
@@ -175,7 +174,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
 
     let mut passages = Vec::new();
     let mut evidence = Vec::new();
-    // The first hop that sends no flush, by how it was mounted.
+    // The first hop that sends no flush because of how it was mounted.
     let mut unflushed: Option<Mend> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
         let found = match hop.scope() {
@@ -221,7 +220,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
     (passages, evidence)
 }
 
-/// The verdict for people.
+/// The verdict as a sentence.
 fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache, disks: &[&str]) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for evidence in paths.iter().flat_map(|path| &path.evidence) {
@@ -278,7 +277,7 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
     }
 }
 
-/// What cannot be seen from where walwise runs.
+/// What is invisible from the vantage point of walwise.
 fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<&str>) -> String {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
     let (in_container, in_guest, unseen) = match seen_by {

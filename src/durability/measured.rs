@@ -1,8 +1,8 @@
-//! The measurement layer: what happened when we flushed. It can lower a verdict and never raises one, so silence is no
-//! evidence at all.
+//! The measurement layer: the flushes that arrived while we committed. It can lower a verdict and never raises one, so
+//! a missing measurement is no evidence.
 //!
-//! It reads what the probe left in the facts. The surprise: no flush counted is only telling where the kernel counts
-//! flushes and a disk is believed to need them; writes with forced unit access and bio-based devices count none.
+//! It reads the facts that the probe recorded. A count of zero is evidence only where the kernel counts flushes and a
+//! disk is believed to need them; writes with forced unit access and bio-based devices count none.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,13 @@ use crate::facts::catalog::{device, probe};
 use crate::facts::{Key, Subject};
 use crate::truth::Truth;
 
-/// Below this many flushes per commit none arrived; a few may be another process's.
+/// Below this number of flushes per commit none of ours arrived; a few may be another process's.
 const NONE_ARRIVED: f64 = 0.01;
-/// Above this many flushes per commit and disk others make some: our overwrites take one each, and where the file system
-/// writes its journal with it two more, before and after its commit block.
+/// Above this number of flushes per commit and disk, other processes contribute. Each of our overwrites takes one; if
+/// the file system commits its journal with it, two more, before and after the commit block.
 const OF_ONE_COMMIT: f64 = 3.0;
 
-/// Where more flushes were counted than our commits can make, so that the count says nothing of ours; in a sentence.
+/// The sentence for more flushes than our commits can cause, when the count is no evidence about ours.
 pub fn of_others(ask: &mut Ask, target: &Subject, disks: &BTreeMap<&Subject, &Leaf>) -> Option<String> {
     let counted = counted(ask, disks.iter().map(|(disk, leaf)| (*disk, *leaf))).len();
     let arrived =
@@ -46,7 +46,7 @@ fn counted<'l>(ask: &mut Ask, leaves: impl Iterator<Item = (&'l Subject, &'l Lea
         .collect()
 }
 
-/// What the probe's findings allow for a target on these disks, given what should have become of its flushes.
+/// The evidence in the probe's findings for a target on these disks, given the expected fate of its flushes.
 pub fn judge<'l>(
     ask: &mut Ask,
     target: &Subject,
@@ -81,7 +81,7 @@ pub fn judge<'l>(
     found
 }
 
-/// Whether flushes should arrive at the disks, or may.
+/// Whether flushes should or may arrive at the disks.
 fn is_expected(flush: Passage) -> bool {
     match flush {
         Passage::Sent | Passage::Unknown => true,

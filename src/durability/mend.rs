@@ -1,26 +1,26 @@
-//! What would mend a cause that speaks against a commit, each cause by its type; and what a piece of evidence comes to, which
-//! cannot speak against a commit without it.
+//! The remedies of causes that endanger a commit, each cause by its type; and the weight of a piece of evidence, which
+//! cannot endanger a commit without a remedy.
 //!
-//! It decides nothing. The surprise: some causes nothing on this machine mends, and those say where it is to be done.
+//! Decisions are left to [`super::join`]. Some causes cannot be mended on this machine; their remedies name the place.
 
 use super::Standing;
 use crate::facts::Subject;
 
-/// What a piece of evidence comes to.
+/// The weight of a piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bears {
-    /// Nothing speaks against a commit.
+    /// Nothing endangers a commit.
     Durable,
-    /// It does not show whether one survives.
+    /// Whether a commit survives is unknown.
     Unproven,
-    /// One may be lost, until this is mended.
+    /// A commit may be lost, until this is mended.
     AtRisk(Mend),
-    /// It disagrees with another layer, until this is mended.
+    /// It contradicts another layer, until this is mended.
     Contradictory(Mend),
 }
 
 impl Bears {
-    /// Its word, and what would mend it.
+    /// The standing, and the remedy.
     pub fn parts(self) -> (Standing, Option<Mend>) {
         match self {
             Self::Durable => (Standing::Durable, None),
@@ -30,7 +30,7 @@ impl Bears {
         }
     }
 
-    /// Whether nothing speaks against a commit.
+    /// Whether nothing endangers a commit.
     pub fn is_durable(&self) -> bool {
         match self {
             Self::Durable => true,
@@ -39,61 +39,61 @@ impl Bears {
     }
 }
 
-/// What would mend a cause.
+/// The remedy of a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mend {
-    /// A setting of a server gets this value.
+    /// Give this value to a setting of a server.
     Set {
-        /// The setting as the server calls it.
+        /// The setting's name in the server.
         setting: &'static str,
         /// Its value.
         value: &'static str,
         /// The server.
         server: Subject,
     },
-    /// A setting of a server is left to its default.
+    /// Leave a setting of a server to its default.
     LeaveOut {
-        /// The setting as the server calls it.
+        /// The setting's name in the server.
         setting: &'static str,
         /// The server.
         server: Subject,
     },
-    /// A server starts without a library.
+    /// Start a server without a preloaded library.
     Unload {
         /// The library.
         library: String,
         /// The server.
         server: Subject,
     },
-    /// A file system sends flushes again.
+    /// Make a file system send flushes again.
     Barriers(Subject),
-    /// A file system of the ext family gets a journal.
+    /// Give a file system of the ext family a journal.
     Journal(Subject),
-    /// A file system of the ext family that never has a journal gives way to one that has.
+    /// Replace an ext file system that cannot have a journal by one that can.
     JournalLess(Subject),
-    /// What lies in memory goes to a disk.
+    /// Move data from memory to a disk.
     OutOfMemory(Subject),
-    /// An overlay is mounted without `volatile`.
+    /// Mount an overlay without `volatile`.
     Overlay(Subject),
-    /// A dataset of ZFS obeys flushes again.
+    /// Make a ZFS dataset obey flushes again.
     ZfsSync(Subject),
-    /// ZFS flushes its disks again.
+    /// Make ZFS flush its disks again.
     ZfsFlush,
-    /// A queue says write back again.
+    /// Set a queue to write back again.
     Queue(Subject),
-    /// A controller's battery is replaced.
+    /// Replace a controller's battery.
     Battery(Subject),
-    /// The caches of a volume's member disks are switched off.
+    /// Switch off the caches of a volume's member disks.
     MemberCaches(Subject),
-    /// The data goes to a disk that outlives its machine.
+    /// Move the data to a disk that outlives its machine.
     LastingDisk(Subject),
-    /// A disk is replaced, because what keeps its memory alive has failed.
+    /// Replace a disk whose memory backup has failed.
     Replace(Subject),
-    /// An array that has failed gets its members back, and its data from a backup.
+    /// Restore a failed array: its members, and the data from a backup.
     Restore(Subject),
-    /// An array gets the member that it lacks.
+    /// Add the missing member to an array.
     Rebuild(Subject),
-    /// Flushes are lost where nothing on this machine shows it.
+    /// Find the layer that loses flushes; nothing on this machine shows it.
     LostBelow(Subject),
 }
 
@@ -122,10 +122,10 @@ impl Mend {
         }
     }
 
-    /// In a sentence for people.
+    /// The remedy as a sentence.
     pub fn sentence(&self) -> String {
         match self {
-            // What was written while it was off is in the kernel alone.
+            // Writes made while it was off exist only in the kernel's memory.
             Self::Set { setting: "fsync", value, server } => {
                 format!(
                     "Set fsync = {value} for the server on {}, reload it, then run `sync`.",
@@ -200,7 +200,7 @@ impl Mend {
     }
 }
 
-/// The remedies of all that decides, those for this machine first: whether there is one here, and the sentences.
+/// The remedies of everything that decides, those for this machine first: whether there is one here, and the sentences.
 pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
     let mut distinct: Vec<&Mend> = Vec::new();
     for mend in mends {
@@ -218,5 +218,5 @@ pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
     Some((here, says.join(" ")))
 }
 
-/// How many remedies are told.
+/// The largest number of remedies that are named.
 const MOST: usize = 3;

@@ -1,8 +1,8 @@
-//! What one more fault would cost, whatever a power failure does: what is missing or has failed among the copies and the
-//! parity beneath a target, and whether parity can be wrong when it is needed. It stands beside the verdict and never in it.
+//! The cost of one more fault, independent of power failures: copies and parity that are missing or failed below a
+//! target, and parity that may be wrong when it is needed. It stands beside the verdict and never changes it.
 //!
-//! Single layers are judged from their own facts, and the worst is the target's. The surprise: what only a controller, LVM
-//! or a peer knows is *unknown*, which is neither whole nor worth a heading.
+//! Single layers are judged from their own facts, and the worst is the target's. The state that only a controller, LVM
+//! or a peer knows is *unknown*, which neither counts as whole nor appears in a heading.
 
 use super::ask::Ask;
 use super::controller;
@@ -14,10 +14,10 @@ use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::Redundancy;
 
-/// A layer's, and what there is to say of it in a sentence.
+/// The redundancy of a layer, with a sentence where there is something to say.
 type Found = (Redundancy, Option<String>);
 
-/// What the copies beneath a target are worth, and what is missing, in sentences; none where nothing is known to be.
+/// The redundancy below a target, and what is missing, in sentences; empty where nothing is known to be missing.
 pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
     let stack = ask.facts.stack(target);
     let mut found: Vec<Found> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
@@ -57,14 +57,14 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
     }
 }
 
-/// A volume of a RAID controller, which only its own tool tells about.
+/// The redundancy of a RAID controller's volume, known only from its own tool.
 fn volume(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     let transport = ask.value(hop, &device::TRANSPORT);
     let is_one = controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
     is_one.then_some((Redundancy::Unknown, None))
 }
 
-/// LVM's own RAID, which tells its state to nobody but LVM and root. What a volume is made of only root sees.
+/// The redundancy of LVM's own RAID, whose state only LVM and root see. Only root sees the devices of a volume.
 fn mapping(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
     let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
@@ -106,7 +106,7 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
                     "{name} ({title}) has an open write hole: a power failure followed by a disk failure can damage data at \
                      rest."
                 );
-                // Of a degraded array the verdict says it: there a power failure alone is enough.
+                // For a degraded array the verdict says it: there a power failure alone is enough.
                 let lacks = ask.value(hop, &device::MD_DEGRADED).is_some_and(|missing| missing > 0);
                 Some((Redundancy::WriteHole, (!lacks).then_some(says)))
             }
@@ -120,7 +120,7 @@ fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
     found
 }
 
-/// Whether an array of this level keeps everything once.
+/// Whether an array of this level keeps everything only once.
 fn is_without_copies(level: ArrayLevel) -> bool {
     level.spares(2).is_none()
 }
@@ -138,7 +138,7 @@ fn is_down(state: ArrayState) -> bool {
     }
 }
 
-/// Whether an array brings its copies or its parity up to date, on which nothing can be rebuilt until then.
+/// Whether an array is updating its copies or parity; nothing can be rebuilt from them until then.
 fn copies_may_differ(action: SyncAction) -> bool {
     match action {
         SyncAction::Resync => true,
@@ -151,7 +151,7 @@ fn copies_may_differ(action: SyncAction) -> bool {
     }
 }
 
-/// By how many members an array lacks, and how many it can do without.
+/// The redundancy by the number of missing members and the number that the level tolerates.
 fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> Found {
     let (name, title) = (hop.name(), level.title());
     match ask.value(hop, &device::MD_DEGRADED) {
@@ -194,7 +194,7 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     }
 }
 
-/// By the state that ZFS gives its pool (zpool-status(8)); one that is online may be a single disk.
+/// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a single disk.
 fn pool(ask: &mut Ask, hop: &Subject) -> Found {
     let name = hop.name();
     match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
@@ -209,7 +209,7 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Found {
     }
 }
 
-/// By the profiles of a btrfs, and what it lacks.
+/// The redundancy by the profiles of a btrfs and its missing devices.
 fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     let name = hop.name();
     if ask.value(hop, &mount::FSTYPE)? != "btrfs" {
@@ -233,7 +233,7 @@ fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
         );
         return Some((Redundancy::WriteHole, Some(says)));
     }
-    // What is kept once is lost with its device, however often the rest is kept.
+    // Data kept once is lost with its device, however many copies the metadata has, and the reverse.
     let copies = in_copies(&data) && metadata.as_deref().is_none_or(in_copies);
     let known = metadata.is_some() && ask.value(hop, &mount::BTRFS_MISSING).is_some();
     copies.then_some((if known { Redundancy::Whole } else { Redundancy::Unknown }, None))

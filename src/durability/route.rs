@@ -1,22 +1,24 @@
-//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays, mappings, and the file
-//! system under a loop file. It knows edges, not what stands there. The surprise: a hostile or huge stack has more ways
-//! than can be judged one by one; then all of them are judged as one way, in which every layer must hold for every disk.
+//! The ways from a target down to its disks, through every edge of the stack: partitions, arrays, mappings, and the
+//! file system under a loop file.
+//!
+//! This module knows edges, not the devices on them. A hostile or huge stack has too many ways to judge one by one. All
+//! of them are then merged into one way, in which every layer must hold for every disk.
 
 use crate::facts::{FactSet, Subject};
 
-/// Ways judged one by one; above that they are merged.
+/// The largest number of ways judged one by one; beyond it they are merged.
 pub const MOST_ROUTES: usize = 1_000;
-/// Hops after which a way is given up as unreadable.
+/// The number of hops after which a way is given up as unreadable.
 const MOST_HOPS: usize = 64;
 
 /// One way down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// From the target to the end.
+    /// The hops from the target to the end.
     pub hops: Vec<Subject>,
-    /// Where it ends: the last hop, or all ends of merged ways.
+    /// The end: the last hop, or all ends of merged ways.
     pub ends: Vec<Subject>,
-    /// Why it does not end properly, in words.
+    /// Why it has no proper end, in words.
     pub broken: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The verdict as a whole, on small machines built here. Single rules of thumb are cases of the tables; the properties
-//! that must never break (the interlock, learning never being punished into *durable*) are enumerated.
+//! The verdict as a whole, on small machines built here. Single rules are cases of the tables; the properties that must
+//! never break are enumerated (the interlock; more knowledge never turns a verdict into *durable* by mistake).
 
 mod drilled;
 mod interlock;

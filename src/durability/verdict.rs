@@ -22,7 +22,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// The word on screens.
+    /// Its word on screens.
     pub fn word(self) -> &'static str {
         match self {
             Self::Database => "database",
@@ -32,7 +32,7 @@ impl Layer {
         }
     }
 
-    /// Whether the server speaks.
+    /// Whether the evidence comes from the server.
     pub fn is_database(self) -> bool {
         match self {
             Self::Database => true,
@@ -40,7 +40,7 @@ impl Layer {
         }
     }
 
-    /// Whether a disk, or what stands before it, speaks.
+    /// Whether it comes from a disk, or from the controller in front of it.
     pub fn is_claim(self) -> bool {
         match self {
             Self::Claim => true,
@@ -68,7 +68,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// What a layer says of a subject.
+    /// The evidence of a layer about a subject.
     pub fn new(layer: Layer, subject: &Subject, bears: Bears, says: String, source: String) -> Self {
         let (standing, mend) = bears.parts();
         Self { layer, subject: subject.clone(), standing, says, source, mend }
@@ -113,12 +113,12 @@ pub struct Verdict {
     pub missing: Vec<Need>,
 }
 
-/// How many sessions a heading names.
+/// The largest number of sessions that a heading names.
 const MOST_EXCEPTIONS: usize = 3;
 
 impl Verdict {
-    /// The verdict as a heading, with what is known to be missing of the copies and the sessions for which it is another:
-    /// `durable, but degraded`, `durable, except database app: synchronous_commit = off`.
+    /// The verdict as a heading, with missing copies and deviating sessions: `durable, but degraded`,
+    /// `durable, except database app: synchronous_commit = off`.
     pub fn heading(&self) -> String {
         format!("{}{}", self.standing.word(), self.reservations())
     }

@@ -1,8 +1,8 @@
-//! Every fact there is, declared once: name, scope, kind, and one sentence with its public source.
+//! Every fact, declared once: name, scope, kind, and one sentence with its public source.
 //!
-//! One file per area. Collectors, judgement, rules, screens, `facts --list` and did-you-mean all read these. The
-//! surprise: facts that are *concluded* (the verdict, validity, probe results) are declared here too, because rules use
-//! them like any other.
+//! One file per area. Collectors, judgement, rules, screens, `facts --list` and did-you-mean all read these.
+//! *Concluded* facts (the verdict, validity, probe results) are declared here too, because rules use them like any
+//! other.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
-//! Facts that are one of a few words, as types: every place that judges one names all its words in a `match`, so a word
-//! that is new falls to no side unseen.
+//! Facts that are one of a few words, as types: every judgement of one names all its words in a `match`, so that a new
+//! word cannot be overlooked.
 //!
-//! [`Choice::of`] is the one place where a word from outside becomes a value; a word that is not in the list becomes
-//! none. What a tool calls the same thing is translated by the collector that reads the tool.
+//! [`Choice::of`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
+//! The collector that reads a tool translates the tool's words.
 
 use super::{FactValue, Kind, Reading, Value};
 
@@ -28,12 +28,12 @@ pub trait Choice: Copy + Eq + 'static {
     }
 }
 
-/// What is said of a word that is in no list.
+/// The complaint about a word that is in no list.
 fn not_among(word: &str, words: &[&str]) -> String {
     format!("`{word}` is not among: {}", words.join(", "))
 }
 
-/// What is read of a fact of this kind: a word that a choice does not have is malformed.
+/// The reading of a fact of this kind: a word that a choice does not have is malformed.
 pub(super) fn checked(kind: Kind, reading: Reading<Value>) -> Reading<Value> {
     let Some(words) = kind.choices() else { return reading };
     reading.and_then(|value| match &value {

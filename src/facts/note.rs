@@ -1,8 +1,8 @@
-//! What is to be said of a run rather than of one fact: each note is a kind with its fields, declared once beside its sentence.
+//! Messages about a run rather than one fact: each note is a kind with its fields, declared once beside its sentence.
 //!
-//! A sentence is made where somebody reads it and nowhere else: whoever acts on a note asks for its kind. A field that holds
-//! the words of another layer, such as why a file could not be read, is for showing alone. The surprise: in tests all sentences
-//! of a thread can be turned into `x`, which shows that nothing depends on one.
+//! The sentence is made only where it is read; code that acts on a note goes by its kind. A field with the words of
+//! another layer, such as why a file could not be read, is for display alone. In tests all sentences of a thread can be
+//! replaced by `x`, which shows that nothing depends on one.
 
 mod mount;
 #[cfg(test)]
@@ -28,8 +28,8 @@ pub use server::ServerNote;
 pub use storage::StorageNote;
 pub use target::TargetNote;
 
-/// Declares the notes of one area: the kinds, their fields, and the sentence of each. What a field does not show by itself is
-/// a word of the sentence with what it stands for.
+/// Declares the notes of one area: the kinds, their fields, and the sentence of each. A field that is not displayed
+/// directly is a word of the sentence, with its replacement.
 macro_rules! notes {
     ($(#[$meta:meta])* pub enum $name:ident { $(
         $(#[$about:meta])* $kind:ident $({ $($field:ident: $type:ty),+ $(,)? })?
@@ -93,27 +93,27 @@ macro_rules! areas {
 areas! {
     /// Something that concerns the run rather than one fact, such as an abandoned read or a malformed line.
     pub enum Note {
-        /// Of what is mounted.
+        /// About mounts.
         Mount(MountNote),
-        /// Of what will be mounted at the next boot.
+        /// About mounts of the next boot.
         Boot(BootNote),
-        /// Of devices and what they are made of.
+        /// About devices and their members.
         Storage(StorageNote),
-        /// Of what was asked for.
+        /// About the requested target.
         Target(TargetNote),
-        /// Of database servers of every kind.
+        /// About database servers of every kind.
         Server(ServerNote),
-        /// Of PostgreSQL.
+        /// About PostgreSQL.
         Postgres(PostgresNote),
-        /// Of MySQL and MariaDB.
+        /// About MySQL and MariaDB.
         Mysql(MysqlNote),
-        /// Of measurements.
+        /// About measurements.
         Measurement(MeasurementNote),
-        /// Of records of drills.
+        /// About records of drills.
         Drill(DrillNote),
-        /// Of the user's rules.
+        /// About the user's rules.
         Rules(RulesNote),
-        /// Of reading as a whole, and of the report.
+        /// About reading as a whole, and the report.
         Run(RunNote),
     }
 }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_sentence_of_its_own() {
-        // Words of another layer have none of ours around them in some kinds.
+        // In some kinds the words of another layer stand alone.
         let own = |sentence: &String| *sentence != <String as samples::Sample>::sample();
         let all: Vec<String> = Note::every().iter().map(Note::to_string).filter(own).collect();
         let sentences: BTreeSet<&String> = all.iter().collect();

@@ -1,4 +1,4 @@
-//! What is known of one fact: the value with its source, or why there is none and what would help.
+//! The reading of one fact: the value with its source, or the reason why there is none, with a remedy.
 
 use std::fmt;
 

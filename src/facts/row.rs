@@ -1,7 +1,7 @@
 //! The facts of one subject, by name.
 //!
-//! The surprise: beside the names stand their last letters as a number. Judgement looks up millions of facts on a large
-//! host, and most names begin alike, so comparing whole names would be the dearest thing that it does.
+//! Beside the names their last letters are stored as a number. Judgement looks up millions of facts on a large host,
+//! and most names have a common beginning, so comparing whole names would be the largest cost.
 
 use std::sync::{Arc, LazyLock};
 
@@ -55,7 +55,7 @@ fn end(name: &str) -> u64 {
     }
 }
 
-/// Everything known of one subject, if anything is.
+/// All facts of one subject, if there are any.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'f>(pub(super) Option<&'f Row>);
 

@@ -1,7 +1,8 @@
-//! All facts of one run, with how their subjects hang together. Ordered, so that every output is deterministic.
+//! All facts of one run, with the relations between their subjects. Ordered, so that every output is deterministic.
 //!
-//! A copy shares what neither side changes, down to the single reading: what was read, what follows from it and the
-//! report of both are three sets that differ in a few facts, and a large host has half a million of them.
+//! Copies share everything that neither side changes, down to the single reading. The facts that were read, their
+//! consequences and the report of both are three sets that differ in a few facts, and a large host has half a million
+//! of them.
 
 use super::{Area, area};
 use std::borrow::Cow;
@@ -258,7 +259,7 @@ impl FactSet {
         }
     }
 
-    /// What a subject stands on directly.
+    /// The subjects directly below a subject.
     pub fn below(&self, top: &Subject) -> &[Subject] {
         self.below.get(top).map_or(&[], Vec::as_slice)
     }
@@ -396,7 +397,7 @@ impl FactSet {
         self.warnings.extend(other.warnings);
     }
 
-    /// What is known of these subjects, of what each stands on and of the host: a set to be worked on apart from others.
+    /// The facts of these subjects, of everything directly below them, and of the host, as a separate set to work on.
     #[must_use]
     pub fn part<'s>(&self, subjects: impl IntoIterator<Item = &'s Subject>) -> Self {
         let mut part = Self { assumed: self.assumed.clone(), ..Self::default() };
@@ -440,7 +441,7 @@ impl FactSet {
         }
     }
 
-    /// What was noted of the run.
+    /// The notes about the run.
     pub fn warnings(&self) -> &[Note] {
         &self.warnings
     }

@@ -1,4 +1,4 @@
-//! What a fact is about.
+//! The subjects of facts.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,26 +1,26 @@
-//! What supposing a fact comes to, by what else is read from the same thing; every fact has one, where it is declared.
+//! The consequences of assuming a fact for others that are read from the same thing; each fact declares its own.
 //!
-//! Who supposes and who refuses is in [`crate::pipeline::assume`]. The surprise: what is not known can be stated whatever stands
-//! here, as then nothing was read from the thing that could be left as it was.
+//! [`crate::pipeline::assume`] assumes and refuses. An unknown fact can always be stated, whatever is declared here,
+//! because nothing was read that could contradict it.
 
-/// What supposing a fact comes to.
+/// The consequences of assuming a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supposing {
-    /// Nothing else is read from the thing: it is supposed alone, and what is concluded from it is concluded anew.
+    /// Nothing else is read from the thing: it is assumed alone, and its consequences are concluded again.
     Alone,
-    /// What else is read from the thing follows.
+    /// Other facts that are read from the thing follow.
     Carries(Cause),
-    /// It is one of several views of a thing: those of these facts that are known are supposed with it.
+    /// It is one of several views of a thing: the known ones of these facts are assumed with it.
     With(&'static [&'static str]),
-    /// It shows what these facts say, which are supposed in its place where one of them is known.
+    /// It shows the same as these facts, which are assumed in its place where one of them is known.
     Instead(&'static [&'static str]),
-    /// It tells which thing this is, or follows from too many: another value would be another thing.
+    /// It identifies the thing, or depends on too much: another value would be another thing.
     Never,
     /// Judgement concludes it.
     Judged,
 }
 
-/// How what is read from the same thing follows.
+/// How other facts that are read from the same thing follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// Collectors conclude all of it from the fact.
@@ -33,18 +33,18 @@ pub enum Cause {
     Line,
     /// The same on the kernel command line.
     RootFlags,
-    /// A disk's own cache, of which the disk, its driver and its queue speak.
+    /// A disk's own cache, of which the disk, its driver and its queue have a view.
     DiskCache,
-    /// The battery of a controller and its policies, by which it chooses how it writes.
+    /// The battery of a controller and its policies, by which it chooses its write mode.
     Battery,
-    /// The I/O scheduler of a queue, one of which turns throttling off.
+    /// The I/O scheduler of a queue; BFQ turns throttling off.
     Scheduler,
-    /// The release of a server, by which it takes what nothing sets.
+    /// The release of a server, which decides its defaults.
     Release,
 }
 
 impl Supposing {
-    /// What there is to know before it is assumed; nothing where it is assumed like any other.
+    /// A warning before it is assumed; `None` where it is assumed like any other.
     pub fn words(self) -> Option<String> {
         match self {
             Self::Alone => None,

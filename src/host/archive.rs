@@ -20,31 +20,31 @@ use std::collections::BTreeMap;
 use super::{Miss, Question, words};
 use crate::text;
 
-/// What a host answered to a question.
+/// A host's answer to a question.
 pub type Answer = Result<Vec<u8>, Miss>;
 
-/// Questions with their answers.
+/// The questions of a capture with their answers.
 pub type Answers = BTreeMap<Question, Answer>;
 
-/// The first line.
+/// The first line of an archive.
 const HEADER: &str = "walwise host 1";
 
-/// Larger archives are refused.
+/// The largest archive that is read, in bytes.
 pub const LARGEST: usize = 64 << 20;
 
-/// More complaints than this are only counted.
+/// The number of complaints that are kept; further ones are only counted.
 const MOST_PROBLEMS: usize = 20;
 
 /// Why a text is no archive at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnArchive {
-    /// It does not begin as one.
+    /// The header line is missing.
     #[error("not a host archive: its first line is not `{HEADER}`; make one with `walwise capture`")]
     Header,
-    /// It begins as one of another version.
+    /// The header names another version.
     #[error("the host archive is of format {0:?}, this walwise reads format 1")]
     Version(String),
-    /// It is too large.
+    /// It exceeds [`LARGEST`].
     #[error("the host archive is larger than 64 MiB")]
     TooLarge,
 }
@@ -98,7 +98,7 @@ fn displayable(detail: &str) -> String {
     if detail.chars().any(text::is_treacherous) { text::safe(detail.as_bytes()) } else { detail.to_owned() }
 }
 
-/// Reads an archive. What could not be read is told in the second value.
+/// Parses an archive. The second value lists the entries that could not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
     if bytes.len() > LARGEST {
         return Err(NotAnArchive::TooLarge);
@@ -117,7 +117,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
     Ok((reader.answers, reader.problems.told()))
 }
 
-/// Complaints, of which only the first are kept.
+/// Complaints; only the first few are kept.
 #[derive(Default)]
 struct Problems {
     first: Vec<String>,
@@ -167,7 +167,7 @@ impl Reader {
         match line.split_first() {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
-                // Without an entry the line belongs to one that was left out already.
+                // Without an entry the line belongs to one that was already left out.
                 let Some(entry) = self.entry.take() else { return };
                 match entry.with(*mark, rest) {
                     Ok(entry) => self.entry = Some(entry),

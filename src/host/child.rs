@@ -1,10 +1,10 @@
-//! The expendable child: a process of our own binary that asks what may never be answered.
+//! The expendable child: a process of our own binary that asks questions which may never be answered.
 //!
 //! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from within, and a thread stuck
-//! in one keeps its process from exiting. So such questions go to a child, one after another; if an answer does not
-//! come in time the child is killed and abandoned, and the next question gets a new one. Nobody ever waits for an
-//! abandoned child: the kill takes effect when the kernel lets go of it. The child reads questions from its standard
-//! input and ends with it, so it does not outlive walwise by more than one question.
+//! in one keeps its process from exiting. Such questions therefore go to a child, one after another. If an answer does
+//! not come in time, the child is killed and abandoned, and the next question gets a new one. Nobody waits for an
+//! abandoned child: the kill takes effect when the kernel releases it. The child exits when its standard input ends, so
+//! it outlives walwise by one question at most.
 
 mod owner;
 
@@ -27,20 +27,20 @@ pub(super) use owner::Owner;
 /// The hidden first argument that makes our binary the child.
 pub const ARGUMENT: &str = "__ask";
 
-/// The same for a child that becomes somebody else, who is named in its first line of input.
+/// The same for a child that changes its user; the first line of its input names the user.
 const ARGUMENT_AS: &str = "__ask-as";
 
-/// Longer answers are refused; more than any question may be answered with.
+/// The longest answer accepted, in bytes; longer than any legitimate one.
 const LONGEST_ANSWER: usize = 2 * super::LARGEST_MOUNT_TABLE;
 
-/// Longer questions are refused: they would not fit the socket's buffer, and writing must not block.
+/// The longest question accepted, in bytes: a longer one would not fit the socket's buffer, and writing must not block.
 const LONGEST_QUESTION: usize = 32 << 10;
 
 /// Serves questions if this process was started as the child; otherwise `None`. `main` calls this before anything else,
 /// with its arguments.
 pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let first = arguments.nth(1)?;
-    // An error means that nobody listens any more, which is how it ends.
+    // An error means that the reader is gone, which is how the child ends.
     let _ = if first == OsStr::new(ARGUMENT) {
         answers().and_then(|answers| answer_all(io::stdin().lock(), answers, live::answer))
     } else if first == OsStr::new(ARGUMENT_AS) {
@@ -51,12 +51,13 @@ pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> 
     Some(ExitCode::SUCCESS)
 }
 
-/// Where answers go: each in one piece, which standard output would cut at the ends of lines.
+/// The output for answers, each written in one piece; standard output would split them at line ends.
 fn answers() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// Becomes whom the first line names, then answers; where it cannot become him, that is every answer.
+/// Becomes the user that the first line names, then answers; if that fails, the failure is the answer to every
+/// question.
 fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()> {
     let mut line = String::new();
     questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)?;
@@ -98,7 +99,7 @@ fn frame(answer: &Result<Vec<u8>, Miss>) -> Vec<u8> {
     [format!("{word} {}\n", body.len()).as_bytes(), body].concat()
 }
 
-/// What a frame says: the answer once it is complete, `None` while more must come.
+/// The answer in a frame once it is complete; `None` while more must come.
 fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
     let garbled = || Some(Err(Miss::new(MissKind::Failed, "the child's answer is garbled")));
     let Some(end) = bytes.iter().position(|b| *b == b'\n') else {
@@ -121,7 +122,7 @@ fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
     }
 }
 
-/// Asks through a child, and replaces the child when it got stuck.
+/// Asks through a child, and replaces a child that got stuck.
 pub(super) struct Expendable {
     program: PathBuf,
     owner: Option<Owner>,
@@ -143,7 +144,7 @@ struct Running {
 
 /// Why a child gave no answer.
 enum Silence {
-    /// It is gone.
+    /// It has exited.
     Ended,
     /// The deadline passed.
     Late,
@@ -160,18 +161,18 @@ impl Expendable {
         Self { program, owner: Some(owner), state: Mutex::default() }
     }
 
-    /// Starts the child before it is needed, while the caller goes on: starting takes longer than most answers.
+    /// Starts the child in the background before it is needed: starting takes longer than most answers.
     pub fn begin(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.child.is_none() && state.starting.is_none() {
             let (program, owner) = (self.program.clone(), self.owner.clone());
             let start = move || Running::start(&program, owner.as_ref());
-            // Where no thread can be started, the child is when it is needed.
+            // If no thread can be started, the child is started when it is needed.
             state.starting = Builder::new().spawn(start).ok();
         }
     }
 
-    /// Ends the child without waiting for its end, which dropping does: many end in the time of one.
+    /// Kills the child without waiting for its exit, as dropping does: many exit in the time of one.
     pub fn end(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.started();
@@ -180,7 +181,7 @@ impl Expendable {
         }
     }
 
-    /// What was abandoned so far.
+    /// Notes about the children abandoned so far.
     pub fn notes(&self) -> Vec<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).notes.clone()
     }
@@ -192,7 +193,7 @@ impl Expendable {
             return Err(Miss::new(MissKind::Failed, "the path is too long"));
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // Reaps those that could die meanwhile; never blocks.
+        // Reaps children that have exited meanwhile; never blocks.
         state.abandoned.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
         let mut child = state.running(&self.program, self.owner.as_ref()).map_err(|e| {
             let says = format!("cannot start the reading child: {}", text::error_words(&e));
@@ -222,14 +223,14 @@ impl Expendable {
 }
 
 impl State {
-    /// Takes what was begun for what runs.
+    /// Adopts the child started in the background as the running one.
     fn started(&mut self) {
         if let Some(Ok(Ok(child))) = self.starting.take().map(JoinHandle::join) {
             self.child = Some(child);
         }
     }
 
-    /// The child that runs; a new one where none does. It is put back when it has answered.
+    /// The running child; a new one where none runs. It is put back once it has answered.
     fn running(&mut self, program: &Path, owner: Option<&Owner>) -> io::Result<Running> {
         self.started();
         self.child.take().map_or_else(|| Running::start(program, owner), Ok)
@@ -250,7 +251,7 @@ impl Drop for Expendable {
     }
 }
 
-/// Children that were killed while they were idle. Their end takes as long as a page of output, which is made meanwhile.
+/// Children that were killed while idle. They exit while the output is written, which takes about as long.
 static ENDED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Reaps the children that were ended. `main` calls this last. They were idle, so this cannot block.

@@ -1,32 +1,32 @@
-//! What reading a block device found, as an answer.
+//! The result of reading a block device, as an answer.
 //!
-//! How it is read belongs to the live host. The surprise: an answer without its numbers is none, since what was not told was
-//! not read, and a device of which nothing was read would be free.
+//! The reading itself is in [`super::live`]. An answer without its numbers is malformed: a missing number would mean
+//! that nothing was unread, and the device would count as free.
 
 use super::{Miss, MissKind};
 
 /// How thoroughly a device is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Look {
-    /// Nobody named it: for a second at most, and nobody is kept from it meanwhile.
+    /// The device was not named by the user: read for a second at most, without ever holding it exclusively.
     Passing,
-    /// It was named: for ten seconds at most, and whether somebody holds it for himself alone is tried before and after.
+    /// The user named it: read for ten seconds at most, and exclusive holders are looked for before and after.
     Named,
 }
 
 impl Look {
-    /// All.
+    /// Both looks.
     pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
 }
 
-/// What reading the ends, the known places and samples of a block device found.
+/// The result of reading the ends, the known places and samples of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Content {
     /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
     pub found: Vec<String>,
     /// Whether bytes were found that are neither all zeros nor all ones.
     pub data: bool,
-    /// Whether somebody has opened it for himself alone (`O_EXCL`, open(2)): tried of a named device only.
+    /// Whether a process holds it exclusively (`O_EXCL`, open(2)); tried only for a named device.
     pub held: bool,
     /// How much was read, in bytes.
     pub bytes_read: u64,
@@ -37,7 +37,7 @@ pub struct Content {
 }
 
 impl Content {
-    /// As an answer: a line each.
+    /// Encodes it as an answer, one line per field.
     pub fn encode(&self) -> Vec<u8> {
         let Self { found, data, held, bytes_read, unread_run, places_left } = self;
         let found = found.iter().map(|name| format!("signature {name}\n"));
@@ -47,7 +47,7 @@ impl Content {
         found.chain(flags).chain([numbers]).collect::<String>().into_bytes()
     }
 
-    /// What was not told was not read: an answer without its numbers is none.
+    /// Decodes an answer. A missing number is an error, since it would count as nothing unread.
     pub fn decode(answer: &[u8]) -> Result<Self, Miss> {
         let text = String::from_utf8_lossy(answer);
         let number = |name: &str| {

@@ -1,8 +1,8 @@
 //! The machine that walwise runs on.
 //!
-//! Every question is answered by [`answer`], here or, where the answer may never come, in the expendable child: the
-//! child runs the same code. Reads are bounded and nothing is ever opened for writing. One `LiveHost` is made per
-//! scan, because it looks at the mount table once.
+//! Every question is answered by [`answer`]: here or, where the answer may never come, in the expendable child, which
+//! runs the same code. Reads are bounded and nothing is opened for writing. Each scan makes a new `LiveHost`, because
+//! it reads the mount table only once.
 
 mod content;
 mod conversation;
@@ -37,16 +37,16 @@ const READ_DEADLINE: Duration = Duration::from_secs(2);
 /// Deadline of reading a device: a disk that sleeps takes seconds to spin up.
 const DEVICE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long a child that reads a device may take beyond the time in which it reads: one read that was begun.
+/// The grace period of a child that reads a device: the duration of one read that has begun.
 const MORE: Duration = Duration::from_millis(500);
 
-/// How long all devices together are read that nobody named.
+/// The total time for reading devices that the user did not name.
 const PASSING_TOGETHER: Duration = Duration::from_secs(5);
 
-/// Deadline of a question to a server, beyond the one the client keeps itself.
+/// Grace period for a question to a server, beyond the client's own deadline.
 const SERVER_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Deadline of a program that a child runs, beyond the one that the child keeps itself.
+/// Grace period for a program that a child runs, beyond the child's own deadline.
 const PROGRAM_DEADLINE: Duration = Duration::from_secs(6);
 
 /// The machine that walwise runs on.
@@ -54,7 +54,7 @@ pub struct LiveHost {
     child: Expendable,
     owners: Owners,
     mounts: OnceLock<Mounts>,
-    /// How long devices were read in passing so far.
+    /// Time spent so far on devices that the user did not name.
     in_passing: Mutex<Duration>,
 }
 
@@ -65,7 +65,7 @@ impl Default for LiveHost {
 }
 
 impl LiveHost {
-    /// This machine; what may hang is asked through a child of this very program, which must call
+    /// This machine; questions that may hang go to a child of this very program, which must call
     /// [`super::child::serve`] in its `main`.
     pub fn new() -> Self {
         Self::asking_through(PathBuf::from("/proc/self/exe"))
@@ -79,7 +79,7 @@ impl LiveHost {
         Self { child: Expendable::new(program), owners, mounts: OnceLock::new(), in_passing }
     }
 
-    /// The same, with the child that a look at the whole machine needs started in the meantime.
+    /// The same, with the child for a full scan started in the background.
     pub fn to_look() -> Self {
         let host = Self::new();
         host.child.begin();
@@ -89,15 +89,15 @@ impl LiveHost {
     /// How long to wait in a child for the answer; `None` if the answer cannot hang.
     fn deadline(&self, question: &Question) -> Option<Duration> {
         match question.bare() {
-            // Connecting waits without an end while a stopped server's queue is full.
+            // Connecting blocks indefinitely while a stopped server's queue is full.
             Question::PgSettings(_) | Question::MysqlSettings(_) => Some(SERVER_DEADLINE),
             Question::Superblock(..) => Some(DEVICE_DEADLINE),
             // Its keys may lie anywhere.
             Question::Config(_, Dialect::Crypttab) => Some(READ_DEADLINE),
             Question::Content(_, Look::Passing) => Some(content::PASSING + MORE),
             Question::Content(_, Look::Named) => Some(content::NAMED + MORE),
-            // These are read out of the memory of that process, and what it has mapped there may never come; what it has
-            // open may lie anywhere.
+            // The kernel reads these from the memory of that process, whose mappings may never respond; its open files
+            // may lie anywhere.
             Question::CommandLine(_) | Question::Environment(_) | Question::Tablespaces(_) => {
                 Some(READ_DEADLINE)
             }
@@ -105,7 +105,7 @@ impl LiveHost {
         }
     }
 
-    /// Asks on behalf of a user. Only root can become somebody else; anybody else asks as who he is.
+    /// Asks as a user. Only root can become another user; any other user asks as himself.
     fn ask_as(&self, uid: u32, inner: &Question, question: &Question) -> Result<Vec<u8>, Miss> {
         if !nix::unistd::geteuid().is_root() {
             return self.ask_here(question);
@@ -124,7 +124,7 @@ impl LiveHost {
         }
     }
 
-    /// Reads a device that nobody named, one after another and while there is time for all of it.
+    /// Reads a device that the user did not name; one device at a time, within the total time.
     fn ask_in_passing(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let mut spent = self.in_passing.lock().unwrap_or_else(PoisonError::into_inner);
         if *spent + content::PASSING > PASSING_TOGETHER {
@@ -136,7 +136,7 @@ impl LiveHost {
         answer
     }
 
-    /// Asks about a process, at the cost of whose it is.
+    /// Asks about a process, at the expense of its user.
     fn ask_of_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, Miss> {
         match self.owners.user_of(pid) {
             Some(uid) => {

@@ -1,10 +1,10 @@
 //! Masks what identifies a machine in a capture: serials, world-wide names, UUIDs, host names, users, addresses.
 //!
-//! First everything asked and answered is searched for identities, then each is replaced everywhere, inside paths and
-//! link targets too, by one mask of the same kind and shape: one-to-one, so whatever belonged together still does.
-//! Numbers are given in sorted order, so the same capture is always masked the same. The surprise: a serial such as
-//! `123456` and a user called `max` are replaced only where people give names, and a host called `data` only where a host
-//! is expected, because elsewhere the same characters mean something else.
+//! First all questions and answers are searched for identities. Then each identity is replaced everywhere, inside paths
+//! and link targets too, by one mask of the same kind and shape. The mapping is one-to-one, so related entries stay
+//! related. Masks are numbered in sorted order, so the same capture is always masked the same. Ambiguous words are
+//! replaced only in some places, because elsewhere the same characters mean something else. A serial such as `123456`
+//! or a user called `max` is replaced only where people give names, a host called `data` only where a host is expected.
 
 mod again;
 mod names;
@@ -31,13 +31,13 @@ enum Kind {
     Lvm32,
     /// A shorter world-wide name.
     Wwn,
-    /// A serial number, or any other name that somebody chose.
+    /// A serial number, or any other name that a person chose.
     Serial,
     /// A host's name.
     Host,
-    /// The name of somebody's account or home.
+    /// The name of a person's account or home.
     User,
-    /// A word somebody chose for a source that is no device.
+    /// A word that a person chose for a source that is no device.
     Name,
     /// An Ethernet address.
     Mac,
@@ -52,7 +52,7 @@ enum Kind {
 struct Span {
     range: Range<usize>,
     kind: Kind,
-    /// What is the same for all ways to write it.
+    /// The canonical form, common to all spellings.
     canonical: Vec<u8>,
 }
 
@@ -88,18 +88,18 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
     text.iter().map(|b| if *b == b' ' { b'_' } else { *b }).collect()
 }
 
-/// What stands where in a text.
+/// The places of interest in a text.
 #[derive(Default)]
 struct Places {
-    /// Identities of a kind that the place tells.
+    /// Identities whose kind follows from their place.
     identities: Vec<(Range<usize>, Kind)>,
     /// Words of labels that look like identities; they are found again like any other.
     labels: Vec<Range<usize>>,
-    /// Where people give names.
+    /// Places where people give names.
     names: Vec<Range<usize>>,
-    /// Where they give any.
+    /// Places where people give arbitrary sources.
     sources: Vec<Range<usize>>,
-    /// It is a path that was asked about: what stands last may be the name of a file that walwise looks for.
+    /// Whether it is a path that was asked about: its last part may be the name of a file that walwise looks for.
     asked: bool,
 }
 
@@ -115,7 +115,7 @@ impl Places {
     }
 
     fn in_answer(question: &Question, answer: &[u8]) -> Self {
-        // Where an identity stands does not depend on whom it was read as.
+        // The place of an identity does not depend on the user it was read as.
         let question = question.bare();
         Self {
             identities: places::in_answer(question, answer),
@@ -146,20 +146,20 @@ pub fn mask(answers: &Answers) -> Answers {
         .collect()
 }
 
-/// How far an identity is replaced.
+/// Where an identity is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
-    /// Wherever the characters occur.
+    /// At every occurrence of its characters.
     Anywhere,
-    /// Where no letter or digit touches them; where people give names, wherever they occur.
+    /// As a whole word; in places where people give names, at every occurrence.
     Words,
-    /// Where no letter or digit touches them.
+    /// As a whole word only.
     WordsOnly,
-    /// The same, and only where people give names.
+    /// As a whole word, and only in places where people give names.
     Names,
 }
 
-/// A way in which an identity that has no shape of its own was written.
+/// A spelling of an identity that has no shape of its own.
 struct Token {
     written: Vec<u8>,
     kind: Kind,
@@ -174,10 +174,10 @@ struct Masks {
     tokens: HashMap<[u8; TOKEN_KEY], Vec<Token>>,
 }
 
-/// Shorter tokens are replaced only where they are expected.
+/// The length of the key by which tokens are found; shorter tokens are replaced only where they are expected.
 const TOKEN_KEY: usize = 3;
 
-/// What was seen of identities.
+/// The identities seen so far.
 #[derive(Default)]
 struct Seen {
     identities: BTreeSet<(Kind, Vec<u8>)>,
@@ -323,7 +323,7 @@ impl Masks {
         Some(alike.filter(fits).find(exact).unwrap_or(found))
     }
 
-    /// The mask in the shape of what was written.
+    /// The mask in the spelling of the original.
     fn render(&self, kind: Kind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else { return written.to_vec() };
         match kind {
@@ -352,7 +352,7 @@ impl Masks {
     }
 }
 
-/// Identities by shape and by place, in order and without overlap; a shape wins over a place.
+/// Identities by shape and by place, ordered and without overlap; a shape takes precedence over a place.
 fn spans(text: &[u8], places: &Places) -> Vec<Span> {
     let mut spans = shapes::spans(text);
     spans.retain(|span| !(places.asked && span.kind == Kind::User && span.range.end == text.len()));
@@ -366,8 +366,8 @@ fn spans(text: &[u8], places: &Places) -> Vec<Span> {
     spans
 }
 
-/// How a name is written besides: in names of device-mapper, which double a dash; and in names of systemd's units, which
-/// escape it (systemd.unit(5)), once more where an answer is display-safe. An Ethernet address has other separators, or none.
+/// Further spellings of a name: in device-mapper names, which double a dash; in systemd unit names, which escape it
+/// (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address may have other separators, or none.
 fn forms(kind: Kind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| canonical.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
     match kind {
@@ -390,7 +390,7 @@ fn token_key(text: &[u8]) -> Option<[u8; TOKEN_KEY]> {
     Some(key)
 }
 
-/// The words of a source that say not what it is for.
+/// The words of a source that do not name its purpose.
 fn words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut at = source.start;
     std::iter::from_fn(move || {
@@ -406,7 +406,7 @@ fn words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>
     })
 }
 
-/// Ranges in their order, asked about positions in theirs.
+/// Sorted ranges, queried by ascending positions.
 struct Cursor<'r> {
     ranges: &'r [Range<usize>],
 }
@@ -428,7 +428,7 @@ impl<'r> Cursor<'r> {
     }
 }
 
-/// Whether an escape ends here, of a blank for instance: `\040` in a mount table, `\x20` elsewhere.
+/// Whether an escape ends here, such as one of a blank: `\040` in a mount table, `\x20` elsewhere.
 fn follows_escape(text: &[u8], at: usize) -> bool {
     match text.get(..at) {
         Some([.., b'\\', a, b, c]) if [a, b, c].iter().all(|digit| (b'0'..=b'7').contains(digit)) => true,
@@ -437,7 +437,7 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
     }
 }
 
-/// How far what has no shape of its own is replaced; `None` where it is expected only.
+/// Where an identity without a shape of its own is replaced; `None` where it is only expected.
 fn reach(kind: Kind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> Option<Reach> {
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);

@@ -1,7 +1,6 @@
-//! A moment as a machine tells it: to the nanosecond, or only within which second.
+//! A moment as a machine reports it: to the nanosecond, or only to the second.
 //!
-//! What was recorded before walwise asked for more holds whole seconds. Of those nothing is made up: such a moment lies
-//! anywhere in its second.
+//! Old captures hold whole seconds. No fraction is invented for them: such a moment lies anywhere in its second.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +8,7 @@ use std::str::FromStr;
 /// Nanoseconds in a second.
 const SECOND: u32 = 1_000_000_000;
 
-/// A moment since 1970. In words `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits behind the point.
+/// A moment since 1970, written as `SECONDS`, or `SECONDS.NANOSECONDS` with nine digits after the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
     /// Whole seconds.
@@ -19,18 +18,18 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Somewhere in this second.
+    /// An unknown moment within this second.
     pub fn in_second(second: u64) -> Self {
         Self { second, nanos: None }
     }
 
-    /// So many nanoseconds since 1970.
+    /// The moment this many nanoseconds after 1970.
     pub fn at(nanos: u64) -> Self {
         let second = u64::from(SECOND);
         Self { second: nanos / second, nanos: u32::try_from(nanos % second).ok() }
     }
 
-    /// This second and nanosecond; `None` where it is before 1970 or such a second has no such nanosecond.
+    /// The moment at this second and nanosecond; `None` if it is before 1970 or the nanoseconds are out of range.
     pub fn of(second: i64, nanos: i64) -> Option<Self> {
         let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
         Some(Self { second: second.try_into().ok()?, nanos: Some(nanos) })
@@ -41,12 +40,12 @@ impl Moment {
         self.second
     }
 
-    /// Whether more is known than the second.
+    /// Whether the nanosecond is known.
     pub fn is_exact(self) -> bool {
         self.nanos.is_some()
     }
 
-    /// How many nanoseconds since 1970 have passed at least.
+    /// The earliest it can be, in nanoseconds since 1970.
     pub fn at_least(self) -> u128 {
         u128::from(self.second) * u128::from(SECOND) + u128::from(self.nanos.unwrap_or(0))
     }

@@ -1,14 +1,15 @@
-//! The lines in an answer to [`super::Question::PgSettings`] that are no settings. Each begins with a word in parentheses, which
-//! no setting is called.
+//! The lines in an answer to [`super::Question::PgSettings`] that are no settings. Each begins with a word in
+//! parentheses, which is never the name of a setting.
 
 /// `(loaded)`, microseconds since 1970: when the server last loaded its configuration files.
 pub const LOADED: &str = "(loaded)";
 
-/// `(override)`, database, role, name, value: what new sessions there have instead. An empty database or role is every one.
+/// `(override)`, database, role, name, value: the value that new sessions there start with. An empty database or role
+/// stands for every one.
 pub const OVERRIDE: &str = "(override)";
 
-/// `(overrides)`, then `all` or `more`: whether the lines of overrides are all. Without this line none was told.
+/// `(overrides)`, then `all` or `more`: whether the lines of overrides are complete. Without this line none was read.
 pub const OVERRIDES: &str = "(overrides)";
 
-/// How many overrides are told at most.
+/// The largest number of overrides in an answer.
 pub const MOST_OVERRIDES: usize = 100;

@@ -1,6 +1,6 @@
-//! A machine from an archive: it answers what was asked when the archive was made.
+//! A machine from an archive: it answers the questions that were asked when the archive was made.
 //!
-//! It reads nothing itself; whoever opened the file hands over its bytes. What the archive lacks is *not collected*, never
+//! The caller reads the file and hands over its bytes. A question that the archive lacks is *not collected*, never
 //! *absent*.
 
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ pub struct RecordedHost {
 }
 
 impl RecordedHost {
-    /// Reads an archive; what cannot be read of it is in the notes.
+    /// Parses an archive; the notes list entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAnArchive> {
         let (answers, problems) = archive::parse(bytes)?;
         Ok(Self { answers, problems })
@@ -27,7 +27,7 @@ impl RecordedHost {
 impl Host for RecordedHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
-        // What was not asked as somebody else was asked as whoever made the archive.
+        // A question that was not asked as another user was asked as the user who made the archive.
         let answer = self.answers.get(question).or_else(|| self.answers.get(question.bare()));
         answer.cloned().unwrap_or_else(unknown)
     }

@@ -1,4 +1,4 @@
-//! Remembers what another host answered, for a capture.
+//! Records the answers of another host, for a capture.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use super::archive::{self, Answers};
 use super::mask;
 use super::{Host, Miss, Question};
 
-/// A host that remembers all questions and answers.
+/// A host that records all questions and answers.
 pub struct RecordingHost<'a> {
     host: &'a dyn Host,
     answers: Mutex<Answers>,
@@ -18,8 +18,8 @@ impl<'a> RecordingHost<'a> {
         Self { host, answers: Mutex::default() }
     }
 
-    /// What was asked and answered so far as an archive, with `comment` at its top. With `masked`, serials, world-wide
-    /// names, UUIDs, addresses, names of hosts and users are replaced one-to-one.
+    /// The questions and answers so far as an archive, with `comment` at its top. With `masked`, serials, world-wide
+    /// names, UUIDs, addresses, and names of hosts and users are replaced one-to-one.
     pub fn archive(&self, comment: &str, masked: bool) -> String {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if masked {

@@ -1,8 +1,9 @@
-//! What may leave configuration files, command lines and environments: allow-listed keys, everything else never.
+//! The filter for configuration files, command lines and environments: only allow-listed keys leave.
 //!
-//! Passwords stand in `primary_conninfo`, in fstab's options and devices, on command lines and in environments, and an
-//! include can point at any file. So each of these is filtered by its own syntax before it becomes an answer; what does
-//! not parse is dropped. The surprise: of plain files, too, only listed ones are read, and only what has their shape.
+//! Passwords occur in `primary_conninfo`, in fstab's options and devices, on command lines and in environments, and an
+//! include can point at any file. Each of these is therefore filtered by its own syntax before it becomes an answer,
+//! and text that does not parse is dropped. Plain files are filtered too: only listed ones are read, and only content
+//! of the expected shape leaves.
 
 mod crypt;
 mod files;
@@ -25,12 +26,12 @@ pub use files::{plain, reserved};
 pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
 
-/// The allow-listed settings of a configuration file, encoded; the refusal says that it holds more than is told.
+/// The allow-listed settings of a configuration file, encoded; a refusal says that it holds more than is passed on.
 pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
     config_beside(text, dialect, &|_| false)
 }
 
-/// The same, where it can be asked whether the file of a key is there: it is told that it is, and never where.
+/// The same, with a check whether a key file exists: only its existence is passed on, never its path.
 pub fn config_beside(
     text: &[u8],
     dialect: Dialect,
@@ -49,8 +50,9 @@ pub fn config_beside(
     Ok(settings.iter().flat_map(Setting::encode).collect())
 }
 
-/// What a program printed as it may leave: tables of device-mapper hold keys and are reduced to kinds and counts, those of
-/// ZFS to pools, devices and the properties asked for, PostgreSQL's control file to one line; everything else is as it is.
+/// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and counts. Those of ZFS
+/// are reduced to pools, devices and the requested properties, PostgreSQL's control file to one line. Other output is
+/// unchanged.
 pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => mapper::table(&text),

@@ -1,5 +1,7 @@
-//! Asks another host each question once, so that collectors can run again over the very same answers. The surprise: what
-//! was not asked before is asked now, which is how a fact that is assumed can lead to facts that nobody had read.
+//! Asks another host each question once, so that collectors can run again over the very same answers.
+//!
+//! A question that was not asked before is asked of the other host. An assumed fact can therefore lead to facts that
+//! nothing had read yet.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -8,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, Miss, Question};
 
-/// A host that remembers what it answered.
+/// A host that remembers its answers.
 pub struct RememberingHost<H> {
     host: H,
     answers: Mutex<HashMap<Question, Arc<OnceLock<Answer>>>>,
@@ -17,7 +19,7 @@ pub struct RememberingHost<H> {
 type Answer = Result<Vec<u8>, Miss>;
 
 impl<H: Deref<Target: Host>> RememberingHost<H> {
-    /// Asks this host, which is borrowed or its own.
+    /// Wraps a host, borrowed or owned.
     pub fn new(host: H) -> Self {
         Self { host, answers: Mutex::default() }
     }
@@ -27,7 +29,7 @@ impl<H: Deref<Target: Host>> RememberingHost<H> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let answered =
             answers.iter().filter_map(|(question, answer)| Some((question, answer.get()?.as_ref().ok()?)));
-        // Of several the least, so that it is always the same one.
+        // The least of several, so that the choice is always the same.
         let found =
             answered.filter(|(question, _)| of(question)).min_by_key(|(question, _)| format!("{question:?}"));
         found.map(|(question, answer)| (question.clone(), answer.clone()))
@@ -43,7 +45,7 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
                 None => Arc::clone(answers.entry(question.clone()).or_default()),
             }
         };
-        // Answers take their time: whoever asks the same waits for it, and others ask meanwhile.
+        // An answer may take time: whoever asks the same question waits for it; other questions proceed.
         answer.get_or_init(|| self.host.ask(question)).clone()
     }
 

@@ -1,19 +1,19 @@
-//! The programs that may be run. Everything that is particular to one of them stands in its row of [`table`]; how a program is
-//! found and run is for the live host. The surprise: PostgreSQL's programs are one each per major version.
+//! The programs that may be run. [`table`] has one row for each, with everything particular to it; the live host finds
+//! and runs them. PostgreSQL's programs exist once per major version.
 
 use std::borrow::Cow;
 
-/// What there is to know of a program.
+/// The properties of a program.
 pub struct Row {
-    /// Its name.
+    /// Its file name.
     pub name: &'static str,
     /// The package that brings it, as most distributions call it.
     pub package: &'static str,
-    /// Where it lies.
+    /// Its directories.
     pub home: Home,
-    /// When what it prints is an answer.
+    /// When its output counts as an answer.
     pub answer: Answer,
-    /// What it prints by which a machine is known.
+    /// The keys in its output that identify a machine.
     pub identities: Identities,
     /// Whether these arguments only read.
     reads: fn(&[&str]) -> bool,
@@ -31,33 +31,33 @@ pub enum Home {
     Server,
     /// Where its maker's package puts it, or with the system's programs. It is the tool of a RAID controller.
     Maker(&'static [&'static str]),
-    /// In a directory of its major release.
+    /// In the directory of its major release.
     Major,
 }
 
-/// When what a program prints is an answer, and how long that may take.
+/// When the output of a program counts as an answer, and how long it may take.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
-    /// When it ends well.
+    /// On exit status 0 only.
     Success,
-    /// However it ends: by that it says how a disk is.
+    /// On any exit status: the status reports the state of the disk.
     Printed,
-    /// The same, and it asks a controller's firmware and every disk behind it first.
+    /// The same, with more time, as it first asks a controller's firmware and every disk behind it.
     Firmware,
 }
 
-/// Behind which keys a program prints identities. Keys are in lower case with single blanks.
+/// The keys before identities in a program's output. Keys are in lower case with single blanks.
 #[derive(Clone, Copy, Debug)]
 pub struct Identities {
     /// Serial numbers and names made of one.
     pub serials: &'static [&'static str],
     /// Addresses and world-wide names.
     pub names: &'static [&'static str],
-    /// How keys begin behind which a disk's place and its serial number stand.
+    /// Prefixes of keys whose value is a disk's place followed by its serial number.
     pub members: &'static [&'static str],
 }
 
-/// Makes the type and everything that has to name all programs of the rows, so that no row can be forgotten anywhere.
+/// Generates the type and every list of all programs from the rows, so that no row can be forgotten.
 macro_rules! tools {
     (
         $($(#[$doc:meta])* $tool:ident = $name:literal of $package:literal, $home:expr, $answer:ident, $identities:expr
@@ -74,13 +74,13 @@ macro_rules! tools {
         }
 
         impl Tool {
-            /// All programs but those of which each major release has its own.
+            /// All programs that do not come once per major release.
             pub const FIXED: &'static [Self] = &[$(Self::$tool),+];
 
-            /// Of these every major release has its own.
+            /// The programs that come once per major release.
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
-            /// What there is to know of it.
+            /// Its properties.
             pub fn row(self) -> &'static Row {
                 use Home::{Major, Maker, Server, System};
                 match self {
@@ -109,7 +109,7 @@ macro_rules! tools {
                 }
             }
 
-            /// The major release whose program it is.
+            /// The major release it belongs to; `None` for other programs.
             pub fn major(self) -> Option<u32> {
                 match self {
                     $(Self::$tool)|+ => None,
@@ -125,7 +125,7 @@ mod table;
 pub use table::Tool;
 
 impl Tool {
-    /// The program's name; behind that of a major release stands its number.
+    /// The program's name, with the number of the major release appended where it has one.
     pub fn name(self) -> Cow<'static, str> {
         let name = self.row().name;
         match self.major() {
@@ -149,7 +149,7 @@ impl Tool {
         self.row().package
     }
 
-    /// Whether these are arguments with which it only reads.
+    /// Whether it only reads with these arguments.
     pub fn only_reads(self, arguments: &[String]) -> bool {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         (self.row().reads)(&words)

@@ -1,7 +1,7 @@
 //! Questions as words, one line each: `read /proc/version`, `run mke2fs -V`.
 //!
-//! Archives hold them for people to review, and the expendable child is asked with them. Paths may be any bytes, so they
-//! are escaped by [`crate::text`]; encoding and decoding are inverse to each other.
+//! Archives hold them for people to review, and the expendable child receives them. Paths may be any bytes, so
+//! [`crate::text`] escapes them. Encoding and decoding are inverse to each other.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -71,20 +71,20 @@ fn with_path(verb: &str, path: &Path) -> String {
     format!("{verb} {}", text::safe(path_bytes(path)))
 }
 
-/// Behind the verb the name of a kind, then the path.
+/// The name of a kind and the path, after the verb.
 fn with_kind<K: Copy + PartialEq>(verb: &str, kinds: &[(K, &str)], kind: K, path: &Path) -> String {
     let name = kinds.iter().find(|(known, _)| *known == kind).map_or("", |(_, name)| name);
     with_path(&format!("{verb} {name}"), path)
 }
 
-/// The inverse of what stands behind the verb in [`with_kind`].
+/// The inverse of the part after the verb in [`with_kind`].
 fn kind_and_path<K: Copy>(kinds: &[(K, &str)], words: &str) -> Option<(PathBuf, K)> {
     let (name, path) = words.split_once(' ')?;
     let (kind, _) = kinds.iter().find(|(_, known)| *known == name)?;
     Some((PathBuf::from(OsString::from_vec(text::raw(path))), *kind))
 }
 
-/// The question that these words say; `None` if they say none.
+/// The question of these words; `None` if they are malformed.
 pub fn decode(words: &str) -> Option<Question> {
     let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
     let path = || PathBuf::from(OsString::from_vec(text::raw(rest)));
@@ -122,7 +122,7 @@ pub fn decode(words: &str) -> Option<Question> {
         }
         "as" => {
             let (uid, inner) = rest.split_once(' ')?;
-            // Whom one is asked as is settled once.
+            // The user of a question is set once: an `As` inside another is malformed.
             let inner = decode(inner).filter(|inner| !matches!(inner, Question::As(..)))?;
             Some(Question::As(uid.parse().ok()?, Box::new(inner)))
         }

@@ -1,63 +1,63 @@
-//! What limits the figures: found in the samples themselves and in what was seen around them.
+//! The limits of the figures: found in the samples themselves and in the circumstances of the probe.
 //!
-//! Each caveat says in a sentence what it means; some forbid advising a change of method. A caveat never makes a figure
-//! disappear. The surprise: being too fast is a caveat, because a flush that costs nothing has flushed nothing.
+//! Each caveat states its meaning in a sentence; some forbid advice to change the method. A caveat never removes a
+//! figure. Excessive speed is a caveat too, because a flush without any cost has flushed nothing.
 
 use super::order::{interval, interval_or_span, median_of, quantile, sorted};
 use super::{Caveat, CaveatId, Cell, Method, Samples, compare};
 use crate::text;
 
-/// What was seen around the samples.
+/// The circumstances of the samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Circumstances {
     /// The directory of the scratch directory, display-safe.
     pub directory: String,
     /// When it began, RFC 3339.
     pub when: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// What was written in all.
+    /// Bytes written in all.
     pub bytes_written: u64,
     /// Whether it was cancelled.
     pub cancelled: bool,
-    /// What ended it before its time, when something did; a clause.
+    /// The cause of an early end, as a clause; `None` without one.
     pub stopped_by: Option<String>,
-    /// What reading the clock twice costs.
+    /// The cost of two readings of the clock, in microseconds.
     pub clock_us: f64,
-    /// The fastest that an honest flush can be here; `None` where nothing is known to limit it (memory, ZFS, remote).
+    /// The fastest plausible flush here; `None` where no limit is known (memory, ZFS, remote).
     pub speed_limit: Option<SpeedLimit>,
-    /// What the disks did while we did nothing, before the first write.
+    /// Traffic of the disks while we were idle, before the first write.
     pub idle: Option<DiskTraffic>,
-    /// What the disks did in each round.
+    /// Traffic of the disks in each round.
     pub traffic: Vec<DiskTraffic>,
     /// Names of those disks.
     pub disks: Vec<String>,
     /// Processor time that the hypervisor gave to others meanwhile, in percent.
     pub steal_percent: Option<f64>,
-    /// For how long the machine was suspended meanwhile.
+    /// Time during which the machine was suspended, in seconds.
     pub suspended_seconds: f64,
 }
 
-/// How fast flushes can honestly be.
+/// The highest plausible rate of flushes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpeedLimit {
-    /// Commits per second of one session above which it is not believed.
+    /// The highest plausible number of commits per second of one session.
     pub per_second: f64,
-    /// What the limit is that of, with its arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
+    /// The basis of the limit, with its arithmetic: `any disk`, `a disk of 7,200 rpm (…)`.
     pub of: String,
-    /// What else than a lie explains more; a clause, empty where nothing does.
+    /// Another explanation of a higher rate; a clause, empty without one.
     pub or: &'static str,
 }
 
 impl SpeedLimit {
-    /// No block device with volatile or protected cache known today flushes faster; memory does. Not for persistent
+    /// No block device with a volatile or protected cache known today flushes faster; memory does. Not for persistent
     /// memory.
     pub fn block_device() -> Self {
         Self { per_second: 100_000.0, of: "any disk".to_owned(), or: "" }
     }
 
-    /// One and a half flushes per revolution. Only for a physical disk seen from its own host whose speed is known and
-    /// that stands behind no protected cache; the kernel's rotational flag proves nothing.
+    /// One and a half flushes per revolution. Only for a physical disk of known speed, seen from its own host and
+    /// behind no protected cache; the kernel's rotational flag proves nothing.
     pub fn platter(rpm: u32) -> Self {
         let turns = f64::from(rpm) / 60.0;
         Self {
@@ -71,22 +71,22 @@ impl SpeedLimit {
     }
 }
 
-/// What the disks below did for a while, from their `stat` (Documentation/ABI/stable/sysfs-block).
+/// Traffic of the disks over an interval, from their `stat` (Documentation/ABI/stable/sysfs-block).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DiskTraffic {
-    /// For how long.
+    /// Length of the interval in seconds.
     pub seconds: f64,
     /// Bytes read.
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Bytes of ours among them, whether or not they reached the disks.
+    /// Our own part of the bytes written by calls, whether or not they reached the disks.
     pub ours: u64,
-    /// Bytes of ours that commits made durable, at least.
+    /// Our bytes that commits made durable, as a lower bound.
     pub flushed: u64,
 }
 
-/// All caveats, the gravest first.
+/// All caveats, the most serious first.
 pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
     let all = [
         stopped(seen),
@@ -142,7 +142,7 @@ fn implausible(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
     Some(caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
-/// A flushed commit of a real disk takes many times what copying 8 kB to memory takes.
+/// A flushed commit of a physical disk takes many times longer than copying 8 kB in memory.
 fn free_flush(samples: &Samples) -> Option<Caveat> {
     let typical =
         |method| samples.cell(method, 1).map(|c| median_of(&c.round_medians())).filter(|us| *us > 0.0);
@@ -185,7 +185,7 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
         .then(|| caveat(CaveatId::Inconsistent, says.to_owned(), true))
 }
 
-/// fdatasync does a part of what fsync does (fdatasync(2)), so that it cannot take longer.
+/// fdatasync does a subset of fsync's work (fdatasync(2)), so it cannot take longer.
 fn less_work_slower(samples: &Samples) -> Option<Caveat> {
     let medians = |method| samples.cell(method, 1).map(Cell::round_medians);
     let pairs = medians(Method::Fdatasync)?.into_iter().zip(medians(Method::Fsync)?);
@@ -196,8 +196,8 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
     (low > 1.1).then(|| caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
 
-/// What commits wrote and flushed must have been written to the disks below, at least half of it: a disk under a mapping that
-/// compresses nothing of noise counts all of it.
+/// At least half of the bytes that commits wrote and flushed must have been written to the disks below: a mapping that
+/// compresses gains nothing on random data.
 fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
@@ -218,8 +218,8 @@ fn suspended(seen: &Circumstances) -> Option<Caveat> {
     (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
 }
 
-/// Traffic of others: everything read, and what was written beyond the lower quartile of written per byte of ours (which
-/// holds journal, parity and mirror copies); and everything while we were silent.
+/// Traffic of others: all reads; writes beyond the lower quartile of bytes written per byte of ours (which covers
+/// journal, parity and mirror copies); and all traffic while we were idle.
 fn competing_io(seen: &Circumstances) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.ours.max(1)) as f64;
     let own = quantile(&sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()), 0.25);
@@ -258,8 +258,8 @@ fn direct_refused(samples: &Samples) -> Option<Caveat> {
     Some(caveat(CaveatId::ODirect, says, false))
 }
 
-/// fsync writes the journal only when the modification time changed, which is once per timer tick: in a tight loop most
-/// calls find nothing to write, at a server's pace each does.
+/// fsync writes the journal only when the modification time changed, which happens once per timer tick: in a tight loop
+/// most calls find nothing to write, at a server's pace each call does.
 fn pauses(samples: &Samples) -> Option<Caveat> {
     samples.cell(Method::Fsync, 1)?;
     let paced = samples.paced(Method::Fsync).zip(samples.paced(Method::Fdatasync));
@@ -302,7 +302,7 @@ mod tests {
         let seen = Circumstances {
             speed_limit: Some(SpeedLimit::platter(7_200)),
             clock_us: 0.05,
-            // Journal and mirror double what we write; that is nobody else's doing.
+            // Journal and mirror double our writes; that is nobody else's traffic.
             traffic: vec![
                 DiskTraffic {
                     seconds: 0.1,

@@ -1,26 +1,26 @@
-//! Each method against the default, paired within rounds, so that what slows both at the same time cancels out.
+//! Each method compared with the default, paired within rounds, so that a common slowdown cancels out.
 //!
 //! Per round and write size the ratio of the two medians is one observation; the interval of their median is the
-//! sign-test interval ([`super::order`]). A probe may stop early, but only at the planned [`LOOKS`]: the 5 % are shared
-//! out over all of them and the end (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2), so looking
-//! often does not make chance into a winner. A gain counts only if one- *and* two-page commits have it, and for methods
-//! that an unbroken loop flatters also commits with pauses; the lower bound over all needs no correction for that
-//! (intersection-union test; Berger, *Technometrics* 24, 1982).
+//! sign-test interval ([`super::order`]). A probe may stop early, but only at the planned [`LOOKS`]. The 5 % are
+//! divided among all looks and the end (Bonferroni; Jennison and Turnbull, *Group Sequential Methods*, ch. 2), so
+//! frequent looks do not turn chance into a winner. A gain counts only if commits of one *and* two pages have it, and
+//! for methods that an unbroken loop flatters also commits with pauses. The lower bound over all of these needs no
+//! correction (intersection-union test; Berger, *Technometrics* 24, 1982).
 
 use super::order::{self, ALPHA};
 use super::{Cell, Comparison, Conclusion, Estimate, Method, Samples};
 
-/// After how many rounds a probe may look whether it is settled. The first is the smallest number of rounds from which
-/// an interval of the level used here exists.
+/// The numbers of rounds after which a probe may check whether it is settled. The first is the smallest number for
+/// which an interval of this level exists.
 pub const LOOKS: [usize; 5] = [8, 12, 18, 27, 40];
 
-/// The share in which one look, or the end, may miss.
+/// The probability of error of one look, or of the end.
 const ALPHA_PER_LOOK: f64 = ALPHA / (LOOKS.len() + 1) as f64;
 
-/// Gains below this are no reason to change anything, in percent.
+/// The smallest gain that justifies a change, in percent.
 pub const MEANINGFUL_PERCENT: f64 = 5.0;
 
-/// Compares a method with the default; `None` when either was not measured with both write sizes.
+/// Compares a method with the default; `None` unless both were measured with both write sizes.
 pub fn compare(samples: &Samples, method: Method, against: Method) -> Option<Comparison> {
     let of_size = |pages| gain(samples.cell(method, pages)?, samples.cell(against, pages)?);
     let paced = || gain(samples.paced(method)?, samples.paced(against)?).filter(|(_, enough)| *enough);
@@ -43,7 +43,7 @@ pub fn compare_all(samples: &Samples) -> Vec<Comparison> {
     samples.challengers().into_iter().filter_map(|method| compare(samples, method, default)).collect()
 }
 
-/// Whether more rounds could still change which method is advised: none that is undecided may yet prove better.
+/// Whether further rounds cannot change the advised method: no undecided one may yet prove better.
 pub fn decided(samples: &Samples) -> bool {
     let all = compare_all(samples);
     let measurable = |m: &Method| samples.cell(*m, 1).is_some() && samples.cell(*m, 2).is_some();
@@ -62,13 +62,13 @@ fn settled(gain: Estimate) -> Conclusion {
     }
 }
 
-/// The gain of a cell over another, see [`paired_gain`].
+/// The gain of a cell over another; see [`paired_gain`].
 fn gain(method: &Cell, default: &Cell) -> Option<(Estimate, bool)> {
     paired_gain(&method.round_medians(), &default.round_medians())
 }
 
-/// The gain of a method in percent of the other's time, from the medians of the same rounds, and whether there were rounds
-/// enough for its interval; `None` without a single round.
+/// The gain of a method in percent of the other's time, from the medians of the same rounds, and whether the rounds
+/// suffice for its interval; `None` without any round.
 pub fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     let pairs = method.iter().zip(other);
     let ratios: Vec<f64> = pairs.filter(|(a, b)| **a > 0.0 && **b > 0.0).map(|(a, b)| a / b).collect();

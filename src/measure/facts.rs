@@ -1,4 +1,4 @@
-//! A measurement as facts about its target, so that rules can ask for it like for anything else.
+//! A measurement as facts about its target, so that rules can use it like any other fact.
 
 use super::compare::{MEANINGFUL_PERCENT, paired_gain};
 use super::summary::outcome;
@@ -7,19 +7,19 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
 
-/// What the server of a target flushes its WAL with.
+/// The method by which the server of a target flushes its WAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InForce {
-    /// There is no PostgreSQL server, so its default is meant.
+    /// There is no PostgreSQL server, so the default is compared.
     Default,
-    /// This.
+    /// A known method.
     Is(WalSyncMethod),
-    /// There is a server, and what it uses is not known.
+    /// There is a server, and its method is unknown.
     Unknown,
 }
 
-/// Puts the `probe.*` facts of a target. What is told of the method in force is not known where that is not known, or was
-/// not measured.
+/// Puts the `probe.*` facts of a target. Facts about the method in force are unknown where that method is unknown or
+/// was not measured.
 pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts: &mut FactSet) {
     let source = || Source::Probe { id: "commit".to_owned() };
     let known = |value| Reading::known(value, source());
@@ -73,7 +73,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
     let others = found.caveats.iter().any(|caveat| caveat.id.is_of_others());
     let flushes = match flushes {
         None => missing("the disks here count no flushes"),
-        // Fewer than ours is telling whoever made them; as many may be theirs.
+        // Fewer flushes than ours are evidence, whoever made them; as many may all be others'.
         Some(count) if others && count >= probe::TOO_FEW_FLUSHES => Reading::unknown(
             Why::Ambiguous,
             "other programs used the disks during the probe, so these flushes may be theirs",
@@ -107,9 +107,9 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts:
     facts.put(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
-/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time, paired by round over
-/// one- and two-page commits; 0 where there is none. The loop flatters fsync and open_sync, so when one of them is in
-/// force and loses to the default with pauses, that counts.
+/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time, paired by round
+/// over commits of one and two pages; 0 without a gain. The loop flatters fsync and open_sync, so the result with
+/// pauses counts where one of them is in force and loses to the default.
 fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
     if found.best == in_force {
         return 0.0;
@@ -131,7 +131,7 @@ fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
     in_loop.max(with_pauses)
 }
 
-/// The method in force as it was measured, or why it cannot be said.
+/// The method in force as measured, or why it is unknown.
 fn measured_in_force(
     found: &Measurement,
     in_force: InForce,
@@ -140,7 +140,7 @@ fn measured_in_force(
     match in_force {
         InForce::Default => Ok(default),
         InForce::Is(method) => {
-            // A server does each of its methods in one way, with O_DIRECT or without.
+            // A server executes each of its methods in one way, with O_DIRECT or without.
             let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
             measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
@@ -234,14 +234,14 @@ mod tests {
         let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
         let facts = probed(&of(cells.collect()), InForce::Default);
         let target = Subject::target("/t");
-        // The comparison is settled; that the default is best is not what it found.
+        // The comparison is settled, but its result is not that the default is best.
         assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
         assert_eq!(facts.value(&target, &probe::BEST_METHOD), Some(WalSyncMethod::Fdatasync));
         assert_eq!(facts.value(&target, &probe::ADVISES_CHANGE), Some(false));
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// What the facts say with a method in force that costs so much, by size and with pauses.
+    /// The facts with a method in force of this price, by size and with pauses.
     fn with_in_force(
         method: Method,
         one: f64,
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 200.0), (Some(200.0), Some(0.0), Some(false)));
     }
 
-    /// What is over a method that nobody knows, or that was not measured, is over nothing.
+    /// Nothing is concluded relative to a method that is unknown or was not measured.
     #[test]
     fn nothing_is_told_over_a_method_that_is_not_known() {
         for in_force in [InForce::Unknown, InForce::Is(WalSyncMethod::FsyncWritethrough)] {

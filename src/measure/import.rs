@@ -1,9 +1,9 @@
-//! Figures that others measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects and every language,
-//! and fio's JSON.
+//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects and every language, and
+//! fio's JSON.
 //!
-//! They are shown as what they are, never mixed with our own samples and never a reason to change a setting: one figure per
-//! method has no interval, and the tool opens files otherwise than the server does. The surprise: what is remarked most often
-//! is noise that nobody flagged, such as two pages being faster than one.
+//! They are shown separately, never mixed with our own samples and never a reason to change a setting. One figure per
+//! method has no interval, and the tool opens files otherwise than the server does. The commonest remark is about
+//! unnoticed noise, such as two pages being faster than one.
 
 mod fio;
 mod layout;
@@ -66,12 +66,12 @@ pub struct ImportedRow {
 }
 
 impl ImportedRow {
-    /// A percentile of one flush.
+    /// A percentile of one flush, in microseconds.
     fn percentile_us(&self, percent: f64) -> Option<f64> {
         self.percentiles_us.iter().find(|(of, _)| (of - percent).abs() < 1e-6).map(|(_, us)| *us)
     }
 
-    /// What a flush by itself would come to per second: with several at a time the rate says less than its latency.
+    /// The rate of a flush by itself, per second: with several at a time the rate says less than the latency.
     fn of_one_per_second(&self) -> Option<f64> {
         let by_latency = self.percentile_us(50.0).filter(|us| *us > 0.0).map(|us| 1e6 / us);
         by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
@@ -114,7 +114,7 @@ impl Group {
 const FOREIGN: &str =
     "pg_test_fsync's text is incomplete or in another language; make it with LC_ALL=C pg_test_fsync";
 
-/// Every run found in a text, whatever stands between them; the error says what was expected.
+/// Every run found in a text, with anything in between; the error says what was expected.
 pub fn import(input: &[u8]) -> Result<Vec<Imported>, String> {
     if let Some(runs) = fio::read(input) {
         return runs;
@@ -152,7 +152,7 @@ fn figures(row: &ImportedRow) -> String {
     let Some(rate) = row.per_second else { return row.missing.clone().unwrap_or_default() };
     let mut words = format!("{:>9}/s", text::rounded(rate));
     match row.group {
-        // With several at a time, and with pauses, one over the rate is the time of nothing.
+        // With several at a time, or with pauses, the inverse of the rate is no time.
         Group::Job => match row.at_a_time {
             Some(1) => words += "  one at a time",
             Some(count) => {
@@ -179,7 +179,7 @@ fn figures(row: &ImportedRow) -> String {
     words
 }
 
-/// What holds of any tool's rows: flushes that cost nothing have flushed nothing.
+/// Remarks on implausible rows of any tool: a flush without any cost has flushed nothing.
 fn implausible(rows: &[ImportedRow], is_flushed: impl Fn(&ImportedRow) -> bool) -> Option<String> {
     let flushed = rows.iter().filter(|row| is_flushed(row));
     let (row, rate) = flushed

@@ -1,4 +1,4 @@
-//! What a probe found, as every output shows it. Times are microseconds per commit unless the name says otherwise.
+//! The result of a probe, as every output shows it. Times are microseconds per commit unless the name says otherwise.
 
 use schemars::JsonSchema;
 use serde::de::Error as _;

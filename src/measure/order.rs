@@ -1,13 +1,13 @@
-//! Order statistics: quantiles, and the interval of a median that assumes nothing about the shape of the distribution.
+//! Order statistics: quantiles, and the interval of a median without assumptions about the distribution.
 //!
 //! The interval is the sign-test interval (Conover, *Practical Nonparametric Statistics*, "confidence interval for a
-//! quantile"; also `man 3 R::wilcox` calls its signed-rank cousin): between two order statistics whose ranks come from
-//! the binomial distribution with one half. Latencies are skewed and have bursts, which is why means and normal
-//! intervals are not used. The surprise: few values have no interval of a high level at all, see [`interval`].
+//! quantile"; also `man 3 R::wilcox` calls its signed-rank cousin). It lies between two order statistics whose ranks
+//! come from the binomial distribution with one half. Means and normal intervals are not used, because latencies are
+//! skewed and have bursts. A small number of values has no interval of a high level at all; see [`interval`].
 
 use super::Estimate;
 
-/// Share of all cases in which an interval may miss, for figures shown on their own.
+/// The probability of error of an interval, for figures shown on their own.
 pub const ALPHA: f64 = 0.05;
 
 /// Sorts a copy.
@@ -17,7 +17,7 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
     values
 }
 
-/// The nearest-rank quantile of sorted values; 0 of none.
+/// The nearest-rank quantile of sorted values; 0 without values.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank, bounded by min")]
     let rank = (share * sorted.len() as f64).ceil() as usize;
@@ -25,7 +25,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(rank.saturating_sub(1).min(last)).copied().unwrap_or(0.0)
 }
 
-/// The median of sorted values, the mean of the middle two when their number is even; 0 of none.
+/// The median of sorted values, the mean of the middle two when their number is even; 0 without values.
 pub fn median(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
     let at = |i: usize| sorted.get(i).copied().unwrap_or(0.0);
@@ -37,7 +37,7 @@ pub fn median_of(values: &[f64]) -> f64 {
     median(&sorted(values))
 }
 
-/// The median of values with an interval that misses it in at most `alpha` of all cases; `None` when there are too few
+/// The median of values with an interval whose probability of error is at most `alpha`; `None` when there are too few
 /// values for any such interval (fewer than 6 for 5 %, than 8 for 1 %).
 pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {
     let cut = ranks_outside(values.len(), alpha)?;
@@ -47,7 +47,7 @@ pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {
     Some(Estimate { value: median(&sorted), low, high })
 }
 
-/// The interval as above, or the whole span where there are too few values; zeros of none.
+/// The interval as above, or the whole span where there are too few values; zeros without values.
 pub fn interval_or_span(values: &[f64], alpha: f64) -> Estimate {
     let span = || {
         let sorted = sorted(values);
@@ -71,8 +71,8 @@ pub fn histogram(values: &[f64]) -> Vec<(f64, u64)> {
     all.map(|b| ((f64::from(b) / PER_DOUBLING).exp2(), counts.get(&b).copied().unwrap_or(0))).collect()
 }
 
-/// How many values at each end lie outside the interval: the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha / 2,
-/// `None` when even the whole span misses too often.
+/// The number of values at each end outside the interval: the largest k with P(Binomial(n, 1/2) < k + 1) ≤ alpha / 2;
+/// `None` when even the whole span errs too often.
 fn ranks_outside(n: usize, alpha: f64) -> Option<usize> {
     let limit = (alpha / 2.0).ln();
     // Logarithms, because 2^-n underflows from about a thousand rounds on.

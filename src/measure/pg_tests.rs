@@ -1,6 +1,7 @@
-//! The tests of `pg_test_fsync` and their layout on paper, so that scripts which read the tool's output keep working.
+//! The tests of `pg_test_fsync` and their layout in text, so that scripts that parse the tool's output keep working.
 //!
-//! The layout is that of version 15 (src/bin/pg_test_fsync/pg_test_fsync.c); [`super::import`] reads it like the tool's own.
+//! The layout is that of version 15 (src/bin/pg_test_fsync/pg_test_fsync.c); [`super::import`] reads it like the tool's
+//! own.
 
 use super::import::Group;
 use super::{Method, WorkloadRow};
@@ -43,7 +44,7 @@ pub const PG_TESTS: [PgTest; 16] = [
 ];
 
 impl PgTest {
-    /// The section it belongs to.
+    /// The section of the tool's output.
     pub fn group(self) -> Group {
         match self {
             Pages(1, _) => Group::OneWrite,
@@ -66,12 +67,12 @@ impl PgTest {
         }
     }
 
-    /// Section and label, for a row of its own.
+    /// Section and label, as a row of its own.
     pub fn name(self) -> String {
         format!("{}: {}", self.group().words(), self.label().trim_start())
     }
 
-    /// How the file is opened and flushed; `None` where it is opened anew for every operation.
+    /// The method of opening and flushing; `None` where the file is reopened for every operation.
     pub fn method(self) -> Option<Method> {
         match self {
             Pages(_, method) => Some(method),
@@ -81,7 +82,7 @@ impl PgTest {
         }
     }
 
-    /// Whether the tool names before it what this system lacks.
+    /// Whether it is the last of its section; the tool prints the method that this system lacks before it.
     pub fn is_last_of_its_section(self) -> bool {
         match self {
             Pages(_, method) => match method {
@@ -167,7 +168,7 @@ pub fn in_the_tools_layout(rows: &[WorkloadRow], seconds: f64) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What the tool says below the comparisons of methods, and there only.
+/// The tool's text below the comparisons of methods, and only there.
 fn footnote(refused: bool, group: Option<Group>) -> Vec<String> {
     let says = refused && matches!(group, Some(Group::OneWrite | Group::TwoWrites));
     let lines = [

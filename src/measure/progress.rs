@@ -1,15 +1,15 @@
-//! What a running probe tells while it runs. A value like any other, so that screens can draw it without knowing the
+//! Progress messages of a running probe. They are plain values, so that screens can draw them without knowing the
 //! probe.
 
 use super::compare::LOOKS;
 use super::{Measurement, Method, Workload};
 
-/// What a probe is doing.
+/// The activity of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Listening whether others use the disks, then writing the scratch file.
+    /// Checking whether others use the disks, then writing the scratch file.
     Preparing,
-    /// First commits of each method, thrown away.
+    /// First commits of each method, discarded.
     WarmUp,
     /// Measuring.
     Rounds,
@@ -41,22 +41,22 @@ impl Phase {
     }
 }
 
-/// One message of a running probe.
+/// A progress message of a running probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// What it is doing.
+    /// The current activity.
     pub phase: Phase,
     /// Rounds completed.
     pub round: u32,
-    /// Seconds since it began.
+    /// Seconds since the beginning.
     pub seconds: f64,
-    /// Share of the time used, 0 to 1.
+    /// Share of the time used, from 0 to 1.
     pub share: f64,
-    /// Seconds that are left of the time it may take; it may end sooner.
+    /// Seconds left of the time limit; the probe may end sooner.
     pub left_seconds: f64,
     /// Whether the comparison has come to an end.
     pub settled: bool,
-    /// What is known so far, some times a second; `None` in between and before the first round.
+    /// The measurement so far, a few times a second; `None` in between and before the first round.
     pub so_far: Option<Measurement>,
     /// Times of one-page commits with the default so far, as counts per bucket: `(up to microseconds, commits)`, four
     /// buckets per doubling. Comes with `so_far`.
@@ -64,7 +64,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How far it is, in a clause: `round 12, at most 7.9 s left`.
+    /// The progress in a clause: `round 12, at most 7.9 s left`.
     pub fn how_far(&self) -> String {
         if self.phase == Phase::CleaningUp {
             return "almost done".to_owned();
@@ -73,17 +73,17 @@ impl Progress {
         format!("{round}at most {:.1} s left", self.left_seconds.max(0.0))
     }
 
-    /// Methods of which it is open whether they are better than the default, and how many are compared; `None` while so
-    /// few rounds are done that nothing can be said of any.
+    /// The methods that may still prove better than the default, and the number of compared ones; `None` before enough
+    /// rounds for any conclusion.
     pub fn open(&self) -> Option<(Vec<Method>, usize)> {
         let found = self.so_far.as_ref().filter(|_| self.round >= FIRST_LOOK)?;
         Some((found.open(), found.comparisons.len()))
     }
 
-    /// What the comparison has come to so far, in a clause; `None` where nothing is known of it.
+    /// The state of the comparison in a clause; `None` where nothing is known of it.
     ///
-    /// Between two looks nothing is ever settled, whatever the figures of the moment say: who looked all the time would
-    /// sooner or later see a winner by chance.
+    /// Between two looks nothing is ever settled, whatever the current figures: a permanent check would sooner or later
+    /// find a winner by chance.
     pub fn so_far_in_words(&self) -> Option<String> {
         self.so_far.as_ref()?;
         if self.settled {
@@ -105,18 +105,18 @@ impl Progress {
     }
 }
 
-/// Before it so few rounds are done that nothing can be said.
+/// The round before which no conclusion is possible.
 const FIRST_LOOK: u32 = 8;
 
 impl Measurement {
-    /// The same for showing it while it runs: without the caveats that only the end can tell.
+    /// The same for display while it runs: without the caveats that only the end can decide.
     #[must_use]
     pub fn while_it_runs(mut self) -> Self {
         self.caveats.retain(|caveat| !caveat.id.is_of_the_end());
         self
     }
 
-    /// Methods of which it is open whether they are better than the default.
+    /// The methods that may still prove better than the default.
     fn open(&self) -> Vec<Method> {
         let open = self.comparisons.iter().filter(|c| c.settled.is_open());
         open.filter(|c| c.gain_percent.high >= 0.0).map(|c| c.method).collect()

@@ -1,7 +1,7 @@
-//! What a probe hands over: every sample, by method, write size and round. Nothing is summed up before it gets here, so
-//! that a caveat can still be found in the raw times.
+//! The raw result of a probe: every sample, by method, write size and round. Nothing is aggregated before this point,
+//! so that caveats can be found in the raw times.
 //!
-//! The surprise: rounds stand at the same index in every cell that has no error; comparisons are paired by that index.
+//! Rounds have the same index in every cell without an error; comparisons are paired by that index.
 
 use super::Method;
 use super::order::median_of;
@@ -13,27 +13,27 @@ pub struct Cell {
     pub method: Method,
     /// 8 kB pages per commit, written at once.
     pub pages: u32,
-    /// Whether the server would do it like that.
+    /// Whether the server would do it this way.
     pub as_server: bool,
     /// Microseconds per commit, round by round.
     pub rounds: Vec<Vec<f64>>,
     /// Flushes that the disks counted during these commits; `None` where they do not count.
     pub flushes: Option<FlushCount>,
-    /// Why it cannot be measured.
+    /// Why it could not be measured; `None` where it was.
     pub error: Option<String>,
 }
 
 /// Flushes counted around commits, warm-up commits included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlushCount {
-    /// Flush requests the disks completed.
+    /// Flush requests that the disks completed.
     pub flushes: u64,
     /// Commits made meanwhile.
     pub commits: u64,
 }
 
 impl Cell {
-    /// A cell with nothing measured yet.
+    /// A cell without any measurement yet.
     pub fn new(method: Method, pages: u32, as_server: bool) -> Self {
         Self { method, pages, as_server, rounds: Vec::new(), flushes: None, error: None }
     }
@@ -43,7 +43,7 @@ impl Cell {
         self.rounds.iter().map(|round| median_of(round)).collect()
     }
 
-    /// How many commits were measured.
+    /// The number of measured commits.
     pub fn count(&self) -> usize {
         self.rounds.iter().map(Vec::len).sum()
     }
@@ -54,23 +54,23 @@ impl Cell {
 pub struct Samples {
     /// One cell per method and write size, in the order of the report.
     pub cells: Vec<Cell>,
-    /// Commits that came at least ten milliseconds apart, as a quiet server makes them: one commit per round. One-page
-    /// commits always, others when asked for.
+    /// Commits at intervals of at least ten milliseconds, as a quiet server makes them: one commit per round. Always
+    /// for one-page commits, for others on request.
     pub paced: Vec<Cell>,
 }
 
 impl Samples {
-    /// The cell of a method and write size, when it could be measured.
+    /// The cell of a method and write size; `None` if it could not be measured.
     pub fn cell(&self, method: Method, pages: u32) -> Option<&Cell> {
         self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
     }
 
-    /// The one-page commits with pauses of a method, when there are any.
+    /// The one-page commits of a method with pauses; `None` without any.
     pub fn paced(&self, method: Method) -> Option<&Cell> {
         self.paced.iter().find(|c| c.method == method && c.pages == 1 && c.count() > 0)
     }
 
-    /// The method the others are compared with: fdatasync, the Linux default, as the server does it here.
+    /// The reference method: fdatasync, the Linux default, as the server does it here.
     pub fn default_method(&self) -> Method {
         Method::default_among(self.cells.iter().filter(|c| c.as_server).map(|c| c.method))
     }

@@ -1,14 +1,14 @@
-//! A measurement in words: what a commit costs, with which method and how sure that is, what it means for a server, and
-//! what would change it.
+//! A measurement in words: the price of a commit, with its method and certainty, the meaning for a server, and possible
+//! changes.
 //!
-//! The surprise: the figures are those of an idle disk unless somebody else was seen on it, and that is said.
+//! The figures are those of an idle disk unless others used it, which the text then states.
 
 use super::caveats::Circumstances;
 use super::summary::outcome;
 use super::{Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::text;
 
-/// How many sessions a busy server has that wait for commits at the same time, for this sentence.
+/// The number of concurrent sessions of a busy server that wait for commits, for this sentence.
 const SESSIONS: u32 = 16;
 
 /// The sentences of a comparison.
@@ -25,7 +25,7 @@ pub fn of(measurement: &Measurement, default: Method, seen: &Circumstances) -> S
     if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
         return found;
     }
-    // Half of what a flush takes, which the manual gives to start with (WAL configuration).
+    // Half the time of a flush, the manual's recommended starting value (WAL configuration).
     let delay = text::rounded(best.mean_us / 2.0);
     format!("{found} A commit_delay would start at {delay} µs. {}", of_others(measurement, seen))
 }
@@ -53,7 +53,7 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
     }
 }
 
-/// Who else was there.
+/// The sentence about other users of the disks.
 fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
     if measurement.caveats.iter().any(|caveat| caveat.id.is_of_others()) {
         "Others used the disks meanwhile; without them it costs less."
@@ -64,7 +64,7 @@ fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
     }
 }
 
-/// What several sessions get that share flushes, where that was measured.
+/// The result for several sessions that share flushes, where it was measured.
 pub fn of_sixteen(found: &WorkloadResult) -> Option<String> {
     let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
     let says =

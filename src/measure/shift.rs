@@ -1,11 +1,11 @@
-//! One measurement against another of the same place at another time: nothing pairs their rounds, so they are compared as two
-//! samples.
+//! One measurement compared with another of the same place at another time: nothing pairs their rounds, so they are two
+//! independent samples.
 //!
-//! The shift is the median of all ratios between them (Hodges and Lehmann, *Annals of Mathematical Statistics* 34, 1963), its
-//! interval that of the rank test of Mann and Whitney (Conover, *Practical Nonparametric Statistics*, ch. 5); neither assumes
-//! a shape. The surprise: rounds that follow each other are alike, so runs of them count as one. And what separates two runs
-//! is more than what separates the rounds of one, so a shift counts only when it is also larger than the drift that either
-//! run saw within itself.
+//! The shift is the median of all ratios between them (Hodges and Lehmann, *Annals of Mathematical Statistics* 34,
+//! 1963), its interval that of the rank test of Mann and Whitney (Conover, *Practical Nonparametric Statistics*, ch.
+//! 5). Neither assumes a shape. Consecutive rounds are correlated, so runs of them count as one. Two measurements
+//! differ more than the rounds of one do. A shift therefore counts only when it also exceeds the drift within either
+//! measurement.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,13 +14,13 @@ use super::Estimate;
 use super::compare::MEANINGFUL_PERCENT;
 use super::order::{median, median_of, quantile, sorted};
 
-/// Into how many runs of rounds a measurement is cut at most.
+/// The largest number of runs that the rounds of a measurement are divided into.
 const RUNS: usize = 20;
 
-/// The fewest from which the interval is any good.
+/// The smallest number of runs for a meaningful interval.
 const FEWEST: usize = 8;
 
-/// The normal quantile of an interval that misses in 1 % of all cases: several methods are looked at.
+/// The normal quantile of an interval with a probability of error of 1 %: several methods are compared.
 const Z: f64 = 2.576;
 
 /// What became of the price.
@@ -46,7 +46,7 @@ pub struct Shift {
     pub moved: Moved,
 }
 
-/// How the price moved, by the medians of the rounds of both measurements; `None` when either has too few.
+/// The shift of the price, by the medians of the rounds of both measurements; `None` when either has too few.
 pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     let (before, now) = (runs(before)?, runs(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
@@ -61,7 +61,7 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     };
     let drift = drift(&before).max(drift(&now));
     let bound = MEANINGFUL_PERCENT.max(drift);
-    // A price that halves moved as far as one that doubles.
+    // Halving the price is as large a shift as doubling it.
     let moved = if percent.low > bound {
         Moved::Dearer
     } else if percent.high < 100.0 * (100.0 / (100.0 + bound) - 1.0) {
@@ -72,7 +72,7 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     Some(Shift { percent, drift_percent: drift, moved })
 }
 
-/// The medians of runs of rounds, in order; `None` when there are too few or one is no time.
+/// The medians of runs of rounds, in order; `None` when there are too few or one is not positive.
 fn runs(rounds: &[f64]) -> Option<Vec<f64>> {
     let count = rounds.len().min(RUNS);
     let at = |run: usize| run * rounds.len() / count.max(1);
@@ -81,14 +81,14 @@ fn runs(rounds: &[f64]) -> Option<Vec<f64>> {
     (runs.len() >= FEWEST && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
 }
 
-/// How far the runs of one measurement lie from its median, nine of ten of them, in percent.
+/// The distance within which nine of ten runs of a measurement lie from its median, in percent.
 fn drift(runs: &[f64]) -> f64 {
     let median = median_of(runs);
     let away = |us: &f64| 100.0 * ((us / median).max(median / us) - 1.0);
     quantile(&sorted(&runs.iter().map(away).collect::<Vec<f64>>()), 0.9)
 }
 
-/// How many of the ratios at each end lie outside the interval, by the normal approximation.
+/// The number of ratios at each end outside the interval, by the normal approximation.
 fn ranks_outside(n: usize, m: usize) -> usize {
     let (n, m) = (n as f64, m as f64);
     let rank = n * m / 2.0 - Z * (n * m * (n + m + 1.0) / 12.0).sqrt();

@@ -1,4 +1,5 @@
-//! Simulated disks: what a probe would conclude of machines whose truth is known. Seeded, so that it never fails by chance.
+//! Simulated disks: the conclusions of a probe about machines whose true values are known. Seeded, so that no test
+//! fails by chance.
 
 use proptest::prelude::*;
 
@@ -23,8 +24,8 @@ impl Dice {
 }
 
 /// A disk whose speed drifts for all methods alike (an AR(1) process in the logarithm, a step per turn of a method) and
-/// whose commits scatter around that, with a burst of eight times the cost now and then. A drift of a sixteenth per step has
-/// a standard deviation of a fifth; with the scatter that is 30 % in all.
+/// whose commits scatter around that, with an occasional burst of eight times the cost. A drift of a sixteenth per step
+/// has a standard deviation of a fifth; with the scatter that is 30 % in all.
 struct Disk {
     base_us: f64,
     drift: f64,
@@ -42,7 +43,8 @@ const PLATTER: Disk =
     Disk { base_us: 8_300.0, drift: 0.0625, scatter: 0.22, bursts: 0.02, commits: 1, rounds: 120 };
 
 impl Disk {
-    /// Runs a probe of these methods, each with its cost relative to the default, stopping as a probe does.
+    /// Runs a probe of these methods, each with its cost relative to the default, with the stopping rule of a real
+    /// probe.
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
         let mut dice = Dice(seed);
         let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
@@ -66,14 +68,14 @@ impl Disk {
     }
 }
 
-/// What a thousand probes say of a challenger.
+/// The conclusions of a thousand probes about a challenger.
 #[derive(Debug, Default)]
 struct Said {
-    /// That it is better.
+    /// Those that it is better.
     better: usize,
-    /// That it is better or worse.
+    /// Those that it is better or worse.
     different: usize,
-    /// That there is no meaningful difference.
+    /// Those of no meaningful difference.
     same: usize,
 }
 
@@ -113,7 +115,7 @@ fn fifteen_percent_are_found() {
     assert!(said.better >= 900, "{said:?} of 1000");
 }
 
-/// With one commit per method and round there is not always enough to tell; then it says so, and never that they are alike.
+/// With one commit per method and round the data may not suffice; the result is then undecided, never equal.
 #[test]
 fn a_platter_is_settled_rightly_or_not_at_all() {
     let said = said(&PLATTER, 0.85);
@@ -166,7 +168,7 @@ fn open_sync_wins_only_when_pauses_agree() {
     assert_eq!(paced(140.0, 7).best, Method::Fdatasync, "too few with pauses");
 }
 
-/// fsync does all that fdatasync does and more, so that it can only seem faster.
+/// fsync does at least the work of fdatasync, so it can only seem faster.
 #[test]
 fn fsync_never_wins() {
     let found = summarise(&SSD.probe(1, &[(Method::Fdatasync, 1.0), (Method::Fsync, 0.7)]), &seen());
@@ -220,7 +222,7 @@ fn the_last_percentile_needs_a_thousand_samples() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A slower clock, or another unit, changes times and nothing else.
+    /// A slower clock, or another unit, changes only the times.
     #[test]
     fn scale_does_not_matter(seed: u64, factor in 0.25f64..4.0, cost in 0.5f64..1.5) {
         let samples = SSD.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)]);

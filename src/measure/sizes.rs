@@ -1,11 +1,11 @@
-//! The comparison by size of commit, as lines of text: what more pages cost, in a loop and with pauses.
+//! The comparison by size of commit, as lines of text: the cost of more pages, in a loop and with pauses.
 
 use super::order::median_of;
 use super::{Measurement, MethodResult};
 use crate::text;
 
-/// A heading and one line per method the server has and number of pages; nothing where there are only one and two pages,
-/// which the comparison itself shows.
+/// A heading and one line per server method and number of pages; empty for one and two pages alone, which the
+/// comparison itself shows.
 pub fn sizes(found: &Measurement, ascii: bool) -> Vec<String> {
     let rows = || found.methods.iter().filter(|row| row.as_server && row.samples > 0);
     if rows().all(|row| row.pages <= 2) {

@@ -1,7 +1,7 @@
-//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the one method to use.
+//! Samples and circumstances → [`Measurement`]: the figures, the comparisons, and the method to use.
 //!
-//! The default stays unless another method won beyond noise, with both write sizes, at a believable speed, and no caveat
-//! forbids advice. fsync and open_sync need the commits with pauses to agree as well, since the unbroken loop flatters
+//! The default stays unless another method won beyond noise, with both write sizes, at a plausible speed, and no caveat
+//! forbids advice. For fsync and open_sync the commits with pauses must agree as well, since the unbroken loop flatters
 //! them.
 
 use super::caveats::{self, Circumstances};
@@ -11,10 +11,10 @@ use super::{
     compare, sentence,
 };
 
-/// From how many samples on a 99th percentile is more than the story of a few.
+/// The number of samples from which a 99th percentile is more than the account of a few.
 pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 
-/// Everything a probe found.
+/// The measurement of a probe.
 pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
     let comparisons = compare::compare_all(samples);
     let caveats = caveats::find(samples, seen);
@@ -37,7 +37,7 @@ pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
     measurement
 }
 
-/// Adds what the workloads found. Where nothing else was measured, theirs are the words.
+/// Adds the results of workloads. Without a comparison the summary is theirs.
 pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) {
     if measurement.methods.is_empty() && !found.is_empty() {
         let sentences: Vec<&str> = found.iter().map(|one| one.sentence.as_str()).collect();
@@ -48,7 +48,7 @@ pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) 
     measurement.workloads = found;
 }
 
-/// Adds every sample, for whoever wants to judge for himself.
+/// Adds every sample, for a reader's own analysis.
 pub fn add_samples(measurement: &mut Measurement, samples: &Samples) {
     for (row, cell) in measurement.methods.iter_mut().zip(&samples.cells) {
         row.samples_us.clone_from(&cell.rounds);

@@ -6,11 +6,11 @@ use super::{Conclusion, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
-/// How wide the bar of an interval is, in columns.
+/// The width of the bar of an interval, in columns.
 const BAR: usize = 24;
 
-/// One line per method the server has, with one page per commit: median, interval, 99th percentile, and what it means
-/// beside the default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
+/// One line per server method, with one page per commit: median, interval, 99th percentile, and the comparison with the
+/// default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
 pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, ascii: bool) -> Vec<String> {
     let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
     let scale = Scale::of(&rows);
@@ -41,14 +41,14 @@ pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, as
     rows.iter().filter(|r| r.samples > 0 || r.error.is_some()).map(|r| line(&r)).collect()
 }
 
-/// What a row means beside the default; empty for the default itself and for what is not compared.
+/// The comparison of a row with the default; empty for the default itself and for rows that are not compared.
 pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
     let Some(comparison) = found.comparisons.iter().find(|c| c.method == row.method) else {
         return String::new();
     };
     let gain = comparison.gain_percent;
     let ratio = 1.0 - gain.value / 100.0;
-    // What the pauses brought to light is not to be seen in the row's own figures.
+    // The effect of pauses is invisible in the row's own figures.
     let default = found.methods.iter().find(|r| r.method == comparison.against && r.pages == row.pages);
     let in_loop = default.map_or(ratio, |d| row.median_us.value / d.median_us.value.max(1e-3));
     let pauses = row.method.is_flattered_by_loops() && ratio > 1.1 * in_loop;
@@ -68,7 +68,7 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
     let columns: Vec<f64> = values.chunks(share).map(|c| c.iter().copied().fold(0.0, f64::max)).collect();
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
-    // Rounds that differ by less than a tenth are the same height: noise is not to look like a story.
+    // Rounds that differ by less than a tenth have the same height, so that noise does not look significant.
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column, bounded")]
     let block = |v: &f64| BLOCKS.get((((v - low) / span) * 7.0).round() as usize).copied().unwrap_or('█');

@@ -1,8 +1,8 @@
-//! What the workloads found, beside the comparison of the ways to write WAL: samples → rows, pure.
+//! The results of workloads, beside the comparison of the methods to write WAL: samples → rows, pure.
 //!
-//! A round does every part of a workload once, in random order; the round is the statistical unit, as everywhere here. The
-//! surprise: rows with several threads are compared by what the machine gets done, not by how long each operation waits,
-//! since waiting together is what sharing a flush means.
+//! A round executes every part of a workload once, in random order; the round is the statistical unit, as everywhere
+//! here. Rows with several threads are compared by the machine's throughput rather than by the wait of each operation,
+//! because operations that share a flush wait together.
 
 mod facts;
 mod words;
@@ -43,7 +43,7 @@ impl Workload {
     pub const ALL: [Self; 6] =
         [Self::Segment, Self::Group, Self::Innodb, Self::Files, Self::Entangle, Self::Floor];
 
-    /// Its name, as on the command line.
+    /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Segment => "segment",
@@ -79,22 +79,22 @@ impl Workload {
 /// The samples of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// What is done, in a few words.
+    /// The operation, in a few words.
     pub name: String,
-    /// Threads that do it side by side.
+    /// The number of concurrent threads.
     pub threads: u32,
     /// Bytes written per operation.
     pub bytes: u64,
-    /// The row it is compared with.
+    /// Index of the row it is compared with.
     pub against: Option<usize>,
-    /// What was measured, round by round.
+    /// The passes, one per round.
     pub rounds: Vec<Pass>,
-    /// Why it cannot be measured.
+    /// Why it could not be measured; `None` where it was.
     pub error: Option<String>,
 }
 
 impl Series {
-    /// A row of one thread with nothing measured yet.
+    /// A row of one thread without any measurement yet.
     pub fn new(name: impl Into<String>, bytes: u64) -> Self {
         Self { name: name.into(), threads: 1, bytes, ..Self::default() }
     }
@@ -105,8 +105,8 @@ impl Series {
         Self { against: Some(row), ..self }
     }
 
-    /// What an operation costs in each round, in microseconds: the median of one thread; of several, the time that passed
-    /// per operation.
+    /// The cost of an operation in each round, in microseconds: the median for one thread; for several, the elapsed
+    /// time per operation.
     fn costs(&self) -> Vec<f64> {
         let cost = |pass: &Pass| match self.threads {
             1 => median_of(&pass.times_us),
@@ -121,11 +121,11 @@ impl Series {
 pub struct Pass {
     /// Microseconds of each operation, of all threads.
     pub times_us: Vec<f64>,
-    /// How long all of it took.
+    /// Duration of the pass in seconds.
     pub seconds: f64,
-    /// Flushes asked for: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
+    /// Requested flushes: calls of fsync and fdatasync, and writes to files opened O_DSYNC.
     pub flush_calls: u64,
-    /// Flushes that the disks counted meanwhile; `None` where they do not count or others have a share.
+    /// Flushes that the disks counted meanwhile; `None` where they do not count or others contributed.
     pub flushes: Option<u64>,
 }
 
@@ -194,7 +194,7 @@ pub struct WorkloadResult {
 }
 
 impl WorkloadResult {
-    /// The result of these series. With `keep_samples` every operation stays in it.
+    /// The result of these series. With `keep_samples` it retains every operation.
     pub fn new(workload: Workload, series: &[Series], keep_samples: bool) -> Self {
         let measured = series.iter().filter(|s| s.error.is_none());
         let rounds = measured.map(|s| s.rounds.len()).min().unwrap_or(0);
@@ -244,8 +244,8 @@ fn row(series: &Series, all: &[Series], keep_samples: bool) -> WorkloadRow {
     }
 }
 
-/// The quantiles of all operations, every round counting the same. Rounds last equally long, so that a slow one has fewer
-/// operations; counted one by one, they would hide what most rounds were like.
+/// The quantiles of all operations, with equal weight for every round. Rounds last equally long, so a slow one has
+/// fewer operations; with equal weight per operation they would hide the typical round.
 fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     let weigh = |pass: &Pass| {
         let weight = 1.0 / pass.times_us.len().max(1) as f64;
@@ -264,7 +264,7 @@ fn quantiles(rounds: &[Pass]) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// What the ratios of the rounds come to. There is one look, at the end, so nothing is to be shared out.
+/// The conclusion from the ratios of the rounds. There is one look, at the end, so the error is not divided.
 fn settled(ratios: &[f64]) -> Conclusion {
     let near = 1.0 - MEANINGFUL_PERCENT / 100.0..=1.0 + MEANINGFUL_PERCENT / 100.0;
     match interval(ratios, ALPHA) {
@@ -283,10 +283,10 @@ mod tests {
     use super::*;
     use crate::measure::order::quantile;
 
-    /// Rounds of operations that take so long each, side by side where there are threads.
+    /// Rounds of operations with this duration each, in concurrent threads.
     fn series(threads: u32, us: f64, against: Option<usize>) -> Series {
         let pass = |round: usize| {
-            // What slows a round slows it for everybody.
+            // A slow round is slow for all.
             let us = if round.is_multiple_of(3) { 3.0 * us } else { us };
             let seconds = 10.0 * us / 1e6 / f64::from(threads);
             Pass { times_us: vec![us; 10], seconds, flush_calls: 5, flushes: Some(10) }

@@ -1,7 +1,8 @@
-//! The child that writes a document: it finds the place, says so, waits for the document, and gives it its name when told.
+//! The child that writes a document: it finds the place, reports it, receives the document, and renames it when told
+//! to.
 //!
-//! It talks over its errand's line. The surprise: it hears no signal; when we are gone or have given up, the line is cut and
-//! it takes its draft away.
+//! It communicates over its errand's line. It receives no signals. If the parent exits or gives up, the line closes and
+//! the child removes its draft.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::way::{Missing, Walker};
 /// The hidden argument that makes the program such a child.
 pub(super) const ARGUMENT: &str = "__write";
 
-/// Does the child's work if the arguments (the program's name first) ask for it; `None` if they do not.
+/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let Some((path, manner)) = parse(errand::words(arguments, ARGUMENT)?) else {
         return Some(ExitCode::FAILURE);
@@ -23,7 +24,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let served =
         nix::sys::signal::SigSet::all().thread_block().map_err(Into::into).and_then(|()| Line::home());
     let Ok(mut line) = served else { return Some(ExitCode::FAILURE) };
-    // Whoever does not listen any more needs no answer.
+    // If the reader is gone, nobody needs an answer.
     let said = match write(&PathBuf::from(path), manner, &mut line) {
         Ok(()) => line.say(say::DONE, b""),
         Err(Ended::Refused(Refused::Exists)) => line.say(say::EXISTS, b""),
@@ -33,7 +34,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     Some(said.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }
 
-/// What [`super::Wish::words`] says.
+/// The inverse of [`super::Wish::words`].
 fn parse(words: Vec<OsString>) -> Option<(OsString, Manner)> {
     let mut words = words.into_iter();
     let path = words.next()?;
@@ -52,7 +53,7 @@ fn parse(words: Vec<OsString>) -> Option<(OsString, Manner)> {
 /// Why it ended early.
 enum Ended {
     Refused(Refused),
-    /// Nobody is there any more, or they gave up.
+    /// The parent is gone, or gave up.
     Alone,
 }
 

@@ -1,7 +1,7 @@
-//! A document below an open directory: what stands in its way there, its draft, and the name that it gets in the end.
+//! A document below an open directory: obstacles to it, its draft, and its final name.
 //!
-//! The draft is a new file with a name that nobody can guess. The surprise: an access list that the directory hands down is
-//! taken off it, because a mode that somebody asked for would bring that list into force.
+//! The draft is a new file with an unguessable name. An access control list inherited from the directory is removed
+//! from it, because setting a requested mode would activate that list.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,9 +17,9 @@ use crate::way::{FileEnd, Missing, Obstacle, Walker, random};
 /// Why a document is not written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// There is such a file.
+    /// The file exists.
     Exists,
-    /// In words.
+    /// Another reason, in words.
     For(String),
 }
 
@@ -41,32 +41,32 @@ impl From<Errno> for Refused {
     }
 }
 
-/// How it is to be written.
+/// How to write it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
-    /// Whether a file that is there may be replaced.
+    /// Whether an existing file may be replaced.
     pub replace: bool,
-    /// The mode; without one the umask decides.
+    /// Its mode; `None` leaves it to the umask.
     pub mode: Option<u32>,
-    /// Whether somebody may run it.
+    /// Whether it may be executed.
     pub runs: bool,
-    /// What becomes of directories that are not there.
+    /// The treatment of missing directories.
     pub missing: Missing,
 }
 
-/// Where a document can be written.
+/// A place for a document.
 pub(super) struct Spot {
     walker: Walker,
     manner: Manner,
-    /// Open for reading, so that its names can be made durable.
+    /// Open for reading, so that its names can be synced.
     directory: OwnedFd,
     name: OsString,
-    /// What is to be known of it.
+    /// A warning about the place.
     pub notice: Option<String>,
 }
 
 impl Spot {
-    /// Finds it, and makes sure that a file can be made there.
+    /// Finds the place, and checks that a file can be created there.
     pub fn find(walker: Walker, path: &std::path::Path, manner: Manner) -> Result<Self, Refused> {
         let FileEnd { end, name, there } = walker.file(path, manner.missing)?;
         let notice = end.stranger.as_ref().map(|stranger| {
@@ -94,7 +94,7 @@ impl Spot {
         Ok(draft)
     }
 
-    /// That what is there may be replaced.
+    /// Checks that an existing file may be replaced.
     fn judge(&self, there: Option<&Stat>) -> Result<(), Refused> {
         let Some(there) = there else { return Ok(()) };
         let what = match FileType::from_raw_mode(there.st_mode) {
@@ -107,7 +107,7 @@ impl Spot {
         Err(Refused::For(format!("it is {what}; name a regular file, or write to standard output")))
     }
 
-    /// In a sticky directory a file is its owner's; only root may replace that of somebody else.
+    /// In a sticky directory a file belongs to its owner; only root may replace another user's.
     fn judge_owner(&self, there: &Stat) -> Result<(), Refused> {
         let around = rustix::fs::fstat(&self.directory)?;
         let ours = [0, there.st_uid, around.st_uid].contains(&self.walker.uid);
@@ -118,7 +118,7 @@ impl Spot {
     }
 }
 
-/// A file that goes away unless it gets its name.
+/// A file that is removed unless it gets its final name.
 pub(super) struct Draft<'a> {
     spot: &'a Spot,
     file: File,
@@ -142,7 +142,7 @@ impl<'a> Draft<'a> {
         Ok(draft)
     }
 
-    /// Gives it the name it was written for, and makes that durable.
+    /// Renames it to its final name, and makes that durable.
     pub fn name_it(self) -> Result<(), Refused> {
         let Spot { directory, name, manner, .. } = self.spot;
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -155,7 +155,7 @@ impl<'a> Draft<'a> {
             rustix::fs::renameat(directory, &self.name, directory, name)?;
         } else {
             match rustix::fs::renameat_with(directory, &self.name, directory, name, RenameFlags::NOREPLACE) {
-                // Some file systems cannot do it in one step; there it was looked before.
+                // Some file systems cannot do it in one step; the check was made before.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                     rustix::fs::renameat(directory, &self.name, directory, name)?;
                 }
@@ -169,7 +169,7 @@ impl<'a> Draft<'a> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After the rename there is nothing by that name.
+        // After the rename the name does not exist.
         let _ = rustix::fs::unlinkat(&self.spot.directory, &self.name, AtFlags::empty());
     }
 }

@@ -1,9 +1,11 @@
-//! What if: facts of this machine that somebody assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then be.
+//! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then
+//! be.
 //!
-//! All collectors run once more over the answers that the machine gave before, with what is assumed held fast; whatever
-//! comes out different follows from it and is marked. What is assumed is the cause: what else is read from the same thing is carried
-//! along, or the assumption is refused. The surprise: nothing that is marked can open an interlock or data-loss
-//! advice, so what would be offered is found on a second machine, on which the same facts count as seen.
+//! All collectors run once more over the machine's earlier answers, with the assumptions held fast; every reading that
+//! differs is a consequence and is marked. An assumption is a cause: facts that are read from the same thing are
+//! carried along, or the assumption is refused. Nothing that is marked can open an interlock or unlock data-loss
+//! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as
+//! observed.
 
 mod carry;
 mod ext4;
@@ -26,37 +28,38 @@ use crate::text;
 use crate::text::suggest::{did_you_mean, or_list};
 use crate::version::{Version, is_release};
 
-/// How many subjects are named to somebody who named none.
+/// The number of subjects that are listed to a user who named none.
 const MOST_NAMED: usize = 12;
 
-/// A fact that somebody assumes.
+/// An assumed fact.
 #[derive(Clone, Debug)]
 pub struct Assumption {
     /// What it is about.
     pub subject: Subject,
     /// Which fact.
     pub key: &'static KeyInfo,
-    /// What it would be.
+    /// Its assumed value.
     pub value: Value,
 }
 
-/// What a hypothesis changed.
+/// The changes of a hypothesis.
 #[derive(Clone, Debug)]
 pub(super) struct Hypothesis {
     /// The names of the facts that are assumed.
     names: Vec<String>,
-    /// Everything known of the machine as it is.
+    /// All facts of the machine as it is.
     real: FactSet,
 }
 
 impl Hypothesis {
-    /// Marks what is other than on the real machine.
+    /// Marks the facts that differ from the real machine.
     pub(super) fn mark(&self, facts: &mut FactSet) {
         mark(facts, &self.real, &self.names);
     }
 }
 
-/// Reads assumptions about the machine whose facts these are; all mistakes at once, [`objections`] among them.
+/// Parses assumptions about the machine with these facts; the error lists all mistakes at once, [`objections`]
+/// included.
 pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
@@ -72,8 +75,8 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
-/// Reads one assumption of which everything is named: the subject, the fact, and the value as it was typed. Whether it can be
-/// assumed beside others is for [`objections`].
+/// Parses one assumption with its parts given: the subject, the fact, and the value as typed. Conflicts with other
+/// assumptions are left to [`objections`].
 pub fn of(subject: &Subject, fact: &str, value: &str, read: &FactSet) -> Result<Assumption, String> {
     let key = fact_named(fact)?;
     if !candidates(key, read).contains(subject) {
@@ -95,7 +98,7 @@ fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
     Ok(Assumption { subject, key, value: read_value_here(key, value, read)? })
 }
 
-/// The fact of this name, when it may be assumed.
+/// The fact of this name, if it can be assumed.
 fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
     let Some(key) = catalog::find(name) else {
         let help = did_you_mean(name, catalog::all().map(|info| info.name));
@@ -118,14 +121,14 @@ fn read_value_here(key: &KeyInfo, given: &str, read: &FactSet) -> Result<Value, 
     if key.name == kernel::VERSION.name()
         && let Value::Version(version) = value
     {
-        // Whose kernel it is was not assumed.
+        // The vendor of the kernel was not assumed.
         let backports = read.value(&Subject::host(), &kernel::VERSION).is_some_and(|known| known.backports());
         value = Value::Version(version.with_backports(backports));
     }
     Ok(value)
 }
 
-/// The subject that is named, and the value behind it. A name may have a `=` of its own.
+/// The named subject, and the value after it. A name may contain a `=`.
 fn named<'t>(rest: &'t str, key: &KeyInfo, read: &FactSet) -> Result<(Subject, Option<&'t str>), String> {
     let candidates = candidates(key, read);
     let known = |name: &str| {
@@ -161,7 +164,7 @@ fn the_only(key: &KeyInfo, read: &FactSet) -> Result<Subject, String> {
     }
 }
 
-/// What a fact can be about here.
+/// The possible subjects of a fact here.
 fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
     if key.scope == Scope::Host {
         return vec![Subject::host()];
@@ -179,7 +182,7 @@ fn list(subjects: &[Subject], before: &str) -> String {
     }
 }
 
-/// A subject as it is named behind `@`.
+/// The name of a subject as it stands after `@`.
 fn short(subject: &Subject) -> &str {
     if subject.scope() == Scope::Host { "host" } else { subject.name() }
 }
@@ -228,7 +231,7 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
     value.ok_or_else(wrong)
 }
 
-/// Bytes, with a binary unit behind them or without: `16 MiB`, `16M`, `16777216`.
+/// Bytes, with or without a binary unit: `16 MiB`, `16M`, `16777216`.
 fn size(given: &str) -> Option<u64> {
     let digits = given.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = given.split_at_checked(digits)?;
@@ -245,7 +248,7 @@ fn size(given: &str) -> Option<u64> {
 }
 
 impl Session {
-    /// This machine if the assumptions were true. `host` gives the answers that it gave before.
+    /// This machine if the assumptions were true. `host` gives its earlier answers.
     #[must_use]
     pub fn assuming(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
         let (facts, _) = self.judged();
@@ -264,8 +267,8 @@ impl Session {
         Self { read, hypothesis: Some(hypothesis), ..self.clone() }
     }
 
-    /// The same, if what is assumed had been seen and measured on this very machine: for nothing but to say what would be
-    /// offered then.
+    /// The same, as if the assumptions had been observed and measured on this very machine: only to name the advice
+    /// that would then be offered.
     fn pretending(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
         let seen = |one: &Assumption| {
             if one.key.name.starts_with("probe.") {
@@ -278,7 +281,7 @@ impl Session {
         Self { read: read_again(&all, host, request, &seen), live: true, ..self.clone() }
     }
 
-    /// What the assumptions would change in this report of the real machine.
+    /// The changes that the assumptions would cause in this report of the real machine.
     pub fn what_if(
         &self,
         real: &report::Report,
@@ -299,7 +302,7 @@ impl Session {
     }
 }
 
-/// Everything that can be read, upon what is assumed.
+/// Runs all collectors again on top of the assumptions.
 fn read_again(
     assumptions: &[Assumption],
     host: &dyn Host,
@@ -313,8 +316,8 @@ fn read_again(
     collect::run_upon(upon, host, request, &mut |_, _| {})
 }
 
-/// Marks every reading that is another one than in the real set as a conclusion from what is assumed: the answers of the
-/// machine were the same, so nothing else can have changed it.
+/// Marks every reading that differs from the real set as a conclusion from the assumptions: the machine's answers are
+/// the same, so nothing else can have changed it.
 fn mark(facts: &mut FactSet, real: &FactSet, names: &[String]) {
     let follows = |row: &FactRow<'_>| {
         row.reading.source().is_some_and(Source::is_evidence)

@@ -1,14 +1,14 @@
-//! Records of drills as facts of the targets that stand on what was drilled.
+//! Records of drills as facts of the targets on the drilled stack.
 //!
-//! The surprise: a record that fits nothing is told with what is other, for a new kernel or firmware is reason enough to pull
-//! the plug again.
+//! A record that fits no target is reported with the difference: a new kernel or firmware is reason enough to repeat
+//! the drill.
 
 use crate::drill::Record;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::note::DrillNote;
 use crate::facts::{FactSet, Scope, Subject};
 
-/// Puts them in; `live` is whether the facts are of the machine that walwise runs on.
+/// Puts the records in; `live` is whether the facts are of this machine.
 pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
     let is_directory = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(TargetKind::is_directory);
     if records.is_empty() {

@@ -1,4 +1,4 @@
-//! What to measure for a target, taken from what is known of it: where, on which disks, with which server's flags.
+//! The measurement of a target, derived from its facts: where, on which disks, with which server's flags.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,12 @@ use crate::facts::{Area, FactSet, Reading, Scope, Subject};
 use crate::measure::{InForce, Measurement, Method, Workload};
 use crate::probes::{Manner, Plan, Refusal, Request, plan};
 
-/// Which rows a measurement has.
+/// The rows of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// Those that decide advice: the server's methods and the unflushed floor.
     Deciding,
-    /// Those of `pg_test_fsync` and of O_DIRECT too, marked apart.
+    /// Also those of `pg_test_fsync` and of O_DIRECT, marked as such.
     All,
     /// The server's methods with 1, 2, 4 and 8 pages per commit, each with pauses too; and the floor.
     Sizes,
@@ -22,23 +22,23 @@ pub enum Rows {
     Nothing,
 }
 
-/// How to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where scratch files may lie, when the user named a directory.
+    /// The directory that the user named for scratch files.
     pub scratch: Option<PathBuf>,
-    /// How long at most.
+    /// The longest time in seconds.
     pub seconds: f64,
     /// Which rows.
     pub rows: Rows,
-    /// What else, each for as long.
+    /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
-    /// How it goes about that.
+    /// Options of the probe.
     pub manner: Manner,
 }
 
 impl Options {
-    /// What decides advice, for so long at most.
+    /// The rows that decide advice, for at most so many seconds.
     pub fn new(seconds: f64) -> Self {
         Self {
             scratch: None,
@@ -63,7 +63,7 @@ pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<
         Rows::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
         Rows::Nothing => request.pages.clear(),
     }
-    // What a flush costs matters only where it could be done without.
+    // The price of a flush matters only where flushes could be omitted.
     let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
     if protected || options.rows == Rows::All {
         request.extra.extend(Request::FLUSH_COST);
@@ -91,7 +91,7 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
     crate::measure::to_facts(measurement, subject, in_force, facts);
 }
 
-/// The targets that can be measured: directories that are there. Those with WAL first, since a commit waits for them.
+/// The targets that can be measured: existing directories. Those with WAL come first, since a commit waits for them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
     let holds_wal = |t: &Subject| {
@@ -102,7 +102,7 @@ pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     targets
 }
 
-/// Why nobody knows whether a target can be measured, where what it is could not be read.
+/// Why it is unknown whether a target can be measured, where its properties could not be read.
 pub fn unreadable(facts: &FactSet) -> Option<String> {
     facts.subjects(Scope::Target).find_map(|subject| match facts.get(subject, &target::KIND) {
         Reading::Unknown { detail, .. } => Some(detail),
@@ -110,7 +110,7 @@ pub fn unreadable(facts: &FactSet) -> Option<String> {
     })
 }
 
-/// What to do about a directory that is still to be made, if there is one among the targets.
+/// The instruction for a directory that is still to be created, if there is one among the targets.
 pub fn to_be_made(facts: &FactSet) -> Option<String> {
     let created =
         |subject: &&Subject| facts.value(subject, &target::KIND).is_some_and(TargetKind::is_created);
@@ -118,7 +118,7 @@ pub fn to_be_made(facts: &FactSet) -> Option<String> {
     Some(format!("{} does not exist yet; make it, or check the directory above it", subject.name()))
 }
 
-/// A different order every time, so that no order is favoured from run to run.
+/// A different order in every run, so that none is favoured.
 fn seed() -> u64 {
     let nanoseconds = jiff::Timestamp::now().as_nanosecond();
     u64::try_from(nanoseconds.unsigned_abs() & u128::from(u64::MAX)).unwrap_or(1)

@@ -1,8 +1,8 @@
-//! No output goes by the sentence of a note: with every sentence turned into `x`, whatever is made of a machine is what it
-//! was, but for the places where notes are told.
+//! No output depends on the sentence of a note: with every sentence replaced by `x`, all output stays the same, except
+//! where notes are shown.
 //!
-//! Which form tells which notes is written here once more, by their kinds, so that a form that tells none, or has them told
-//! where nobody looks, passes no test.
+//! The notes that each form shows are listed here a second time, by kind, so that a form that shows none, or shows them
+//! where nobody looks, fails a test.
 
 use super::Session;
 use crate::facts::Note;
@@ -12,8 +12,8 @@ use crate::report::exit::{self, FailOn};
 use crate::report::{Format, Report, conf, sample};
 use crate::rules::{Level, RuleSet};
 
-/// Reports with a note of every kind: with steps to take, with none, of a free disk, and as the whole way from facts on makes
-/// one.
+/// Reports with a note of every kind: with steps, without any, of a free disk, and as made by the whole pipeline from
+/// facts on.
 fn reports() -> Vec<Report> {
     let mut judged = Session::of(sample::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
@@ -29,7 +29,7 @@ fn reports() -> Vec<Report> {
     reports
 }
 
-/// Whether a form tells a note, where it tells any.
+/// Whether a form shows a note, where it shows any.
 fn tells(format: Format, note: &Note) -> bool {
     match format {
         Format::Text | Format::Json | Format::Markdown => true,
@@ -45,19 +45,19 @@ fn tells(format: Format, note: &Note) -> bool {
     }
 }
 
-/// What a document says, and the sentences of notes in it one behind another, as words where it breaks lines.
+/// The text of a document, and the concatenated sentences of its notes, as words where the document breaks lines.
 struct Parts {
     rest: String,
     told: Vec<String>,
 }
 
-/// The words of a text without what Markdown escapes and marks with.
+/// The words of a text without Markdown's escapes and markup.
 fn words(text: &str) -> Vec<String> {
     let word = |word: &str| word.replace(['\\', '`'], "");
     text.split_whitespace().filter(|word| *word != "-").map(word).collect()
 }
 
-/// Takes a document apart; `notes` are as they are told now.
+/// Splits a document; `notes` are as currently worded.
 fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
     let section = |is_next: fn(&str) -> bool| {
         let (mut rest, mut told, mut inside) = (String::new(), String::new(), false);
@@ -87,7 +87,7 @@ fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
     }
 }
 
-/// What should be told, in the form in which [`parts`] finds it.
+/// The expected notes, in the form in which [`parts`] finds them.
 fn expected(format: Format, notes: &[Note]) -> Vec<String> {
     let sentences = notes.iter().filter(|note| tells(format, note)).map(Note::to_string);
     match format {
@@ -101,7 +101,7 @@ fn expected(format: Format, notes: &[Note]) -> Vec<String> {
 
 type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 
-/// Whether a form of a report tells notes; an error where anything but them is other without their sentences.
+/// Whether a form of a report shows notes; an error where anything else changes with their sentences.
 fn told(report: &Report, format: Format, render: Render<'_>) -> Result<bool, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
@@ -168,7 +168,7 @@ fn nor_does_an_exit_code_or_a_comparison() {
     }
 }
 
-/// What is concluded of facts, notes and all.
+/// The conclusions from facts, including notes.
 #[test]
 fn nor_does_anything_on_the_way_to_a_report() {
     let look = || {

@@ -1,4 +1,4 @@
-//! By which rules and tables this run judges.
+//! The identity of the rules and tables of this run.
 
 use std::sync::LazyLock;
 
@@ -7,14 +7,14 @@ use crate::rules::pack::{self, Pack, Sums};
 use crate::rules::{self, RuleSet};
 use crate::validity;
 
-/// What comes with walwise; it is the same in every run.
+/// The files that come with walwise; the same in every run.
 static SHIPPED: LazyLock<Sums> = LazyLock::new(|| {
     let tables = validity::TABLES.iter().copied();
     let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
     pack::sums(rules::shipped().chain(tables).chain([distributions]))
 });
 
-/// The rules of a run with the tables.
+/// The identity of a run's rules and tables.
 pub fn pack(rules: &RuleSet) -> Pack {
     Pack::of(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
 }
@@ -23,7 +23,7 @@ pub fn pack(rules: &RuleSet) -> Pack {
 mod tests {
     use super::*;
 
-    /// A table that is not named would not count, and two packs that judge differently would look the same.
+    /// A table that is not listed would not count, and two packs with different rulings would look the same.
     #[test]
     fn every_rule_file_and_table_of_the_directory_counts() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

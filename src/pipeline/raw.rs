@@ -1,6 +1,6 @@
-//! The machine's own words behind a fact: the answer that it gave to the question that the source names.
+//! The raw answer behind a fact: the machine's answer to the question that the source names.
 //!
-//! The surprise: secrets are no concern here, because what the host gives out has been reduced to the keys that are kept.
+//! Secrets need no handling here, because the host has already reduced its answers to allow-listed keys.
 
 use std::ops::Deref;
 
@@ -8,13 +8,13 @@ use crate::facts::Source;
 use crate::host::{Host, Question, RememberingHost, path_bytes};
 use crate::text::safe;
 
-/// The most lines that are shown of an answer.
+/// The largest number of lines that are shown of an answer.
 const MOST: usize = 8;
-/// The most characters of a line.
+/// The longest line, in characters.
 const LONGEST: usize = 400;
 
-/// The lines that a value was read from, display-safe; empty where the source has none. Of a long answer those that have the
-/// value in them, else the first.
+/// The lines that a value was read from, display-safe; empty where the source has none. Of a long answer, the lines
+/// that contain the value, else the first ones.
 pub fn raw<H: Deref<Target: Host> + Sync>(
     machine: &RememberingHost<H>,
     source: &Source,
@@ -29,7 +29,7 @@ pub fn raw<H: Deref<Target: Host> + Sync>(
     };
     let all: Vec<&[u8]> =
         answer.split(|byte| matches!(byte, b'\n' | 0)).filter(|line| !line.is_empty()).collect();
-    // Lines of a configuration are counted in the file, of which the answer has but the keys.
+    // Line numbers of a configuration refer to the file, of which the answer holds only the keys.
     let line =
         line.filter(|_| matches!(question.bare(), Question::Read(_))).and_then(|line| line.checked_sub(1));
     if let Some(line) = line.and_then(|line| answer.split(|byte| *byte == b'\n').nth(line)) {

@@ -1,8 +1,8 @@
 //! The next kernel, distribution and tools as assumptions.
 //!
-//! What a kernel makes of an option depends on whose build it is, so a bare version is taken for the next kernel of the same
-//! vendor, and a distribution brings its own. The surprise: Red Hat's kernels have one number per major release, so there the
-//! number says which release it is.
+//! The effect of an option depends on the vendor of a kernel. A bare version therefore counts as the next kernel of the
+//! same vendor, and a distribution brings its own. Red Hat's kernels have one version per major release, so their
+//! version identifies the release.
 
 mod distributions;
 
@@ -14,7 +14,7 @@ use crate::version::is_release;
 
 pub use distributions::TEXT as DISTRIBUTIONS;
 
-/// What will be another.
+/// The upgraded components.
 #[derive(Clone, Debug, Default)]
 pub struct Next {
     /// The kernel's version or release.
@@ -29,7 +29,7 @@ pub struct Next {
     pub btrfs_progs: Option<String>,
 }
 
-/// What will be another as `KEY=VALUE`; the error is a sentence.
+/// The upgrade as `KEY=VALUE`; the error is a sentence.
 pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
     let os = next.os.as_deref().map(distributions::named).transpose()?;
     let shipped = os.as_ref().and_then(|os| os.release);
@@ -56,14 +56,14 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
         say(kernel::RELEASE.name(), release);
         let backports =
             read.value(&Subject::host(), &kernel::VERSION).is_some_and(|running| running.backports());
-        // A kernel that somebody built is what its number says.
+        // A self-built kernel is what its number says.
         let running =
             read.value(&Subject::host(), &kernel::VENDOR).filter(|vendor| vendor != "other" || backports);
         let is_bare = release.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        // A machine in a cloud stays one.
+        // A machine in a cloud stays in one.
         let in_cloud =
             |vendor: &str| running.clone().filter(|now| now.strip_suffix("-cloud") == Some(vendor));
-        // A full release says it itself.
+        // A full release names its vendor itself.
         let told = Some(collect::vendor_of(release)).filter(|own| !["mainline", "other"].contains(own));
         let named = vendor.map(|vendor| match told {
             Some(own) => own.to_owned(),
@@ -83,7 +83,7 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
     for (option, name, given, shipped) in tools {
         match (given, shipped) {
             (Some(given), _) => say(name, version(option, given)?),
-            // What is not installed is not installed by an upgrade.
+            // A tool that is not installed is not installed by an upgrade.
             (None, Some(Some(shipped))) if read.reading(&Subject::host(), name).is_known() => {
                 say(name, shipped);
             }
@@ -101,7 +101,7 @@ fn version<'v>(option: &str, given: &'v str) -> Result<&'v str, String> {
     Err(format!("{option} is a version such as 6.12, or a whole release, and `{shown}` is none"))
 }
 
-/// Whose kernel this is when it comes after one of this vendor.
+/// The vendor of the kernel that follows one of this vendor.
 fn successor<'v>(vendor: &'v str, release: &str) -> &'v str {
     distributions::next_of_red_hat(vendor, release).unwrap_or(vendor)
 }
@@ -210,7 +210,7 @@ mod tests {
                 .replace("tool.btrfs_progs", machine::BTRFSPROGS.name());
             assert_eq!(told(kernel, Some(os), "mainline"), Ok(expected), "{os}");
         }
-        // What runs in a cloud goes on in it, and a full release says so itself.
+        // A machine in a cloud stays in it, and a full release says so itself.
         for (kernel, running, vendor) in [
             (None, "debian-cloud", "debian-cloud"),
             (None, "ubuntu-cloud", "debian"),

@@ -1,6 +1,6 @@
 //! One commit as a server makes it: all its pages in one pwrite at the next place of the segment, then the flush.
 //!
-//! Every result is checked. The surprise: a call that a signal interrupted is made again, and that commit does not count.
+//! Every result is checked. A call that a signal interrupted is repeated, and that commit does not count.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
@@ -13,10 +13,10 @@ use crate::measure::Method;
 /// Size of a WAL page (XLOG_BLCKSZ), in bytes.
 pub const PAGE: usize = 8192;
 
-/// What O_DIRECT wants of an address in memory; no device wants more than a page of it.
+/// The alignment in memory that O_DIRECT needs, in bytes; no device needs more than a page of it.
 const ALIGNMENT: usize = 4096;
 
-/// Bytes to write: not compressible and aligned.
+/// Bytes to write: incompressible and aligned.
 pub struct Pages {
     memory: Vec<u8>,
     start: usize,
@@ -24,7 +24,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// So many bytes of noise.
+    /// A buffer of `length` random bytes.
     pub fn noise(length: usize, dice: &mut super::schedule::Dice) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
@@ -35,13 +35,13 @@ impl Pages {
         Self { memory, start, length }
     }
 
-    /// The first bytes of it, aligned.
+    /// Its first `length` bytes, aligned.
     pub fn bytes(&self, length: usize) -> &[u8] {
         self.memory.get(self.start..self.start + length.min(self.length)).unwrap_or_default()
     }
 }
 
-/// Where the next commit goes: round and round in a part of the file.
+/// The place of the next commit: it cycles through a part of the file.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor {
     start: u64,
@@ -55,7 +55,7 @@ impl Cursor {
         Self { start, end, at: start }
     }
 
-    /// Where so many bytes go; moves on behind them.
+    /// The offset for so many bytes; advances past them.
     pub fn take(&mut self, bytes: usize) -> u64 {
         let bytes = bytes as u64;
         if self.at + bytes > self.end {
@@ -73,11 +73,11 @@ pub struct Writer {
     file: OwnedFd,
 }
 
-/// How a commit went.
+/// The result of a commit.
 pub struct Done {
-    /// How long it took, in microseconds.
+    /// Its duration in microseconds.
     pub micros: f64,
-    /// Whether a signal interrupted it, so that its time says nothing.
+    /// Whether a signal interrupted it, so that its duration is meaningless.
     pub interrupted: bool,
 }
 
@@ -87,8 +87,8 @@ impl Writer {
         Self { method, file }
     }
 
-    /// Whether O_DIRECT goes through the page cache here after all, as on btrfs with checksums or ext4 with data=journal:
-    /// only then does a write of an odd length succeed.
+    /// Whether O_DIRECT goes through the page cache here, as on btrfs with checksums or ext4 with data=journal: only
+    /// then does a write of an odd length succeed.
     pub fn is_buffered(&self, pages: &Pages, offset: u64) -> bool {
         self.method.is_direct() && rustix::io::pwrite(&self.file, pages.bytes(100), offset).is_ok()
     }
@@ -120,7 +120,7 @@ impl Writer {
         Ok(Done { micros, interrupted })
     }
 
-    /// Makes durable what unflushed commits left in the page cache, so that the next method does not pay for them.
+    /// Flushes the data that unflushed commits left in the page cache, so that the next method does not pay for them.
     pub fn settle(&self) -> Result<(), Errno> {
         again(&mut false, || rustix::fs::fdatasync(&self.file))
     }
@@ -132,7 +132,7 @@ impl AsFd for Writer {
     }
 }
 
-/// Calls until no signal interrupts.
+/// Repeats a call until no signal interrupts it.
 pub fn again<T>(interrupted: &mut bool, mut call: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
     loop {
         match call() {

@@ -1,18 +1,18 @@
-//! What ends a probe: others through [`Control`], or the probe itself for one of three reasons.
+//! The end of a probe: requested by others through [`Control`], or caused by the probe itself for one of three reasons.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::error::ProbeError;
 
-/// How others end a probe. Clones share one flag.
+/// The handle by which others end a probe. Clones share one flag.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     cancel: Arc<AtomicBool>,
 }
 
 impl Control {
-    /// Ends the probe soon; what was measured is kept.
+    /// Ends the probe soon; its measurements so far are kept.
     pub fn cancel(&self) {
         self.cancel.store(true, Ordering::Relaxed);
     }
@@ -24,15 +24,15 @@ impl Control {
 }
 
 impl From<Arc<AtomicBool>> for Control {
-    /// A control over a flag that somebody else raises, such as a signal handler.
+    /// A control over a flag that others raise, such as a signal handler.
     fn from(cancel: Arc<AtomicBool>) -> Self {
         Self { cancel }
     }
 }
 
-/// Why it goes no further.
+/// Why it stops.
 pub(super) enum Stop {
-    /// Somebody wanted it.
+    /// It was cancelled.
     Cancelled,
     /// Time or bytes are used up.
     Over,

@@ -1,9 +1,9 @@
-//! The writer of the drill and its reader: commits one after the other, each told of once it is said to be durable, and what
-//! is left of them when the power is back.
+//! The writer and the reader of the drill: commits one after the other, each reported once it is said to be durable,
+//! and the commits that survive when the power is back.
 //!
-//! It writes into a directory of its own, which stays: whoever pulled the plug has to read it afterwards. What is lost is
-//! [`crate::drill`]'s business. The surprise: the caller's telling is part of every commit, so that nothing is
-//! acknowledged before it was told. Everything happens below one open directory, so that nobody redirects it.
+//! It writes into a directory of its own, which remains: it must be read after the power cut. Losses are computed in
+//! [`crate::drill`]. The caller's report is part of every commit, so nothing counts as acknowledged before it was
+//! reported. All files are opened relative to one open directory, so nobody can redirect a write.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,30 +24,30 @@ use crate::drill::{Head, PAGE, PAGES, Ranges, fill, number_of};
 use crate::measure::Method;
 use crate::way::{End, Missing, Stranger, Walker};
 
-/// The directory that it writes in.
+/// The name of the directory that it writes in.
 pub const DIRECTORY: &str = "walwise-drill";
 
-/// What the names of its segments begin with.
+/// Prefix of its segments' names.
 const SEGMENT: &str = "segment-";
 
-/// Says which run it was; written before anything is acknowledged.
+/// Identifies the run; written before anything is acknowledged.
 const HEAD: &str = "run";
 
-/// A longer one is none of ours.
+/// The largest head in bytes; a longer file is not ours.
 const LONGEST_HEAD: u64 = 64 << 10;
 
-/// How many segments are kept when each is new: the one in use and the one before it.
+/// The number of segments that are kept when each is new: the current and the previous one.
 const KEPT: u64 = 2;
 
-/// What alignment O_DIRECT wants of memory, at most.
+/// The largest alignment in memory that O_DIRECT needs, in bytes.
 const ALIGNMENT: usize = 4096;
 
-/// Where commits go.
+/// The segments that commits go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Segments {
-    /// Round and round in one segment that was filled with zeros, as a server recycles its own.
+    /// A single zero-filled segment, written cyclically, as a server recycles its own.
     Recycled,
-    /// Into a new segment after each, of which nothing but the size is there (`wal_init_zero = off`).
+    /// A new segment each time, of which only the size is allocated (`wal_init_zero = off`).
     Fresh,
 }
 
@@ -60,19 +60,20 @@ impl fmt::Display for Segments {
     }
 }
 
-/// Where the drill of a directory is, for people.
+/// The drill's directory, for display.
 pub fn place(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY)
 }
 
-/// The directory that a drill is about, open.
+/// The parent directory of a drill, open.
 pub struct Ground {
     directory: OwnedFd,
     path: PathBuf,
 }
 
 impl Ground {
-    /// To write in: none where somebody else could lead root elsewhere, and none of a database's. The error is a sentence.
+    /// Opens it for writing; fails where somebody else could redirect root, and in a database's directory. The error is
+    /// a sentence.
     pub fn to_write(path: &Path) -> Result<Self, String> {
         let walker = Walker::ourselves();
         let end = walker.directory(path, Missing::Refused).map_err(|obstacle| obstacle.to_string())?;
@@ -93,7 +94,7 @@ impl Ground {
         }
     }
 
-    /// To read in. The error is a sentence.
+    /// Opens it for reading. The error is a sentence.
     pub fn to_read(path: &Path) -> Result<Self, String> {
         let end = Walker::ourselves().directory(path, Missing::Refused);
         Self::of(&end.map_err(|obstacle| obstacle.to_string())?, path)
@@ -107,8 +108,8 @@ impl Ground {
     }
 }
 
-/// Writes until it is told to stop. `tell` hears the head first and then the number of each commit that the system calls
-/// durable, and says whether to go on.
+/// Writes until it is told to stop. `tell` receives the head first, then the number of each commit that the system
+/// calls report as durable; it returns whether to go on.
 pub fn write(
     ground: &Ground,
     method: Method,
@@ -206,7 +207,8 @@ fn cannot(path: &Path, error: &io::Error) -> String {
     format!("cannot read {}: {}", shown(path), crate::text::error_words(error))
 }
 
-/// What is left of the drill of a directory: its head and the numbers of all whole pages. `tell` hears when a file was read.
+/// The surviving part of a directory's drill: its head and the numbers of all whole pages. `tell` is called after each
+/// file.
 pub fn read(ground: &Ground, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
     let path = place(&ground.path);
     let failed = |name: &str, error: io::Error| cannot(&path.join(name), &error);
@@ -230,7 +232,7 @@ pub fn read(ground: &Ground, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), S
     Ok((head, ranges(&numbers)))
 }
 
-/// Opens a file of the drill's; whatever else has its name is not touched.
+/// Opens a file of the drill; any other kind of file with its name is not touched.
 fn open_file(own: &OwnedFd, name: &str) -> io::Result<File> {
     let found = rustix::fs::statat(own, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
@@ -281,7 +283,7 @@ mod tests {
         }
     }
 
-    /// Writes so many commits in an own directory.
+    /// Writes so many commits in a directory of its own.
     fn written(commits: u64, segments: Segments) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let mut last = 0;
@@ -360,7 +362,7 @@ mod tests {
         assert!(ended.unwrap_err().message.contains("nobody listens"));
     }
 
-    /// Whoever may rename things around the drill's directory reaches nothing else by it.
+    /// Renaming files around the drill's directory redirects nothing.
     #[test]
     fn what_is_exchanged_meanwhile_redirects_nothing() {
         let directory = tempfile::tempdir().unwrap();

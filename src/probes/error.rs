@@ -1,4 +1,4 @@
-//! Why a probe did not start, and why it ended before its time: one sentence each, with what to do.
+//! Why a probe did not start, or ended early: one sentence each, with a remedy.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::measure::Measurement;
 use crate::quote::Command;
 use crate::text;
 
-/// Why walwise will not probe there. Nothing was written.
+/// Why walwise refuses to probe there. Nothing was written.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {
     /// There is no such directory.
@@ -19,7 +19,7 @@ pub enum Refusal {
     /// It is a file or a device.
     #[error("{0} is not a directory; name the directory that is to be measured")]
     NotADirectory(String),
-    /// We may not look into it or write there.
+    /// It may not be entered or written.
     #[error(
         "{0} cannot be written by this user; run walwise as its owner or as root, or name another directory on the same file system with --scratch DIR"
     )]
@@ -29,27 +29,27 @@ pub enum Refusal {
         "{0} is on a file system that is mounted read-only; there is nothing to measure until it can be written"
     )]
     ReadOnly(String),
-    /// A database lives there, and there is no place beside it.
+    /// A database's directory, without a usable place beside it.
     #[error(
         "{database} belongs to a database, where walwise writes nothing, and {why}; name a directory on the same file system with --scratch DIR"
     )]
     NoPlaceBeside {
         /// The database's directory.
         database: String,
-        /// Why its parent will not do.
+        /// Why its parent is unusable.
         why: String,
     },
-    /// The directory named with `--scratch` would give figures of something else.
+    /// The directory named with `--scratch` would be measured instead of the target.
     #[error("--scratch {scratch} would not measure {target}: {why}")]
     ElsewhereScratch {
-        /// What was named.
+        /// The directory that was named.
         scratch: String,
-        /// What was to be measured.
+        /// The target to be measured.
         target: String,
-        /// What differs.
+        /// The difference between the two.
         why: String,
     },
-    /// A file system whose server or process we should not load, or that may hang.
+    /// A file system whose server or process must not be loaded, or that may hang.
     #[error(
         "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it, or with probe --force"
     )]
@@ -59,12 +59,12 @@ pub enum Refusal {
         /// `network` or `FUSE`.
         class: &'static str,
     },
-    /// The directory to write in lies where nobody answers.
+    /// The directory to write in does not respond.
     #[error("{directory}: {why}; name a directory of a file system that works")]
     Silent {
         /// The directory.
         directory: String,
-        /// How long was waited.
+        /// How long the probe waited.
         why: String,
     },
     /// Too little space.
@@ -74,17 +74,17 @@ pub enum Refusal {
     Space {
         /// The directory.
         directory: String,
-        /// What is free.
+        /// The free space.
         free: String,
-        /// What must be free.
+        /// The space needed.
         needed: String,
     },
-    /// Anything else the system said.
+    /// Any other error of the system.
     #[error("{directory} cannot be probed: {error}")]
     System {
         /// The directory.
         directory: String,
-        /// What it said.
+        /// The system's error.
         error: String,
     },
 }
@@ -112,7 +112,7 @@ pub enum ErrorKind {
     Disk,
     /// The file system became read-only.
     ReadOnly,
-    /// The directory or the file was removed or replaced under the probe.
+    /// The directory or the file was removed or replaced during the probe.
     Gone,
     /// The watcher, which removes the file if we are killed, could not be started.
     Watcher,
@@ -120,15 +120,15 @@ pub enum ErrorKind {
     Other,
 }
 
-/// Why a probe ended before its time. What it wrote is gone, unless the message says otherwise.
+/// Why a probe ended early. Its files are removed, unless the message says otherwise.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{message}")]
 pub struct ProbeError {
     /// What kind of thing happened.
     pub kind: ErrorKind,
-    /// What happened, to what, and what to do.
+    /// The error, its object, and the remedy.
     pub message: String,
-    /// What was measured until then, where there was any round.
+    /// The measurements so far; `None` if no round was completed.
     pub partial: Option<Box<Measurement>>,
 }
 
@@ -137,7 +137,7 @@ impl ProbeError {
         Self { kind, message: message.into(), partial: None }
     }
 
-    /// What the system said while we were `doing` something in a directory.
+    /// The error of the system while we were `doing` something in a directory.
     pub(super) fn of(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = shown(directory);
         let (kind, says) = match errno {
@@ -169,7 +169,7 @@ impl ProbeError {
     }
 }
 
-/// A path as it may be shown.
+/// A path, display-safe.
 pub(super) fn shown(path: &Path) -> String {
     text::safe(path_bytes(path))
 }

@@ -1,7 +1,7 @@
-//! What happens around our commits: flushes and traffic that the disks count, and processor time that others took.
+//! Meters around our commits: flushes and traffic that the disks count, and processor time that others took.
 //!
-//! The surprise: whole disks count flushes only from kernel 5.5 on (17 fields in `stat`, Documentation/ABI/stable/
-//! sysfs-block); with fewer fields the count is unknown, not zero.
+//! Whole disks count flushes only from kernel 5.5 on (17 fields in `stat`, Documentation/ABI/stable/sysfs-block); with
+//! fewer fields the count is unknown, not zero.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::time::ClockId;
 
-/// Bytes in a sector of `stat`, whatever the disk's own are.
+/// The unit of `stat` in bytes, independent of the disk's own sectors.
 const SECTOR: u64 = 512;
 
 /// The counters of one or more disks, summed.
@@ -100,7 +100,7 @@ impl ProcessorTime {
         Some(Self { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
     }
 
-    /// What the hypervisor gave to others between two readings, in percent.
+    /// The share of processor time that the hypervisor gave to others between two readings, in percent.
     pub fn stolen_percent(before: Self, after: Self) -> Option<f64> {
         let all = after.all.checked_sub(before.all).filter(|n| *n > 0)?;
         Some(100.0 * after.stolen.saturating_sub(before.stolen) as f64 / all as f64)

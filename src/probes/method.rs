@@ -1,16 +1,16 @@
-//! The ways a server makes its WAL durable, as open flags and calls.
+//! The methods by which a server makes its WAL durable, as open flags and calls.
 //!
 //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or fsync for the others
-//! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). The surprise: `pg_test_fsync` adds O_DIRECT
-//! to the open methods, which the server does only up to version 15 and only when nobody reads WAL; so its figures for them
-//! are not the server's.
+//! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the
+//! open methods. The server does so only up to version 15, and only when nobody reads WAL, so the tool's figures for
+//! them are not the server's.
 
 use rustix::fs::OFlags;
 
 use crate::facts::catalog::postgres::WalLevel;
 use crate::measure::Method;
 
-/// What decides how a server writes its WAL. What is not known is taken as its default.
+/// The settings that decide how a server writes its WAL. An unknown one counts as its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Server {
     /// Major version.
@@ -23,7 +23,8 @@ pub struct Server {
     pub debug_io_direct: Option<String>,
 }
 
-/// The methods this server has, as it does them, its default first. Without a server: those of PostgreSQL's defaults.
+/// The methods of this server, as it executes them, its default first. Without a server: those of PostgreSQL's
+/// defaults.
 pub fn server_methods(server: &Server) -> Vec<Method> {
     let items = server.debug_io_direct.as_deref().unwrap_or_default();
     let debug_direct =
@@ -44,7 +45,7 @@ pub fn server_methods(server: &Server) -> Vec<Method> {
 /// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6, src/backend/linux_raw/fs/types.rs).
 const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
-/// How the file is opened for it.
+/// The open flags of a method.
 pub(super) fn open_flags(method: Method) -> OFlags {
     let sync = match method {
         Method::OpenDatasync | Method::OpenDatasyncDirect => DATA_SYNC,
@@ -59,7 +60,7 @@ pub(super) fn open_flags(method: Method) -> OFlags {
 /// The call after the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flush {
-    /// None: the write did it, or nothing does.
+    /// None: the write itself is durable, or nothing is.
     Not,
     /// fdatasync(2).
     Data,
@@ -67,7 +68,7 @@ pub(super) enum Flush {
     All,
 }
 
-/// Which call makes it durable.
+/// The call that makes a write durable.
 pub(super) fn flush(method: Method) -> Flush {
     match method {
         Method::Fdatasync | Method::FdatasyncDirect => Flush::Data,
@@ -81,8 +82,8 @@ pub(super) fn flush(method: Method) -> Flush {
     }
 }
 
-/// Whether disks that count flushes count those of this method: not what may use forced unit access (only writes that
-/// are both O_DIRECT and synchronous do), and not what sends none.
+/// Whether disks that count flushes count those of this method. Excluded are methods that may use forced unit access
+/// (only writes that are both O_DIRECT and synchronous do), and methods that send none.
 pub(super) fn is_counted(method: Method) -> bool {
     match method {
         Method::Fdatasync

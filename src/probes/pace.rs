@@ -1,17 +1,18 @@
-//! Commits with pauses between them. fsync writes the journal only when the modification time has changed, which it does
-//! once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`); an unbroken loop on a fast disk commits many times
-//! within a tick and makes fsync look nearly as cheap as fdatasync. A server that commits a hundred times a second pays in
-//! full each time.
+//! Commits with pauses between them. fsync writes the journal only when the modification time has changed, which
+//! happens once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
+//!
+//! An unbroken loop on a fast disk commits many times within a tick and makes fsync look nearly as cheap as fdatasync.
+//! A server that commits a hundred times a second pays in full each time.
 
 use std::time::Duration;
 
 /// The pause before each commit: at least one tick of the slowest timer (100 Hz).
 pub const PAUSE: Duration = Duration::from_millis(10);
 
-/// Commits with each method, at most.
+/// The largest number of commits with each method.
 pub const COMMITS: usize = 24;
 
-/// Time to set aside for them out of a budget, in seconds; none when it would not be enough for a figure.
+/// The part of a budget to reserve for them, in seconds; 0 when it would not suffice for a figure.
 pub fn reserve(seconds: f64, all_methods_and_sizes: bool) -> f64 {
     match seconds {
         seconds if seconds < 2.0 => 0.0,

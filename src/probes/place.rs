@@ -1,10 +1,10 @@
-//! Where the scratch directory may lie: in the directory asked for, or beside it when that belongs to a database.
+//! The place of the scratch directory: in the directory asked for, or beside it when that belongs to a database.
 //!
-//! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, which btrfs has
-//! one of per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota project
-//! cannot be read without an unsafe call and is not compared; whether the directory hands one down is. The surprise:
-//! being inside a database is decided by what lies in the directories above, each opened from the one below it, so that
-//! what was looked at is what is written in.
+//! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, of which btrfs
+//! has one per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota
+//! project cannot be read without an unsafe call and is not compared; whether the directory passes one on is. The
+//! contents of its parent directories decide whether it is inside a database. Each parent is opened from the one below
+//! it, so that the directory that was examined is the one that is written in.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,17 +24,17 @@ pub struct Place {
     pub identity: (u64, u64),
 }
 
-/// What must fit.
+/// The space that must be available.
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
-    /// At a time.
+    /// Space in use at a time, in bytes.
     pub bytes: u64,
-    /// Whether it is enough that it just fits.
+    /// Whether an exact fit suffices.
     pub to_the_brim: bool,
 }
 
-/// Finds the place for a target, or for what `--scratch` names in its stead; network and FUSE file systems only when
-/// `anywhere` will do.
+/// Finds the place for a target, or for the directory that `--scratch` names in its stead. Network and FUSE file
+/// systems need `anywhere`.
 pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) -> Result<Place, Refusal> {
     let place = match scratch {
         Some(scratch) => named(scratch, target)?,
@@ -51,7 +51,7 @@ pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) 
     Ok(Place { directory: path, identity: (stat.st_dev, stat.st_ino) })
 }
 
-/// A directory that is held, and its path for people.
+/// An open directory, and its path for display.
 #[derive(Debug)]
 struct Held {
     directory: OwnedFd,
@@ -61,23 +61,23 @@ struct Held {
 const HOLD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Held {
-    /// What a path leads to, links followed.
+    /// Opens the target of a path, links followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
         let directory =
             rustix::fs::openat(CWD, path, HOLD, Mode::empty()).map_err(|e| Refusal::of(e, path))?;
-        // Only for people, and to recognise it when it is opened again.
+        // Only for display, and to recognise it when it is opened again.
         let real = fs::canonicalize(path).map_err(|e| Refusal::of(errno(&e), path))?;
         Ok(Self { directory, path: real })
     }
 
-    /// The directory around it; none around the root.
+    /// Its parent; `None` for the root.
     fn around(&self) -> Option<Self> {
         let path = self.path.parent()?.to_owned();
         let directory = rustix::fs::openat(&self.directory, "..", HOLD, Mode::empty()).ok()?;
         Some(Self { directory, path })
     }
 
-    /// It and all directories around it, itself first.
+    /// It and all its parents, itself first.
     fn upward(self) -> Vec<Self> {
         let mut all = vec![self];
         while let Some(around) = all.last().and_then(Self::around) {
@@ -86,13 +86,13 @@ impl Held {
         all
     }
 
-    /// Its file system, or on btrfs its subvolume.
+    /// The device number of its file system, or on btrfs of its subvolume.
     fn device(&self) -> Option<u64> {
         rustix::fs::fstat(&self.directory).ok().map(|found| found.st_dev)
     }
 }
 
-/// Opens a directory that is held for more than looking.
+/// Opens a held directory for reading.
 fn reopen(directory: &OwnedFd) -> Result<OwnedFd, rustix::io::Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(directory, ".", flags, Mode::empty())
@@ -102,7 +102,7 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
     rustix::io::Errno::from_io_error(error).unwrap_or(rustix::io::Errno::IO)
 }
 
-/// The directory that `--scratch` names, when it measures the same as the target would.
+/// The directory that `--scratch` names, when it yields the same figures as the target would.
 fn named(scratch: &Path, target: &Path) -> Result<Held, Refusal> {
     let upward = Held::open(scratch)?.upward();
     if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
@@ -139,24 +139,24 @@ fn beside(target: &Path) -> Result<Held, Refusal> {
     }
 }
 
-/// The topmost directory, the first or one around it, of the same file system and subvolume.
+/// The topmost of the directory and its parents on the same file system and subvolume.
 fn top_of_mount(upward: &[Held]) -> Option<usize> {
     let here = upward.first()?.device()?;
     upward.iter().take_while(|held| held.device() == Some(here)).count().checked_sub(1)
 }
 
-/// The topmost directory, the first or one around it, in which a database keeps files.
+/// The topmost of the directory and its parents in which a database keeps files.
 fn database_of(upward: &[Held]) -> Option<usize> {
     upward.iter().rposition(|held| holds_database(&held.directory))
 }
 
-/// The database that a directory belongs to, as its path is shown; none if it belongs to none.
+/// The path of the database that a directory belongs to, for display; `None` if it belongs to none.
 pub(super) fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = Held { directory, path }.upward();
     database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
 }
 
-/// Files that only a server makes: PostgreSQL's cluster and WAL directories, MySQL's and MariaDB's data and redo.
+/// Files that only a server creates: PostgreSQL's cluster and WAL directories, MySQL's and MariaDB's data and redo.
 const MARKS: [&str; 10] = [
     "PG_VERSION",
     "archive_status",
@@ -175,7 +175,7 @@ fn holds_database(directory: &OwnedFd) -> bool {
     MARKS.iter().any(|mark| is_there(mark)) || holds_tablespace(directory)
 }
 
-/// A tablespace holds directories such as `PG_15_202209061`. A directory of more than a few names is none.
+/// A tablespace holds directories such as `PG_15_202209061`. A directory with many names is none.
 fn holds_tablespace(directory: &OwnedFd) -> bool {
     let mut names = reopen(directory).and_then(Dir::new).into_iter().flatten().take(66).flatten();
     let is_version =
@@ -183,7 +183,7 @@ fn holds_tablespace(directory: &OwnedFd) -> bool {
     names.any(|entry| is_version(entry.file_name().to_bytes()))
 }
 
-/// What makes figures in one directory say nothing about another.
+/// A difference that makes figures in one directory invalid for the other.
 fn difference(place: &Held, target: &Held) -> Option<String> {
     match (place.device(), target.device()) {
         (Some(a), Some(b)) if a == b => {}
@@ -201,10 +201,10 @@ fn difference(place: &Held, target: &Held) -> Option<String> {
     })
 }
 
-/// FS_NOCOMP_FL of linux/fs.h, which the library does not name.
+/// FS_NOCOMP_FL of linux/fs.h, for which the library has no name.
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
-/// The inode flags that change how data is written, or what quota it counts to. Empty where the file system has none.
+/// The inode flags that change how data is written, or to which quota it counts. Empty where the file system has none.
 fn flags(held: &Held) -> Option<IFlags> {
     let matter = IFlags::NOCOW
         | IFlags::COMPRESSED
@@ -247,13 +247,13 @@ fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS).map_err(|e| Refusal::of(e, path))
 }
 
-/// Four times what is written at a time, and five percent of the file system left when that is there.
+/// Requires four times the space in use at a time, with five percent of the file system left after that.
 fn check_space(directory: &OwnedFd, path: &Path, room: &Room) -> Result<(), Refusal> {
     let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::of(e, path))?;
     let (size, free) = (vfs.f_blocks.saturating_mul(vfs.f_frsize), vfs.f_bavail.saturating_mul(vfs.f_frsize));
     let bytes = room.bytes;
     let margin = if room.to_the_brim { bytes } else { (4 * bytes).max(bytes + size / 20) };
-    // A tmpfs without limit says that it has no blocks at all.
+    // A tmpfs without a limit reports zero blocks.
     if size > 0 && free < margin {
         let (directory, free, needed) = (shown(path), text::bytes(free), text::bytes(margin));
         return Err(Refusal::Space { directory, free, needed });

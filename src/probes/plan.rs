@@ -1,4 +1,4 @@
-//! What will be done, before it is done: where, how much, how long, with which methods. A plan writes nothing.
+//! The plan of a probe before it runs: where, how much, how long, with which methods. A plan writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -18,30 +18,30 @@ pub struct Row {
     pub method: Method,
     /// 8 kB pages per commit.
     pub pages: u32,
-    /// Whether the server would do it like that.
+    /// Whether the server would do it this way.
     pub as_server: bool,
 }
 
 /// What a probe will do.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The directory that the scratch directory is made in, links followed.
+    /// The parent of the scratch directory, links followed.
     pub directory: PathBuf,
     /// Size of a scratch file that stands for a segment, in bytes.
     pub file_bytes: u64,
-    /// The most it holds at a time, in bytes.
+    /// The largest space in use at a time, in bytes.
     pub at_a_time: u64,
-    /// The most that the comparison, and each workload, writes, in bytes, files themselves included.
+    /// The largest number of bytes that the comparison, and each workload, writes, files included.
     pub max_bytes: u64,
-    /// The most that the comparison, and each workload, takes, in seconds.
+    /// The longest time of the comparison, and of each workload, in seconds.
     pub seconds: f64,
-    /// The most all of it takes, in seconds.
+    /// The longest time of all of it, in seconds.
     pub total_seconds: f64,
-    /// What is compared; nothing where only workloads are measured.
+    /// The rows of the comparison; empty where only workloads are measured.
     pub rows: Vec<Row>,
-    /// What is measured besides.
+    /// The workloads.
     pub workloads: Vec<Workload>,
-    /// A sentence to confirm.
+    /// The sentence that the user confirms.
     pub says: String,
     pub(super) identity: (u64, u64),
     pub(super) leaves: Vec<String>,
@@ -53,11 +53,11 @@ pub struct Plan {
     pub(super) manner: Manner,
 }
 
-/// What a workload may hold at a time besides its file and another of that size: a neighbour's writing for half a second,
-/// some thousand small files.
+/// The space that a workload may use besides its file and another of that size, in bytes: a neighbour's writes for half
+/// a second, some thousand small files.
 const SMALL_THINGS: u64 = 16 << 20;
 
-/// Plans a probe, or says why there can be none.
+/// Plans a probe; the refusal says why there can be none.
 pub fn plan(request: &Request) -> Result<Plan, Refusal> {
     let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.manner.force);
     let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
@@ -126,16 +126,16 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
     })
 }
 
-/// What so many bytes wear off a disk, if each of them reached it once. Flash is sold for at least 0.3 times its size a day
-/// for as long as the guarantee, five years (JESD218 defines how such figures are made).
+/// The wear on a disk of so many bytes, if each reached it once. Flash is sold for at least 0.3 times its size a day
+/// over a guarantee of five years (JESD218 defines how such figures are made).
 fn wear(bytes: u64, disk_bytes: u64) -> String {
     let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * 0.3 * 365.0 * 5.0);
     let percent = if percent < 0.001 { "less than 0.001".to_owned() } else { format!("{percent:.3}") };
     format!("; that wears {percent} % off a flash disk of {}", text::bytes(disk_bytes))
 }
 
-/// Everything later touches the directory from this process, which nothing could end there. Targets have been looked at
-/// when facts were collected.
+/// Later steps touch the directory in this process, where a hang could not be ended. Targets were checked when facts
+/// were collected.
 fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
     match LiveHost::asking_through(program.to_owned()).stat(directory) {
         Err(Miss { kind: MissKind::TimedOut, detail }) => {

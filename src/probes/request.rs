@@ -1,7 +1,7 @@
-//! What a probe is asked to measure: a directory, for how long, for which server, above which disks.
+//! The request of a probe: a directory, a duration, a server, and the disks below.
 //!
-//! The surprise: what is not known of the disks (whether they count flushes, how fast they can be) is not assumed; the
-//! figures that need it are then unknown.
+//! Unknown properties of the disks (whether they count flushes, how fast they can be) are not assumed; figures that
+//! depend on them are then unknown.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -19,18 +19,18 @@ use crate::text;
 /// Size of a scratch file: a WAL segment, in bytes.
 const SEGMENT: u64 = 16 << 20;
 
-/// How a probe goes about its work.
+/// Options of a probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// Every sample is kept in the result.
+    /// Whether every sample is kept in the result.
     pub keep_samples: bool,
-    /// It runs at the lowest priority.
+    /// Whether it runs at the lowest priority.
     pub nice: bool,
-    /// Network file systems and nearly full ones are measured as well.
+    /// Whether network file systems and nearly full ones are measured too.
     pub force: bool,
 }
 
-/// What is to be measured.
+/// The subject and extent of the measurement.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The directory the advice is for.
@@ -39,31 +39,32 @@ pub struct Request {
     pub scratch: Option<PathBuf>,
     /// `mount.class` of the target, when known: a network or FUSE file system is then refused without being touched.
     pub mount_class: Option<MountClass>,
-    /// How long it may take in all.
+    /// The longest time in all, in seconds.
     pub seconds: f64,
     /// Size of a scratch file in bytes.
     pub file_bytes: u64,
     /// The server whose methods are measured.
     pub server: Server,
-    /// How many 8 kB pages the server's methods are compared with, per commit; empty for no comparison.
+    /// Numbers of 8 kB pages per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
     /// Whether all of them are measured with pauses too, not only those that decide.
     pub all_with_pauses: bool,
     /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
     pub extra: Vec<Method>,
-    /// What else is measured, each for as long.
+    /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
-    /// How it goes about that.
+    /// Its options.
     pub manner: Manner,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
     /// Whether all of them count flushes (`device.counts_flushes`).
     pub leaves_count_flushes: bool,
-    /// Size of the smallest of them that wears by writing, in bytes; `None` where one is unknown or none wears.
+    /// Size of the smallest disk that wears by writing, in bytes; `None` where one is unknown or none wears.
     pub smallest_disk_bytes: Option<u64>,
-    /// How fast commits can honestly be there; `None` for memory, ZFS and everything remote.
+    /// The highest plausible rate of commits; `None` for memory, ZFS and everything remote.
     pub speed_limit: Option<SpeedLimit>,
-    /// This program, which is started again as the watcher that removes the scratch directory if we are killed.
+    /// The path of this program, which is started again as the watcher that removes the scratch directory if we are
+    /// killed.
     pub program: PathBuf,
     /// Seed of the random order.
     pub seed: u64,
@@ -93,11 +94,11 @@ impl Request {
         }
     }
 
-    /// What [`crate::facts::catalog::probe::FLUSH_COST`] needs besides: the same overwrite with and without a flush, both
-    /// O_DIRECT.
+    /// Further methods for [`crate::facts::catalog::probe::FLUSH_COST`]: the same overwrite with and without a flush,
+    /// both O_DIRECT.
     pub const FLUSH_COST: [Method; 2] = [Method::FdatasyncDirect, Method::FloorDirect];
 
-    /// The probe of a target as the facts describe it: its file system, disks and server.
+    /// The probe of a target described by its facts: its file system, disks and server.
     pub fn of_target(target: &Subject, facts: &FactSet) -> Self {
         let leaves = facts.leaves(target);
         let all_leaves = |holds: &dyn Fn(&Subject) -> bool| !leaves.is_empty() && leaves.iter().all(holds);
@@ -117,16 +118,17 @@ impl Request {
     }
 }
 
-/// Size of the smallest disk that wears by writing, which platters and memory do not, where all sizes are known.
+/// Size of the smallest disk that wears by writing, in bytes; platters and memory do not. `None` where a size is
+/// unknown.
 fn wearing(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
     let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
     let sizes = leaves.iter().filter(wears).map(|leaf| facts.value(leaf, &device::SIZE));
     sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
 }
 
-/// How fast commits can honestly be on a target. Platters limit only where nothing stands between that could answer for
-/// them: SATA or SAS disks of known speed, in the machine that walwise runs on, behind no controller with a cache. The
-/// kernel's rotational flag is not asked, because virtual disks and RAID volumes say yes.
+/// The highest plausible rate of commits on a target. Platters limit it only where nothing in between could answer for
+/// them: SATA or SAS disks of known speed, in this machine, behind no controller with a cache. The kernel's rotational
+/// flag is ignored, because virtual disks and RAID volumes set it.
 fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<MountClass>) -> Option<SpeedLimit> {
     let leaves = facts.leaves(target);
     let text = |leaf: &Subject, key: &Key<String>| facts.value(leaf, key);
@@ -153,13 +155,13 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<MountClass
     let physical = on_host
         && text(&Subject::host(), &machine::VIRTUALISATION).as_deref() == Some("none")
         && facts.stack(target).iter().all(hands_on);
-    // One flush can end on any of several disks, so the fastest limits.
+    // One flush can end on any of several disks, so the fastest one sets the limit.
     let fastest =
         leaves.iter().map(turning).collect::<Option<Vec<u32>>>().and_then(|all| all.into_iter().max());
     Some(fastest.filter(|_| physical).map_or_else(SpeedLimit::block_device, SpeedLimit::platter))
 }
 
-/// Whether what a layer of this kind gets goes on to the disks as it is, so that no cache of its own answers for them.
+/// Whether a layer of this kind passes requests on unchanged, so that no cache of its own answers for the disks.
 fn hands_flushes_on(kind: DeviceKind) -> bool {
     match kind {
         DeviceKind::Disk
@@ -181,7 +183,7 @@ fn hands_flushes_on(kind: DeviceKind) -> bool {
     }
 }
 
-/// What is known of the server that uses a target.
+/// The known settings of the server that uses a target.
 fn server(target: &Subject, facts: &FactSet) -> Server {
     let Some(cluster) = facts.resolve(target, Scope::Cluster) else { return Server::default() };
     Server {
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!(limit(&bare, &on("sata"), Some(7_200)), turns);
         assert_eq!(limit(&bare, &on("sas"), Some(15_000)), Some(375.0));
         // The rotational flag is set in all of these, and proves nothing: a guest's disk at 10,000 commits a second, a
-        // RAID volume, a disk whose speed nobody read.
+        // RAID volume, a disk of unknown speed.
         assert_eq!(limit(&guest, &on("sata"), Some(7_200)), any);
         assert_eq!(limit(&guest, &[(device::TRANSPORT.info, "virtio")], None), any);
         assert_eq!(limit(&bare, &[(device::TRANSPORT.info, "megaraid")], None), any);

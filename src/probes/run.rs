@@ -1,8 +1,8 @@
-//! Runs a plan: scratch directory, warm-up, rounds, commits with pauses, workloads, and away with it.
+//! Runs a plan: scratch directory, warm-up, rounds, commits with pauses, workloads, removal.
 //!
-//! The cancel flag is looked at before every single commit; after it is raised the run ends within one commit and the
-//! removal of the files, or within one chunk of filling one. A disk that hangs in one call cannot be left sooner. The
-//! surprise: a round that did not complete is thrown away, since a comparison needs every method in it.
+//! The cancel flag is checked before every commit. Once it is raised, the run ends within one commit and the removal of
+//! the files, or within one chunk while filling one. A disk that hangs in one call cannot be left sooner. An incomplete
+//! round is discarded, since a comparison needs every method in it.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ use crate::measure::{
 /// The file that stands for a WAL segment.
 const WAL: &str = "wal";
 
-/// Runs a plan and tells how it goes. A cancelled probe is no error.
+/// Runs a plan and reports progress. A cancelled probe is no error.
 pub fn run(
     plan: &Plan,
     control: &Control,
@@ -64,7 +64,7 @@ struct Run<'a> {
     tell: &'a mut dyn FnMut(&Progress),
     begun: Instant,
     told: Instant,
-    /// What the last telling with figures took: it may use a twentieth of the time.
+    /// The duration of the last report with figures: it may use a twentieth of the time.
     telling: Duration,
     samples: Samples,
     seen: Circumstances,
@@ -75,14 +75,14 @@ struct Run<'a> {
     direct: Cursor,
     /// One per cell, at the same index; `None` where it cannot be measured.
     writers: Vec<Option<Writer>>,
-    /// What a commit takes, per cell, as last seen, in microseconds.
+    /// The latest duration of a commit per cell, in microseconds.
     costs: Vec<f64>,
     settled: bool,
-    /// What the workloads found.
+    /// The results of the workloads.
     found: Vec<WorkloadResult>,
 }
 
-/// What workloads write at once, at most.
+/// The largest number of bytes that workloads write at once.
 const MOST_NOISE: usize = 256 << 10;
 
 impl<'a> Run<'a> {
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
         let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
         let noise = if plan.workloads.is_empty() { most_pages * PAGE } else { MOST_NOISE };
         let pages = Pages::noise(noise.max(most_pages * PAGE), &mut dice);
-        // Each kind in its own half, so that no direct write has to push cached pages out of its way.
+        // Direct and buffered commits have separate halves, so that no direct write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
         } else {
@@ -161,7 +161,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A workload, until its time is over.
+    /// Runs a workload until its time is over.
     fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
         let limits = (Duration::from_secs_f64(self.plan.seconds), self.plan.max_bytes);
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The comparison of the ways to write WAL.
+    /// The comparison of the methods to write WAL.
     fn compare(&mut self, scratch: &Scratch) -> Result<(), Stop> {
         let file = scratch.make(WAL, OFlags::empty());
         let file = file.map_err(|errno| scratch.failed(errno, "making the scratch file"))?;
@@ -208,7 +208,7 @@ impl<'a> Run<'a> {
         self.paced()
     }
 
-    /// Watches the disks for a moment before anything of ours reaches them.
+    /// Watches the disks briefly before any of our writes reach them.
     fn listen(&mut self) -> Result<(), Stop> {
         let Some(before) = self.disks.read() else { return Ok(()) };
         let begun = Instant::now();
@@ -228,7 +228,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Opens the file once per cell. A refused O_DIRECT costs its own rows only.
+    /// Opens the file once per cell. A refused O_DIRECT affects its own rows only.
     fn open(&mut self, scratch: &Scratch) -> Result<(), Stop> {
         for cell in &mut self.samples.cells {
             let opened = scratch.open(WAL, open_flags(cell.method));
@@ -253,7 +253,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A few commits with each method, thrown away; they say how many fit into a round.
+    /// A few discarded commits with each method; they determine how many fit into a round.
     fn warm_up(&mut self) -> Result<(), Stop> {
         self.say(Phase::WarmUp);
         for i in 0..self.samples.cells.len() {
@@ -274,8 +274,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Leaves out a direct row whose first write was refused, as by a disk with blocks larger than a page; `false` when
-    /// the row is not direct.
+    /// Drops a direct row whose first write was refused, as by a disk with blocks larger than a page; `false` when the
+    /// row is not direct.
     fn give_up_direct(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
@@ -315,19 +315,19 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Bytes that commits of a round have made durable, at least.
+    /// The bytes that commits of a round have made durable, as a lower bound.
     fn flushed(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self.samples.cells.iter().zip(round).filter(|(cell, _)| cell.method.is_durable());
         durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * PAGE as u64).sum()
     }
 
-    /// Once settled it still goes on until the last percentiles mean something, but not beyond half of its time.
+    /// Once settled, the run continues until the last percentiles are meaningful, but not beyond half of its time.
     fn tails_are_known(&self) -> bool {
         let default = self.samples.cell(self.samples.default_method(), 1);
         default.is_none_or(|cell| cell.count() >= 1_000) || self.elapsed() > 0.5 * self.plan.seconds
     }
 
-    /// One round: every method once, in a new order. The times of each cell, at its index.
+    /// One round: every method once, in a new order. Returns the times of each cell, at its index.
     fn round(&mut self) -> Result<Vec<Vec<f64>>, Stop> {
         let cells = self.samples.cells.len();
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
@@ -341,7 +341,7 @@ impl<'a> Run<'a> {
             let (method, bytes) = (cell.method, u64::from(cell.pages) * PAGE as u64);
             let count = commits(*cost, share_us, bytes, share_bytes);
             let before = self.flushes(method);
-            // The first commit after another method may pay for what that left behind.
+            // The first commit after another method may pay for that method's remains.
             let first = usize::from(count >= 8);
             let mut times = Vec::with_capacity(count);
             for nth in 0..count + first {
@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The default and the methods that the unbroken loop flatters in turn, each commit after a pause.
+    /// Commits after a pause each: the default, and the methods that the unbroken loop flatters, in turn.
     fn paced(&mut self) -> Result<(), Stop> {
         let (default, all) = (self.samples.default_method(), self.plan.all_with_pauses);
         let is_paced = |c: &Cell| {
@@ -396,7 +396,7 @@ impl<'a> Run<'a> {
         self.say(Phase::Paced);
         let begun = Instant::now();
         for made in 0..pace::COMMITS {
-            // Another pass takes about as long as those before.
+            // Another pass takes about as long as the previous ones.
             let spent = begun.elapsed().as_secs_f64();
             if spent + spent / made.max(1) as f64 > time {
                 break;
@@ -439,7 +439,7 @@ impl<'a> Run<'a> {
         ProbeError::of(errno, &format!("a commit with {method}"), &self.plan.directory).into()
     }
 
-    /// Flushes what unflushed commits left behind.
+    /// Flushes the data that unflushed commits left behind.
     fn settle(&self, i: usize) -> Result<(), Stop> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
@@ -451,7 +451,7 @@ impl<'a> Run<'a> {
         if self.control.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    /// Whether time and bytes are left for another commit of a round.
+    /// Whether the budget of time and bytes allows another commit of a round.
     fn check_budget(&self) -> Result<(), Stop> {
         let reserved = pace::reserve(self.plan.seconds, self.plan.all_with_pauses) + 0.02;
         let over = self.elapsed() > self.plan.seconds - reserved;
@@ -469,7 +469,7 @@ impl<'a> Run<'a> {
         summarise(&self.samples, &self.seen)
     }
 
-    /// The same with what is added at the end.
+    /// The same with the fields that are added at the end.
     fn final_summary(&mut self) -> Measurement {
         let mut measurement = self.summary();
         if self.plan.manner.keep_samples {
@@ -479,11 +479,11 @@ impl<'a> Run<'a> {
         measurement
     }
 
-    /// Tells how it goes; with figures at most ten times a second.
+    /// Reports progress; with figures at most ten times a second.
     fn say(&mut self, phase: Phase) {
         let rounds = self.samples.rounds();
         let pause = (20 * self.telling).max(Duration::from_millis(100));
-        // The last telling has all there is.
+        // The last report contains everything.
         let first_or_last = rounds == 1 || phase == Phase::CleaningUp;
         let due = rounds > 0 && (self.told.elapsed() > pause || first_or_last);
         let (so_far, histogram) = if due {
@@ -512,8 +512,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The lowest processor priority for this thread and those it starts. The disk's follows it, where its scheduler knows
-/// priorities at all (ioprio_set(2), "derived from the nice value").
+/// Sets the lowest processor priority for this thread and those it starts. The I/O priority follows it, where the
+/// disk's scheduler supports priorities (ioprio_set(2), "derived from the nice value").
 fn lower_priority() -> Result<(), ProbeError> {
     let failed = |errno| {
         ProbeError::new(
@@ -524,7 +524,7 @@ fn lower_priority() -> Result<(), ProbeError> {
     rustix::process::setpriority_process(None, 19).map_err(failed)
 }
 
-/// What reading the clock twice costs: the median of many times.
+/// The cost of two readings of the clock, in microseconds: the median of many.
 fn clock_us() -> f64 {
     let pair = |_| Instant::now().elapsed().as_nanos() as f64 / 1e3;
     median_of(&(0..201).map(pair).collect::<Vec<_>>())

@@ -1,6 +1,7 @@
-//! In which order and how often: methods in a new random order every round, each as many commits as fit its share.
+//! The order and the number of commits: methods in a new random order every round, each with as many commits as fit its
+//! share.
 //!
-//! The order is random so that no method always follows the same other; seeded, so that a run can be repeated.
+//! The order is random so that no method always follows the same other; it is seeded, so that a run can be repeated.
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
 #[derive(Clone, Debug)]
@@ -32,7 +33,8 @@ impl Dice {
     }
 }
 
-/// How many commits one method makes in one round: what fits its share of the round's time and bytes, at least one.
+/// The number of commits of one method in one round: as many as fit its share of the round's time and bytes, at least
+/// one.
 pub fn commits(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
     let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;

@@ -1,8 +1,8 @@
-//! The scratch directory: made in a place that is held open, and removed with all its files whatever happens.
+//! The scratch directory: created in a place that is held open, and removed with all its files, however the probe ends.
 //!
-//! Every name is looked up relative to an open directory, so that one swapped meanwhile redirects nothing, and no link is
-//! followed. Files stay linked while they are used: some kernels skip the log of unlinked files on btrfs, which makes them
-//! look much faster. The surprise: the watcher exists before the directory does.
+//! Every name is looked up relative to an open directory, so that a directory swapped meanwhile redirects nothing, and
+//! no link is followed. Files stay linked while they are used: some kernels skip the log of unlinked files on btrfs,
+//! which makes them look much faster. The watcher is started before the directory is created.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -18,13 +18,13 @@ use super::watcher::Watcher;
 use crate::text;
 use crate::way::random;
 
-/// What the directory's name begins with.
+/// Prefix of the directory's name.
 pub const PREFIX: &str = ".walwise-probe-";
 
-/// What the names of all files in it begin with. Nothing else is ever removed.
+/// Prefix of the names of all files in it. Nothing else is ever removed.
 const FILE_PREFIX: &str = "walwise-";
 
-/// How much is written between two looks at the cancel flag.
+/// The number of bytes written between two checks of the cancel flag.
 const CHUNK: usize = 1 << 20;
 
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -39,7 +39,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes an empty scratch directory.
+    /// Creates an empty scratch directory.
     pub fn create(plan: &Plan) -> Result<Self, ProbeError> {
         let path = plan.directory.clone();
         let failed = |errno| ProbeError::of(errno, "making the scratch directory", &path);
@@ -52,26 +52,26 @@ impl Scratch {
         }
         let name = format!("{PREFIX}{}-{:016x}", std::process::id(), random());
         let mut watcher = Watcher::start(&plan.program, &place)?;
-        // Dropped without a last word, as by an error from here on, the watcher does its work.
+        // If it is dropped without a farewell, as by an error from here on, the watcher cleans up.
         watcher.will_create(&name)?;
         let directory = make_directory(&place, &name).map_err(failed)?;
         watcher.created(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         Ok(Self { place, path, name, directory, watcher: Some(watcher) })
     }
 
-    /// Makes a file in it, open with these flags; what it is for is its name.
+    /// Creates a file in it, opened with these flags; its name is derived from `what`.
     pub fn make(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.directory, file_name(what), flags, Mode::RUSR | Mode::WUSR)
     }
 
-    /// Opens a file once more, with these flags.
+    /// Opens a file again, with these flags.
     pub fn open(&self, what: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.directory, file_name(what), flags, Mode::empty())
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
         rustix::fs::renameat(&self.directory, file_name(from), &self.directory, file_name(to))
     }
@@ -86,9 +86,9 @@ impl Scratch {
         again(&mut false, || rustix::fs::fsync(&self.directory))
     }
 
-    /// An error when there is not so much room. What is free says nothing of quotas, which only a reservation meets, whoever's
-    /// they are; it is given back at once. Where there are none to be had nothing is known, and nothing wrong; and a file
-    /// system in memory is not asked, because there a reservation takes the memory.
+    /// Checks that so many bytes can be written. Free space says nothing about quotas; only a reservation honours them,
+    /// and it is released at once. If the file system has no reservations, the check passes. A file system in memory is
+    /// not checked, because a reservation there takes the memory.
     pub fn check_room(&self, bytes: u64) -> Result<(), ProbeError> {
         const ROOM: &str = "room";
         if self.is_in_memory() {
@@ -112,13 +112,13 @@ impl Scratch {
         matches!(magic, Ok(Ok(0x0102_1994 | 0x8584_58f6)))
     }
 
-    /// Fills a file with zeros and flushes it, as the server does with a new WAL segment (`wal_init_zero`). Between chunks
-    /// `go_on` may end it; then the answer is `false`.
+    /// Fills a file with zeros and flushes it, as the server does with a new WAL segment (`wal_init_zero`). `go_on` is
+    /// asked between chunks and may end it; the result is then `false`.
     pub fn fill(&self, file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, ProbeError> {
         zero(file, bytes, go_on).map_err(|errno| self.failed(errno, "writing the scratch file"))
     }
 
-    /// An error if somebody removed a file: what is written now measures something else.
+    /// An error if a file was removed: further writes would measure something else.
     pub fn check_linked(&self, file: &OwnedFd) -> Result<(), ProbeError> {
         let gone = |errno| self.failed(errno, "measuring");
         match rustix::fs::fstat(file).map_err(gone)?.st_nlink {
@@ -127,7 +127,7 @@ impl Scratch {
         }
     }
 
-    /// The same for the directory, as where files come and go.
+    /// The same check for the directory, while its files come and go.
     pub fn check_there(&self) -> Result<(), ProbeError> {
         self.check_linked(&self.directory)
     }
@@ -137,12 +137,12 @@ impl Scratch {
         remove_all(&self.directory).map_err(|errno| self.failed(errno, "removing scratch files"))
     }
 
-    /// What the system said while we were `doing` something here.
+    /// The error of the system while we were `doing` something here.
     pub fn failed(&self, errno: Errno, doing: &str) -> ProbeError {
         ProbeError::of(errno, doing, &self.path)
     }
 
-    /// Removes it.
+    /// Removes the directory.
     pub fn remove(mut self) -> Result<(), ProbeError> {
         self.clear()
     }
@@ -162,12 +162,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nobody is left to hear of an error here.
+        // Nobody is left to receive an error.
         let _ = self.clear();
     }
 }
 
-/// Fills a file as [`Scratch::fill`] says.
+/// Fills a file as [`Scratch::fill`] does.
 pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Result<bool, Errno> {
     let zeros = vec![0; CHUNK];
     let mut at = 0;
@@ -186,10 +186,10 @@ pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Resu
     Ok(go_on())
 }
 
-/// Makes a directory for ourselves alone and opens it. Whoever may rename things around it could put another in its place
-/// before it is open; one that is not ours, or not empty, is an error.
+/// Creates a private directory and opens it. A user who may rename files around it could swap it before it is open; one
+/// that is not ours, or not empty, is an error.
 pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
-    // Like O_EXCL it fails when anything has the name, be it a link.
+    // Like O_EXCL it fails when the name exists, even as a link.
     rustix::fs::mkdirat(place, name, Mode::RWXU)?;
     let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
     let found = rustix::fs::fstat(&directory)?;
@@ -201,7 +201,7 @@ pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Err
     if is_new && is_ours { Ok(directory) } else { Err(Errno::STALE) }
 }
 
-/// Whom a file system makes the owner of what we make in a directory: some know no owners, or none that is root.
+/// The owner that a file system gives to our files in a directory: some have no owners, or map root to another user.
 fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let name = file_name("owner");
@@ -211,8 +211,8 @@ fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
     Ok(found?.st_uid)
 }
 
-/// Opens the scratch directory of that name if it is ours: of the inode that is known, or, when the prober died before it
-/// could tell, one of ours with the name that only we know. There is none where it is not there, or another by now.
+/// Opens the scratch directory of that name if it is ours: it has the recorded inode or, when the prober died before
+/// reporting it, belongs to us and has the name that only we know. `None` where it does not exist or was replaced.
 pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Result<Option<OwnedFd>, Errno> {
     let directory = match rustix::fs::openat(&place, name, LOOK, Mode::empty()) {
         Ok(directory) => directory,
@@ -225,10 +225,10 @@ pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Res
     Ok(is_ours.then_some(directory))
 }
 
-/// Looks for a directory so often while others give it new names.
+/// The number of searches for a directory while others rename it.
 const LOOKS: usize = 10;
 
-/// Removes a scratch directory that is held open and the files that were made in it, whatever name it has by now.
+/// Removes a scratch directory that is held open and the files that were created in it, whatever its name is now.
 pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> Result<(), Errno> {
     remove_all(directory)?;
     let ours = rustix::fs::fstat(directory)?;
@@ -255,18 +255,18 @@ pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> 
     Err(Errno::BUSY)
 }
 
-/// Where a directory is now, as the kernel has it.
+/// The current path of a directory, as the kernel has it.
 fn now_at(directory: &OwnedFd) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
 }
 
-/// Removes all files of ours. Removing while listing may skip some, so again until a list holds none.
+/// Removes all our files. Removing while listing may skip some, so it repeats until a list holds none.
 fn remove_all(directory: &OwnedFd) -> Result<(), Errno> {
     while remove_files(directory)? > 0 {}
     Ok(())
 }
 
-/// Removes the files of ours that a list of the directory holds; how many.
+/// Removes our files in one listing of the directory; returns how many.
 fn remove_files(directory: &OwnedFd) -> Result<usize, Errno> {
     let mut removed = 0;
     for entry in Dir::read_from(directory)? {
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(fs::read_dir(&ours).unwrap().count(), 2, "no link is followed");
     }
 
-    /// Whoever owns the directory around it may rename it, put it elsewhere, or put another in its place.
+    /// The owner of the parent directory may rename it, move it, or put another in its place.
     #[test]
     fn what_was_renamed_meanwhile_is_found_and_removed() {
         let outside = tempfile::tempdir().unwrap();

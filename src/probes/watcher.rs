@@ -1,9 +1,9 @@
 //! The watcher: a child process of our own program that removes the scratch directory if we die without doing so.
 //!
-//! It waits on a socket whose other end only we hold. When that closes without a last word, we were killed. It lives in
-//! its own session with all signals blocked, so that what kills us from a terminal does not kill it first. The surprise:
-//! it has the directory as its standard output, because that is how a descriptor is handed down without unsafe code;
-//! it prints nothing and holds none of our own outputs open.
+//! It waits on a socket whose other end only we hold. When that closes without a farewell, we were killed. It runs in
+//! its own session with all signals blocked, so that a signal from the terminal that kills us does not kill it first.
+//! It has the directory as its standard output, because that is how a descriptor is passed on without unsafe code. It
+//! prints nothing and holds none of our own outputs open.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -18,9 +18,9 @@ use super::scratch::{self, PREFIX};
 /// The hidden argument that makes the program a watcher.
 const ARGUMENT: &str = "__watch";
 
-/// What is said over the socket: by the child once it is safe from signals; by us before the directory is made (the length
-/// of its name and the name follow), when it exists (its inode follows), and when it is gone. The name is no argument, for
-/// all can read those.
+/// Messages over the socket: by the child once it is safe from signals; by us before the directory is created (the
+/// length of its name and the name follow), once it exists (its inode follows), and once it is removed. The name is no
+/// argument, because everybody can read arguments.
 const READY: u8 = b'r';
 const NAME: u8 = b'n';
 const CREATED: u8 = b'c';
@@ -54,18 +54,18 @@ impl Watcher {
         Ok(watcher)
     }
 
-    /// Tells it the name that will be made.
+    /// Announces the name that will be created.
     pub fn will_create(&mut self, name: &str) -> Result<(), ProbeError> {
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
         let message = [&[NAME, length][..], name.as_bytes()].concat();
         self.socket.write_all(&message).map_err(|error| failed(&error))
     }
 
-    /// Tells it which inode is ours.
+    /// Reports the inode of our directory.
     pub fn created(&mut self, inode: u64) {
         let mut message = vec![CREATED];
         message.extend(inode.to_ne_bytes());
-        // If it is gone there is nobody to tell; we still remove the directory ourselves.
+        // If the watcher has exited, nobody receives this; we still remove the directory ourselves.
         let _ = self.socket.write_all(&message);
     }
 
@@ -77,8 +77,8 @@ impl Watcher {
     }
 }
 
-/// Does the watcher's work if the arguments (the program's name first) ask for it; `None` if they do not. To be called
-/// first thing in `main`.
+/// Acts as the watcher if the arguments (the program's name first) ask for it; `None` if they do not. `main` calls this
+/// first.
 pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if arguments.nth(1)?.to_str() != Some(ARGUMENT) {
         return None;
@@ -95,13 +95,13 @@ fn failed(error: &std::io::Error) -> ProbeError {
 
 fn watch() -> std::io::Result<()> {
     nix::sys::signal::SigSet::all().thread_block()?;
-    // It fails only for the leader of a group, who needs no new session.
+    // It fails only for a group leader, which needs no new session.
     let _ = nix::unistd::setsid();
     std::env::set_current_dir("/")?;
     let mut socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     socket.write_all(&[READY])?;
     match hear(&mut socket, std::io::stdout())? {
-        // What is held open is found whatever name it has by now.
+        // A directory that is held open is found under any name.
         Some((name, Some(directory))) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
         Some((name, None)) => match scratch::open_ours(std::io::stdout(), &name, None)? {
             Some(directory) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
@@ -111,7 +111,7 @@ fn watch() -> std::io::Result<()> {
     }
 }
 
-/// What is left to remove when the socket closes: a name, and the directory once it was made.
+/// The remaining work when the socket closes: a name, and the directory once it was created.
 fn hear(mut socket: impl Read, place: impl AsFd) -> std::io::Result<Option<(String, Option<OwnedFd>)>> {
     let mut left = None;
     let mut message = [0];
@@ -132,7 +132,7 @@ fn hear(mut socket: impl Read, place: impl AsFd) -> std::io::Result<Option<(Stri
     Ok(left)
 }
 
-/// A name as we give them; nothing else is ever removed.
+/// A name in our format; nothing else is ever removed.
 fn name(socket: &mut impl Read) -> std::io::Result<Option<String>> {
     let mut length = [0];
     socket.read_exact(&mut length)?;

@@ -1,8 +1,8 @@
-//! Workloads beside the comparison of the ways to write WAL. Each is a small module with one shape: `prepare` makes its
-//! files and gives its parts; a part says which rows it fills and does one round of them.
+//! Workloads beside the comparison of the methods to write WAL. Each is a small module with one shape: `prepare`
+//! creates its files and returns its parts; a part names the rows it fills and executes one round of them.
 //!
-//! A round does every part once in random order and counts only when all of it was done; the first is thrown away as
-//! warm-up. The surprise: there is no early end on success, because these figures are for reading, not for choosing.
+//! A round executes every part once in random order and counts only when it is complete; the first is discarded as
+//! warm-up. There is no early end on success, because these figures are for information, not for a choice.
 
 mod entangle;
 mod files;
@@ -21,31 +21,32 @@ use crate::measure::{Pass, Series, Workload};
 
 pub(super) use stage::Stage;
 
-/// How many rounds the time is meant for, and how many are made where there would be time for more: what costs nothing is
-/// not to write a disk full.
+/// The number of rounds that the time is divided into, and the largest number where more would fit: cheap operations
+/// must not fill a disk with writes.
 const ROUNDS: u32 = 20;
 const MOST_ROUNDS: usize = 40;
 
-/// How long a pass of the tool's tests is: some rounds in turn, and each long enough that what a test finds of the one
-/// before it weighs little. On btrfs the first dozen small writes still pay for the extents of another test.
+/// The longest pass of the tool's tests: short enough for several rounds in turn, and long enough that the effects of
+/// the previous test weigh little. On btrfs the first dozen small writes still pay for the extents of another test.
 const LONGEST_PASS: Duration = Duration::from_millis(400);
 const FEWEST_ROUNDS: u32 = 5;
 
-/// One thing that a round does.
+/// One activity of a round.
 trait Part {
     /// The rows it fills, empty or with the reason why they stay empty.
     fn rows(&self) -> Vec<Series>;
 
-    /// Bytes that it writes in any case, besides its operations.
+    /// Bytes that it writes besides its operations.
     fn fixed_bytes(&self, _: &Stage<'_>) -> u64 {
         0
     }
 
-    /// Does it for its share of a round: one pass for each of its rows.
+    /// Runs for its share of a round: one pass for each of its rows.
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop>;
 }
 
-/// Measures a workload until its time or bytes are used up or it is ended; what was measured until then is in `series`.
+/// Measures a workload until its time or bytes are used up or it is cancelled; `series` receives the measurements so
+/// far.
 pub(super) fn run(
     workload: Workload,
     stage: &mut Stage<'_>,
@@ -62,7 +63,7 @@ pub(super) fn run(
         Workload::Floor => floor::prepare(stage)?,
         Workload::PgTestFsync => pg_test_fsync::prepare(stage)?,
     };
-    // The tool's tests take as long as was said.
+    // The tool's tests take as long as announced.
     let (rounds, most) = match workload {
         Workload::PgTestFsync => {
             (stage.rounds_of_at_most(LONGEST_PASS, parts.len()).max(FEWEST_ROUNDS), usize::MAX)

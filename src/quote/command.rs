@@ -1,8 +1,9 @@
-//! A line that a person is to run: what the source or a rule says, and between it values of the machine, each one word.
+//! A command line for a person to run: literal text of the source or a rule, with values of the machine between, each
+//! one word.
 //!
-//! It is text to all who show it and can be made in no other way than here, so that no value goes unquoted. It runs
-//! nothing. The surprise: a value at the place of an argument that begins with a dash is refused, because quotes do not keep a
-//! program from taking it for an option.
+//! For display it is text, but it can be made only here, so that every value is quoted. Nothing is run. A value in the
+//! place of an argument is refused if it begins with a dash, because quotes do not keep a program from taking it for an
+//! option.
 
 use std::fmt;
 
@@ -10,75 +11,75 @@ use serde::Serialize;
 
 use super::{comment, shell};
 
-/// A line of shell.
+/// A shell command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Command(String);
 
 impl Command {
-    /// What the source says: `walwise check `.
+    /// Begins with literal text: `walwise check `.
     pub fn new(code: &'static str) -> Self {
         Self(code.to_owned())
     }
 
-    /// `walwise check NAME` and what follows it; `None` where that name cannot be written.
+    /// `walwise check NAME` and `after`; `None` where the name cannot be written.
     pub fn check(name: &str, after: &'static str) -> Option<Self> {
         Some(Self::new("walwise check ").value(name)?.code(after))
     }
 
-    /// Nothing to run, said at the place of a command.
+    /// A comment in place of a command.
     pub fn remark(says: &str) -> Self {
         Self(format!("# {}", comment::inline(says)))
     }
 
-    /// With more of what the source says, right behind.
+    /// Appends literal text of the source.
     #[must_use]
     pub fn code(self, code: &'static str) -> Self {
         self.of_rule(code)
     }
 
-    /// With what the author of a rule wrote, right behind. For templates of rules only.
+    /// Appends text of a rule's author. For templates of rules only.
     #[must_use]
     pub fn of_rule(mut self, code: &str) -> Self {
         self.0.push_str(code);
         self
     }
 
-    /// With a value as facts show it, right behind; `None` where it cannot be written or would be taken for an option.
+    /// Appends a value as facts show it; `None` where it cannot be written or would be taken for an option.
     pub fn value(self, shown: &str) -> Option<Self> {
         let is_option = shown.starts_with('-') && self.0.ends_with(' ');
         if is_option { None } else { self.option(shown) }
     }
 
-    /// The same for what may well be an option.
+    /// The same for a value that may be an option.
     pub fn option(mut self, shown: &str) -> Option<Self> {
         self.0.push_str(&shell::word(shown)?);
         Some(self)
     }
 
-    /// With a text that stands for itself as one word, right behind: what is quoted for another reader already.
+    /// Appends a text as one word: one that is already quoted for another reader.
     pub fn text(mut self, text: &str) -> Option<Self> {
         self.0.push_str(&shell::quoted(text)?);
         Some(self)
     }
 
-    /// With a command for another shell as one word, right behind: `ssh HOST 'ls /'`.
+    /// Appends a command for another shell as one word: `ssh HOST 'ls /'`.
     pub fn command(self, inner: &Self) -> Option<Self> {
         self.text(&inner.0)
     }
 
-    /// With what another command prints as one word, right behind.
+    /// Appends the output of another command as one word.
     #[must_use]
     pub fn output_of(self, inner: &Self) -> Self {
         Self(format!("{}\"$({})\"", self.0, inner.0))
     }
 
-    /// As it is to be pasted.
+    /// The command as it is to be pasted.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The command, or that there is none because of a name.
+    /// The command, or a statement that a name prevents one.
     pub fn or_why(command: Option<Self>) -> String {
         command
             .map_or_else(|| "(no command: the name cannot be written in one)".to_owned(), |command| command.0)

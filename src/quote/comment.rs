@@ -1,10 +1,10 @@
-//! Comments of shell scripts, configuration files and rules: behind a `#`, to the end of the line.
+//! Comments of shell scripts, configuration files and rules: from a `#` to the end of the line.
 //!
-//! Whatever is told there stays on its line. Facts are safe already; this is the second lock.
+//! The text stays on its line. Facts are display-safe already; this is a second safeguard.
 
 use crate::text::is_treacherous;
 
-/// A text that may stand behind a `#`: on one line, and nothing that changes how a terminal shows it.
+/// A text that may follow a `#`: on one line, and without characters that change a terminal's display.
 pub fn inline(text: &str) -> String {
     text.chars().map(|c| if is_treacherous(c) { '?' } else { c }).collect()
 }
@@ -25,7 +25,7 @@ mod tests {
         #[test]
         fn a_comment_stays_one(told in prop::collection::vec(prop_oneof![any::<String>(), "[\n\r\u{85}\u{2028}a #\\\\]{0,6}"], 0..4)) {
             let text = lines(&told);
-            // Whatever a reader takes for the end of a line.
+            // Every character that a reader may take for the end of a line.
             let ends = |c: char| matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}');
             let shown: Vec<&str> = text.split_terminator(ends).collect();
             prop_assert_eq!(shown.len(), told.len());

@@ -1,13 +1,13 @@
 //! Fields of /etc/fstab.
 //!
-//! What would end a field, a line or the display of it stands there as octal escapes (fstab(5)); libmount decodes every one of
-//! them, so there is nothing but emptiness that a field cannot hold.
+//! Characters that would end a field or a line, or garble its display, are written as octal escapes (fstab(5)). All of
+//! them are decoded by libmount, so a field can hold anything except an empty text.
 
 use std::fmt::Write as _;
 
 use crate::text::is_treacherous;
 
-/// Bytes as a field. `None` for nothing at all, which no line can hold.
+/// Bytes as a field. `None` for an empty field, which no line can hold.
 pub fn field(raw: &[u8]) -> Option<String> {
     if raw.is_empty() {
         return None;
@@ -20,7 +20,7 @@ pub fn field(raw: &[u8]) -> Option<String> {
     };
     for chunk in raw.utf8_chunks() {
         for c in chunk.valid().chars() {
-            // A # at the beginning would make a comment of the line.
+            // A leading # would make the line a comment.
             let hash = c == '#' && out.is_empty();
             if c == '\\' || hash || c.is_whitespace() || is_treacherous(c) {
                 octal(&mut out, c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -41,7 +41,8 @@ mod tests {
     use crate::collect::mountinfo;
 
     proptest! {
-        /// libmount undoes any three octal digits behind a backslash (util-linux, lib/mangle.c), as our own reader does.
+        /// libmount decodes any three octal digits after a backslash (util-linux, lib/mangle.c), as our own reader
+        /// does.
         #[test]
         fn a_field_is_read_back_as_it_was(
             raw in prop_oneof![any::<Vec<u8>>(), "[ \t\n\\\\#0-7a-é\u{2028}]{1,8}".prop_map(String::into_bytes)],

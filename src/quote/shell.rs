@@ -1,17 +1,18 @@
 //! Words of a POSIX shell.
 //!
-//! Quotes are put only where they are wanted, since most names are plain and stay readable. What a word means to the
-//! program that gets it, such as an option, is the business of [`super::Command`].
+//! Quotes are used only where they are needed, since most names are plain and stay readable. The meaning of a word for
+//! its program, such as an option, is left to [`super::Command`].
 
 use super::named;
 use crate::text::{is_treacherous, safe};
 
-/// A name as facts show it, as one word. `None` for what cannot be shown, for it cannot be pasted either.
+/// A name as facts show it, as one word. `None` for a name that cannot be displayed, because it cannot be pasted
+/// either.
 pub fn word(shown: &str) -> Option<String> {
     quoted(&named(shown)?)
 }
 
-/// A text as it stands, as one word. `None` for control characters and the like.
+/// A literal text as one word. `None` for control characters and the like.
 pub fn quoted(text: &str) -> Option<String> {
     if text.contains(is_treacherous) {
         return None;
@@ -23,8 +24,8 @@ pub fn quoted(text: &str) -> Option<String> {
     Some(format!("'{}'", text.replace('\'', "'\\''")))
 }
 
-/// A program with its arguments as it was run, to be read and run again. What cannot be pasted stands there as it is shown,
-/// quoted: another name, and harmless.
+/// A program with its arguments as it was run, to be read and run again. An argument that cannot be pasted is written
+/// as displayed, quoted: another name, and harmless.
 pub fn line(program: &str, arguments: &[&str]) -> String {
     let shown = |word: &str| quoted(word).or_else(|| quoted(&safe(word.as_bytes()))).unwrap_or_default();
     let words = std::iter::once(&program).chain(arguments);
@@ -39,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// What a shell makes of these words, each ended by a NUL.
+    /// The words that a shell reads, each ended by a NUL.
     fn read(words: &[String]) -> Vec<u8> {
         let script = format!("printf '%s\\0' {}", words.join(" "));
         let shell =

@@ -1,29 +1,29 @@
 //! Values and names of systemd units.
 //!
-//! Values are written as systemd reads them: `%` doubled, because one alone begins a specifier (systemd.unit(5)), and nothing
-//! quoted. What no unit can hold is refused.
+//! Values are written as systemd reads them: `%` doubled, because a single one begins a specifier (systemd.unit(5)),
+//! and nothing quoted. A value that no unit can hold is refused.
 
 use std::fmt::Write as _;
 
 use crate::text::is_treacherous;
 
-/// Bytes as the value of a setting; `None` for what none can hold.
+/// Bytes as the value of a setting; `None` for a value that none can hold.
 pub fn value(raw: &[u8]) -> Option<String> {
     let doubled: Vec<u8> =
         raw.iter().flat_map(|byte| std::iter::repeat_n(*byte, 1 + usize::from(*byte == b'%'))).collect();
     spelled(&doubled)
 }
 
-/// The same for what stood in a unit and is spelled as units spell it. Refused are line breaks and other controls, blanks at
-/// an end, a backslash at the end (it would join the next line), nothing at all, and bytes that are no text.
+/// The same for a value from a unit, in the spelling of units. Refused are line breaks and other controls, leading and
+/// trailing blanks, a trailing backslash (it would join the next line), empty values, and bytes that are no text.
 pub fn spelled(raw: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(raw).ok()?;
     let good = !text.is_empty() && text.trim() == text && !text.ends_with('\\');
     (good && !text.contains(is_treacherous)).then(|| text.to_owned())
 }
 
-/// A path as a unit is named after it, as `systemd-escape --path` does. `None` for what is no absolute path of a plain
-/// form, and for a name that no file can have.
+/// The name of the unit for a path, as from `systemd-escape --path`. `None` for a path that is not absolute and plain,
+/// and for a name that no file can have.
 pub fn name(path: &[u8]) -> Option<String> {
     const LONGEST: usize = 255 - "systemd-fsck@.service".len();
     let inner = path.strip_prefix(b"/")?;
@@ -65,7 +65,7 @@ mod tests {
         ]
     }
 
-    /// A name as systemd reads it back to a path (unit_name_path_unescape).
+    /// A unit name decoded to a path, as by systemd (unit_name_path_unescape).
     fn read_name(name: &str) -> Vec<u8> {
         if name == "-" {
             return b"/".to_vec();
@@ -81,7 +81,7 @@ mod tests {
     }
 
     proptest! {
-        /// systemd takes blanks at the ends away, joins lines behind a backslash, and reads `%%` as one.
+        /// systemd strips blanks at both ends, joins lines after a backslash, and reads `%%` as one.
         #[test]
         fn a_value_is_read_back_or_refused(raw in bytes()) {
             if let Some(value) = value(&raw) {

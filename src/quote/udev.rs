@@ -1,20 +1,20 @@
-//! Values in udev rules, and names as udev gives them to links in /dev/disk.
+//! Values in udev rules, and names that udev gives to links in /dev/disk.
 //!
-//! In a match udev reads `*?[|` as a pattern, `$` and `%` as what to fill in, and it has no escape for them in all its
-//! versions (udev(7)); so only plain text is written, and everything else is refused.
+//! In a match udev reads `*?[|` as a pattern, and `$` and `%` as substitutions, without an escape in all its versions
+//! (udev(7)). Only plain text is therefore written, and everything else is refused.
 
 use std::fmt::Write as _;
 
-/// A value with its quotes, to be compared or set; `None` for what is not plain: letters, digits, `_-.:` and blanks, and
-/// none of these at an end.
+/// A value with its quotes, for a comparison or an assignment; `None` unless it is plain: letters, digits, `_-.:` and
+/// blanks, and no blank at an end.
 pub fn value(shown: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || " _-.:".contains(c);
     let good = !shown.is_empty() && shown.trim() == shown && shown.chars().all(plain);
     good.then(|| format!("\"{shown}\""))
 }
 
-/// A label as udev names its link: all but a few characters as `\xNN` (encode_devnode_name of systemd). `None` for what is
-/// no text.
+/// A label as udev names its link: all but a few characters as `\xNN` (encode_devnode_name of systemd). `None` for
+/// bytes that are no text.
 pub fn link_name(raw: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(raw).ok()?;
     let mut out = String::new();
@@ -35,8 +35,8 @@ mod tests {
     use super::*;
     use crate::text::safe;
 
-    /// A value as udev reads it (udev-rules.c, parse_line): to the next quote, `\` takes the next character as it is;
-    /// `None` for what is more than text.
+    /// A value as udev reads it (udev-rules.c, parse_line): up to the next quote, with `\` before a literal character;
+    /// `None` for more than text.
     fn read(quoted: &str) -> Option<&str> {
         let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
         (!inner.contains(['"', '\\', '*', '?', '[', '|', '$', '%', '{', '}', '\n'])).then_some(inner)

@@ -1,8 +1,8 @@
-//! Keeps a report readable where a stack is larger than any that somebody built.
+//! Keeps a report readable where a stack is larger than any real one.
 //!
-//! Of the layers that are too many it leaves out what nobody would look for: facts, where rules do not apply, and their
-//! part in explanations. Findings that apply stay, and so many of each rule's undecided ones that no exit code changes;
-//! what is left out is counted. The surprise: layers that decide the verdict stay however deep they lie.
+//! From surplus layers it removes facts, non-applying rules, and their part in explanations. Applying findings stay,
+//! and enough undecided ones of each rule that no exit code changes; the removed parts are counted. Layers that decide
+//! the verdict stay, however deep they lie.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use crate::facts::note::RunNote;
 use crate::facts::{Note, Subject};
 use crate::rules::{Finding, Outcome, Trace};
 
-/// How many layers of a stack are shown; besides these as many again that decide the verdict.
+/// The number of layers shown of a stack; as many again may be shown because they decide the verdict.
 const LAYERS: usize = 128;
 
-/// How many sub-conditions of one condition are shown, and how many ways to settle an undecided one.
+/// The number of sub-conditions shown of one condition, and of ways to settle an undecided one.
 const KIDS: usize = LAYERS;
 
-/// Leaves out what is too much, and says so.
+/// Removes the surplus parts of a report and counts them.
 pub fn bound(report: &mut Report) {
     let (mut hidden, mut shown) = (BTreeSet::new(), BTreeSet::new());
     for stack in &mut report.stacks {
@@ -61,7 +61,7 @@ pub fn bound(report: &mut Report) {
     }
 }
 
-/// Takes the layers out of a stack that are too many, and returns them.
+/// Removes the surplus layers of a stack and returns them.
 fn shorten(stack: &mut Stack) -> Vec<Subject> {
     let (mut weakest, mut left_out) = (0, Vec::new());
     let mut at = 0;
@@ -78,12 +78,12 @@ fn shorten(stack: &mut Stack) -> Vec<Subject> {
     left_out
 }
 
-/// Keeps of each condition the sub-conditions that make it what it is, then others, up to a number.
+/// Keeps the sub-conditions that decide each condition, then others, up to a limit.
 fn prune(trace: &mut Trace) {
     let truth = trace.truth;
     if trace.kids.len() > KIDS {
         let more = trace.kids.len() - KIDS;
-        // Stable: those that decide keep their order among themselves.
+        // Stable: the deciding ones keep their order.
         trace.kids.sort_by_key(|kid| kid.truth != truth);
         trace.kids.truncate(KIDS);
         let label = format!("{more} more are left out of this report");

@@ -1,8 +1,8 @@
 //! Facts, verdicts, findings and measurements → the report.
 //!
-//! It puts everything in one fixed order and takes out advice that the guard refuses; the plans are made in
-//! [`super::plan`], the stacks in [`super::stack`]. The surprise: refused advice is taken out of the findings too, so that
-//! no output whatsoever can name a value that kernel, tool or server would not take.
+//! It establishes one fixed order and removes advice that the guard refuses. [`super::plan`] makes the plans,
+//! [`super::stack`] the stacks. Refused advice is removed from the findings too, so that no output can name a value
+//! that kernel, tool or server would refuse.
 
 use crate::settings::SettingKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,42 +21,42 @@ use crate::rules::{Advice, Evaluation, Finding, Pack};
 use crate::validity::Beside;
 use crate::workers;
 
-/// Says whether advice on a subject would be accepted by the kernel, tool or server, given what the same finding advises
-/// beside it of the file system to make; the error says what would refuse it.
+/// Checks whether kernel, tool or server would accept advice on a subject, given the other advice of the same finding
+/// about the file system to create; the error names the refusing component.
 pub type Guard<'a> = dyn Fn(&Subject, &Advice, &Beside<'_>) -> Result<(), String> + Sync + 'a;
 
-/// What a report is made of.
+/// The inputs of a report.
 pub struct Input<'a> {
-    /// Everything that was read and concluded.
+    /// All facts, read and concluded.
     pub facts: &'a FactSet,
     /// The verdict of each target.
     pub verdicts: Vec<Verdict>,
-    /// What all rules came to.
+    /// The results of all rules.
     pub evaluation: Evaluation,
     /// Measurements by target.
     pub measurements: BTreeMap<Subject, Measurement>,
-    /// Rule → the rules it overrides.
+    /// The rules that each rule overrides.
     pub overrides: plan::Overrides,
-    /// When, where and by what.
+    /// Time, place and tool.
     pub circumstances: Circumstances,
     /// The last check of every piece of advice.
     pub guard: &'a Guard<'a>,
 }
 
-/// What is true of the run rather than of the machine.
+/// Properties of the run rather than of the machine.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
-    /// When, RFC 3339 in UTC.
+    /// Time, RFC 3339 in UTC.
     pub when: String,
-    /// Whether this is the machine itself and not a capture.
+    /// Whether it is the machine itself rather than a capture.
     pub live: bool,
     /// Version of walwise.
     pub version: String,
-    /// How many rules were evaluated.
+    /// The number of evaluated rules.
     pub rules: usize,
-    /// The one target that was asked for; `None` when everything found was looked at.
+    /// The target that was asked for; `None` when everything found was examined.
     pub asked: Option<String>,
-    /// By which rules and tables.
+    /// The identity of rules and tables.
     pub pack: Pack,
 }
 
@@ -127,7 +127,7 @@ pub fn build(input: Input<'_>) -> Report {
     report
 }
 
-/// Takes refused advice out of the findings, and adds what the rules held back.
+/// Removes refused advice from the findings, and adds the advice that rules held back.
 fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     let refusals = workers::each(findings, |finding| refusals(finding, guard));
     let mut withheld = Vec::new();
@@ -152,7 +152,7 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
     withheld
 }
 
-/// For each piece of a finding's advice, why it is refused if it is.
+/// For each piece of a finding's advice, the reason of its refusal, if any.
 fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     let Finding { subject, advice, .. } = finding;
     let of = |kind: SettingKind| {
@@ -196,7 +196,7 @@ fn summary(
     };
     let roles = facts.value(subject, &target::ROLES);
     let directories = facts.value(subject, &target::DIRECTORIES).unwrap_or_default();
-    // What cannot be looked at is taken for a directory, as collecting it warned.
+    // A target that cannot be examined counts as a directory; the collector has warned.
     let kind = facts.value(subject, &target::KIND).unwrap_or(TargetKind::Directory);
     TargetSummary {
         target: subject.clone(),
@@ -212,7 +212,7 @@ fn summary(
     }
 }
 
-/// The cluster's name with the path, which a cluster without a name of its own has in it already.
+/// The cluster's name with the path, unless an unnamed cluster's name already contains it.
 fn title(cluster: Option<String>, path: &str) -> String {
     match cluster {
         Some(name) if name.ends_with(&format!(" in {path}")) => name,
@@ -221,14 +221,14 @@ fn title(cluster: Option<String>, path: &str) -> String {
     }
 }
 
-/// What concerns each target: boot lines by the mount they make are looked up once for all of them.
+/// The subjects that concern each target: boot lines are grouped by mount once for all targets.
 pub struct Concerns<'a> {
     facts: &'a FactSet,
     boots: BTreeMap<Subject, Vec<Subject>>,
 }
 
 impl<'a> Concerns<'a> {
-    /// What is known of this machine.
+    /// The index over these facts.
     pub fn of(facts: &'a FactSet) -> Self {
         let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for boot in facts.subjects(Scope::Boot) {

@@ -1,7 +1,7 @@
-//! Which of several free disks to take first, on what can be known of a disk without writing to it.
+//! The order in which to use several free disks, as far as it can be known without writing to a disk.
 //!
-//! What keeps a commit safe comes before what makes it quick, and what is not known never comes first. The surprise: a
-//! rotational flag moves a disk back and nothing more, because virtual disks set it at random.
+//! Durability counts before speed, and an unknown property never counts as the best. The rotational flag only lowers a
+//! disk's rank, because virtual disks set it at random.
 
 use std::cmp::Reverse;
 

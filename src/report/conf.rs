@@ -1,8 +1,8 @@
-//! What belongs into postgresql.conf, as lines to paste: the plan's server settings with their reasons.
+//! The lines for postgresql.conf, to be pasted: the plan's server settings with their reasons.
 //!
-//! Settings that are right already appear as comments, and so do those of MySQL and MariaDB, which belong into another
-//! file. Every setting has where its value in force is set, because a line that something else wins over changes nothing.
-//! The surprise: not everything under `pg.` is a line of that file; checksums, for one, are chosen when a cluster is made.
+//! Correct settings appear as comments, and so do those of MySQL and MariaDB, which belong in another file. Every
+//! setting names the place of its value in force, because an overridden line changes nothing. Not every setting under
+//! `pg.` is a line of that file; checksums, for example, are chosen when a cluster is created.
 
 use super::{Report, Step, origin};
 use crate::facts::catalog::cluster::{KIND, ServerKind};
@@ -51,7 +51,7 @@ pub fn render(report: &Report) -> String {
     parts.concat()
 }
 
-/// Whether a note says that something was not measured which the lines would go by.
+/// Whether a note reports a missing measurement that the lines depend on.
 fn tells_of_missing_figures(note: &Note) -> bool {
     match note {
         Note::Measurement(note) => match note {
@@ -71,7 +71,7 @@ fn tells_of_missing_figures(note: &Note) -> bool {
     }
 }
 
-/// How the WAL is flushed, where no plan says anything of it: what nobody has measured is not right by that.
+/// The flush method of the WAL where no plan covers it: an unmeasured method is not thereby right.
 fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let setting = settings::of(&WAL_SYNC_METHOD)?;
     let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
@@ -95,7 +95,7 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     ))
 }
 
-/// Where the value in force is set, and what wins over the line that follows.
+/// The place of the value in force, and the settings that override the following line.
 fn in_force(step: &Step) -> String {
     let now = format!("# now: {}\n", comment::inline(&origin::now(&step.advice)));
     let stronger = origin::stronger(&step.advice).filter(|_| step.advice.change != Change::Keep);
@@ -103,7 +103,7 @@ fn in_force(step: &Step) -> String {
     now + &says.unwrap_or_default()
 }
 
-/// One setting as a line; `None` when it is none of the server's.
+/// One setting as a line; `None` for a setting outside servers.
 fn line(step: &Step) -> Option<String> {
     let setting = step.advice.setting;
     match setting.kind.area()? {
@@ -133,7 +133,7 @@ fn postgres(step: &Step, setting: &Setting) -> Option<String> {
     }
 }
 
-/// A setting of MySQL or MariaDB. It is a comment, because it belongs into another file.
+/// A setting of MySQL or MariaDB, as a comment, because it belongs in another file.
 fn option(step: &Step, name: &str) -> Option<String> {
     let why = comment::inline(&step.title);
     match &step.advice.change {
@@ -145,10 +145,10 @@ fn option(step: &Step, name: &str) -> Option<String> {
     }
 }
 
-/// The statement that changes a setting; `None` where no statement does.
+/// The statement that changes a setting; `None` where there is none.
 pub fn statement(setting: &Setting, change: &Change) -> Option<String> {
     let Change::Set(value) = change else { return None };
-    // Quoted always, because a bare `default` means something else; in an SQL string a backslash is a backslash.
+    // Always quoted, because a bare `default` has another meaning; in an SQL string a backslash is literal.
     let value = comment::inline(value).replace('\'', "''");
     is_in_file(setting.kind).then(|| format!("ALTER SYSTEM SET {} = '{value}';", setting.own_name()))
 }
@@ -178,8 +178,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// A value as postgresql.conf wants it: words and whole numbers as they are, everything else in quotes, in which a
-/// backslash would begin an escape (guc-file.l, GUC_scanstr).
+/// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in quotes, where a backslash
+/// would begin an escape (guc-file.l, GUC_scanstr).
 fn quoted(value: &str) -> String {
     let value = comment::inline(value);
     let number = value.chars().all(|c| c.is_ascii_digit());

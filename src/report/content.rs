@@ -1,7 +1,8 @@
-//! What a device is, in the one type that every output tells: it holds something, could not be read, is free, or is blank.
+//! The contents of a device, in the one type that every output shows: it holds something, could not be read, is free,
+//! or is blank.
 //!
-//! What is read and concluded of it is settled by then; this only says it. The surprise: *blank* is said of no device of which
-//! anything was not read, and a device that could not be read is neither free nor held.
+//! The facts are settled by then; this module only words them. A device is *blank* only if it was read completely, and
+//! an unreadable device is neither free nor held.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -41,7 +42,7 @@ pub enum DeviceContent {
 }
 
 impl DeviceContent {
-    /// What is known of the device that a target is.
+    /// The contents of the device behind a target.
     pub fn of(facts: &FactSet, target: &Subject) -> Self {
         match facts.resolve(target, Scope::Device) {
             Some(disk) => Self::of_disk(facts, &disk),
@@ -67,7 +68,7 @@ impl DeviceContent {
         }
     }
 
-    /// Whether a file system may be made on it.
+    /// Whether a file system may be created on it.
     pub fn may_be_given(&self) -> bool {
         match self {
             Self::Free { .. } | Self::Blank => true,
@@ -75,7 +76,7 @@ impl DeviceContent {
         }
     }
 
-    /// What it is, for a heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
+    /// Its heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
     pub fn words(&self) -> String {
         match self {
             Self::Holds { holds } => format!("holds {}", few(holds)),
@@ -85,7 +86,7 @@ impl DeviceContent {
         }
     }
 
-    /// How that is known, in sentences.
+    /// The evidence for it, in sentences.
     pub fn sentence(&self) -> String {
         match self {
             Self::Holds { holds } => {
@@ -114,13 +115,13 @@ impl DeviceContent {
     }
 }
 
-/// A bound, never told smaller than it is.
+/// An upper bound, rounded up.
 fn at_most(bytes: u64) -> String {
     let (unit, word) = if bytes < 1 << 20 { (1 << 10, "KiB") } else { (1 << 20, "MiB") };
     format!("{} {word}", text::grouped(bytes.div_ceil(unit)))
 }
 
-/// The first of them, and how many more there are: a heading is one line.
+/// The first ones, and the number of the rest: a heading is one line.
 fn few(holds: &[String]) -> String {
     const MOST: usize = 3;
     match holds.len().checked_sub(MOST) {

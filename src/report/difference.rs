@@ -1,7 +1,7 @@
-//! What is different between two reports of a host: facts, findings, verdicts, and what a commit costs.
+//! The difference between two reports of a host: facts, findings, verdicts, and the price of a commit.
 //!
-//! It compares and judges nothing: what is dangerous was said by the rules of each report. The surprise: it never adds
-//! anything to a report's own conclusions, so a report of before cannot unlock what the machine of now does not.
+//! It compares and judges nothing: each report's own rules decided what is dangerous. It never adds to a report's
+//! conclusions, so an earlier report cannot unlock anything that the present machine does not.
 
 mod kept;
 mod names;
@@ -48,12 +48,12 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether nothing at all is different.
+    /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.facts.is_empty() && !self.has_lasting()
     }
 
-    /// Whether anything is different besides what moves by itself.
+    /// Whether anything differs besides values that drift by themselves.
     pub fn has_lasting(&self) -> bool {
         let things = [&self.gone, &self.appeared].into_iter().any(|subjects| !subjects.is_empty());
         things
@@ -127,24 +127,24 @@ pub struct FindingChange {
 }
 
 impl FindingChange {
-    /// What there is to say of it: of now, else of before.
+    /// The present state of the finding, else the earlier one.
     pub fn latest(&self) -> Option<&KeptFinding> {
         self.now.as_ref().or(self.before.as_ref())
     }
 
-    /// Whether it applies now and did not before, or weighs more than before.
+    /// Whether it applies now and did not before, or has a higher level than before.
     pub fn is_worse(&self) -> bool {
         let applied = |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
         applied(&self.now) > applied(&self.before)
     }
 
-    /// Whether it applied before and does not now, although its rule and its subject are still there.
+    /// Whether it applied before and does not now, although its rule and its subject still exist.
     pub fn is_fixed(&self) -> bool {
         let applied = |finding: &Option<KeptFinding>| finding.as_ref().is_some_and(|f| f.applies);
         matches!(self.class, Class::Fixed) && applied(&self.before) && !applied(&self.now)
     }
 
-    /// The weight of what it is now, else was.
+    /// The present level, else the earlier one.
     pub fn level(&self) -> Level {
         self.latest().map_or(Level::Keep, |finding| finding.level)
     }
@@ -172,7 +172,7 @@ pub enum Class {
     Gone,
 }
 
-/// What is different now.
+/// The difference between two reports.
 pub fn difference(before: &Kept, now: &Kept) -> Difference {
     let names = Names::between(before, now);
     let old = names.applied(before);
@@ -192,13 +192,13 @@ pub fn difference(before: &Kept, now: &Kept) -> Difference {
     difference
 }
 
-/// Two hosts whose names are known are the same if those are.
+/// Two hosts with known names are the same if the names are.
 fn is_same_host(before: &Made, now: &Made) -> bool {
     let known = |name: &str| !name.is_empty() && name != "unknown";
     !known(&before.host) || !known(&now.host) || before.host == now.host
 }
 
-/// What one report has and the other lacks. Where different targets were asked for, none is missed.
+/// Subjects of one report that the other lacks; none where different targets were asked for.
 fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
     let alike = is_of_same(from, of);
     let counts = |subject: &&Subject| alike || !from.targets.contains_key(*subject);
@@ -206,7 +206,7 @@ fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
     gone.filter(counts).cloned().collect()
 }
 
-/// Whether both looked at the same: the same was asked for, if in other words.
+/// Whether both reports are about the same targets, however these were named.
 fn is_of_same(a: &Kept, b: &Kept) -> bool {
     let both = a.made.asked.is_some() && b.made.asked.is_some();
     a.made.asked == b.made.asked || (both && a.targets.keys().eq(b.targets.keys()))
@@ -239,7 +239,7 @@ fn findings(before: &Kept, now: &Kept) -> Vec<FindingChange> {
     all.iter().map(change).collect()
 }
 
-/// What became of a finding; the last two say whether either report lacks its rule or its subject.
+/// The class of a finding; the last two arguments tell whether either report lacks its rule or its subject.
 fn class(
     before: Option<&KeptFinding>,
     now: Option<&KeptFinding>,
@@ -257,7 +257,7 @@ fn class(
         (Some(before), Some(now)) if before.applies == now.applies => Class::Same,
         (Some(before), _) if !before.applies => Class::Decided,
         (_, Some(_)) => Class::Undecided,
-        // Nobody asks of what is in neither.
+        // A finding in neither report is never queried.
         (Some(_) | None, None) => Class::Same,
     }
 }
@@ -265,7 +265,7 @@ fn class(
 fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
     let known_then: BTreeSet<&str> = before.facts.values().flat_map(BTreeMap::keys).copied().collect();
     let known_now: BTreeSet<&str> = now.facts.values().flat_map(BTreeMap::keys).copied().collect();
-    // What only one of two versions can read is no change of the host.
+    // A part that only one of two versions can read is no change of the host.
     let same_version = before.made.walwise == now.made.walwise;
     let comparable = |fact: &str| same_version || (known_then.contains(fact) && known_now.contains(fact));
     let mut changes = Vec::new();
@@ -284,7 +284,7 @@ fn facts(before: &Kept, now: &Kept) -> Vec<FactChange> {
     changes
 }
 
-/// Whether a fact changed. What was not known before and is not now did not, whatever the reasons.
+/// Whether a fact changed. One that is unknown in both has not, whatever the reasons.
 fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
     match (before.and_then(KeptFact::value), now.and_then(KeptFact::value)) {
         (Some(before), Some(now)) => !before.is_same(now),
@@ -293,7 +293,7 @@ fn differs(before: Option<&KeptFact>, now: Option<&KeptFact>) -> bool {
     }
 }
 
-/// What limits the comparison.
+/// The limits of the comparison.
 fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     let (was, is) = (&before.made, &now.made);
     let mut remarks = Vec::new();

@@ -1,8 +1,8 @@
 //! The exit code of a check, from the report alone.
 //!
-//! 0 nothing, 3 a critical finding, 4 something that reaches the level asked for, 5 nothing found but something undecided
-//! that would reach it; 3 before 4 before 5. Where one target was asked for, what lies beside it does not count, but what
-//! the host does to it does. The surprise: a verdict counts like a finding although no rule made it.
+//! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an undecided rule of that
+//! level. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
+//! those of the host do. A verdict counts like a finding although no rule made it.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +11,12 @@ use crate::durability::Standing;
 use crate::facts::{Scope, Subject};
 use crate::rules::{Finding, Level, Outcome};
 
-/// What makes a check fail.
+/// The conditions under which a check fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailOn {
-    /// The least level that does. What is already right never does.
+    /// The lowest failing level. A `keep` never fails.
     pub level: Level,
-    /// Whether a rule that cannot be decided and would reach the level does too.
+    /// Whether an undecided rule of that level fails, too.
     pub undecided: bool,
 }
 
@@ -51,7 +51,7 @@ fn level(standing: Standing) -> Option<Level> {
     }
 }
 
-/// The findings that count: all, or where one target was asked for those about it and about the host.
+/// The findings that count: all, or for a requested target those about it and about the host.
 fn counted(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let counts = |finding: &&Finding| {
@@ -60,7 +60,7 @@ fn counted(report: &Report) -> Vec<&Finding> {
     report.findings.iter().filter(counts).collect()
 }
 
-/// Whether something beyond a measurement is missing: a run without a probe lacks its facts by choice.
+/// Whether more than a measurement is missing: a run without a probe lacks its facts by choice.
 fn is_open(outcome: &Outcome) -> bool {
     let Outcome::Undecided { needs } = outcome else { return false };
     needs
@@ -74,8 +74,8 @@ mod tests {
     use crate::facts::{Need, Why};
     use crate::report::sample;
 
-    /// Every level found, every level undecided, every verdict, every option: against the table, written the other way
-    /// round, from the code to what must be there.
+    /// Every level found, every level undecided, every verdict, every option: compared with the table, written in
+    /// reverse, from the code to its conditions.
     #[test]
     fn the_table_holds_everywhere() {
         let levels: Vec<Option<Level>> = Level::ALL.into_iter().map(Some).chain([None]).collect();
@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    /// What lies beside the target that was asked for counts for nothing at any level; what concerns the host or a layer
-    /// beneath the target counts; and without a target asked for everything does.
+    /// Findings beside the requested target never count, whatever their level; those about the host or a layer below it
+    /// do; and without a requested target all do.
     #[test]
     fn what_lies_beside_the_asked_target_does_not_count() {
         let empty = report(&sample::free_disk(), None, None, None);

@@ -1,7 +1,7 @@
-//! The forms of a report, in one list: the command line offers these, and so does the screen that saves and copies.
+//! The forms of a report, in one list for the command line and for the screen that saves and copies.
 //!
-//! What a form holds is its own module's business. The surprise: a report of several targets is one document in each of
-//! them, as what concerns the host is told once.
+//! The contents of a form are left to its own module. A report about several targets is one document in each form,
+//! because the part about the host appears once.
 
 use super::paste::{fstab, udev, unit};
 use super::{Report, conf, json, markdown, script, text};
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub fn says(self) -> &'static str {
         match self {
             Self::Text => "For people",
@@ -68,7 +68,7 @@ impl Format {
         }
     }
 
-    /// What the name of a file of this form ends in, without the dot.
+    /// The extension of a file of this form, without the dot.
     pub fn extension(self) -> &'static str {
         match self {
             Self::Text => "txt",
@@ -76,20 +76,20 @@ impl Format {
             Self::Script => "sh",
             Self::Conf => "conf",
             Self::Fstab => "fstab",
-            // Several units in one document, so it is none that systemd could load.
+            // Several units in one document, so systemd could not load it.
             Self::Unit => "units",
             Self::Udev => "rules",
             Self::Markdown => "md",
         }
     }
 
-    /// Whether it is to be run by somebody.
+    /// Whether it is meant to be executed.
     pub fn runs(self) -> bool {
         self == Self::Script
     }
 
-    /// The report in this form, whole, with a newline at its end; or a sentence that says why there is none, as for a script
-    /// that would make a file system where something is.
+    /// The complete report in this form, with a newline at its end. The error is a sentence, such as for a script that
+    /// would create a file system on a used disk.
     pub fn render(self, report: &Report) -> Result<String, String> {
         Ok(match self {
             Self::Text => text::render(report),

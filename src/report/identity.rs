@@ -1,23 +1,23 @@
-//! What tells a disk from every other, as an attribute of sysfs that can be read again when it matters: before mkfs, in a
+//! The unique identity of a disk, as an attribute of sysfs that can be read again when it matters: before mkfs, in a
 //! udev rule.
 //!
-//! Names such as sdb are given anew at every boot and are no identity. The surprise: the serial number of an NVMe disk
-//! is shared by all its name spaces, so it confirms an identity and is none by itself; and captures mask all of them.
+//! Names such as sdb are assigned at every boot and are no identity. All name spaces of an NVMe disk share its serial
+//! number, which therefore confirms an identity but is none by itself. Captures mask all identities.
 
 use crate::facts::catalog::device;
 use crate::facts::{Source, Subject};
 use crate::report::Report;
 
-/// An attribute and what it says.
+/// An attribute and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The file, below the disk's directory in /sys/class/block: `device/wwid`.
     pub file: String,
-    /// What it holds, blanks at both ends taken off: letters, digits, single characters of `_-.:` and blanks only.
+    /// Its value, trimmed: letters, digits, single characters of `_-.:` and blanks only.
     pub value: String,
 }
 
-/// The attribute by which a disk is known, when one was read on this very machine and is plain text.
+/// The identifying attribute of a disk, if one was read on this very machine and is plain text.
 pub fn of(report: &Report, disk: &Subject) -> Option<Identity> {
     let facts = [&device::UNIT, &device::SERIAL, &device::DM_UUID];
     facts.into_iter().filter(|_| report.host.live).find_map(|fact| {

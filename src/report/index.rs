@@ -1,4 +1,4 @@
-//! Findings by what they are about, so that a host with thousands of disks is told in linear time.
+//! Findings by subject, so that a report on a host with thousands of disks takes linear time.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    /// Of these findings, whose order is kept.
+    /// An index of these findings; their order is kept.
     pub fn new(findings: &'a [Finding]) -> Self {
         let mut by_subject: BTreeMap<&Subject, Vec<(usize, &Finding)>> = BTreeMap::new();
         for (place, finding) in findings.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The report as JSON: pretty, in a fixed order, with a newline at its end; and its schema.
 //!
-//! A document is complete before its first byte is written, so nobody reads half of one. The surprise: characters that
-//! change how a terminal shows others are escaped although JSON does not ask for it, because people `cat` reports.
+//! A document is complete before its first byte is written, so nobody reads half of one. Characters that change a
+//! terminal's display are escaped although JSON does not require it, because people `cat` reports.
 
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
-//! A block device of a stack in the words that a storage engineer uses: `RAID5, 3 of 4, resyncing`, `bcache, writeback,
-//! dirty`, `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
+//! A block device of a stack in a storage engineer's words: `RAID5, 3 of 4, resyncing`, `bcache, writeback, dirty`,
+//! `LVM thin volume vg-data`, `DRBD protocol C`, `NVMe over TCP`.
 //!
-//! Only what was read is said, and what is as it should be is left out. The surprise: a mapping whose target type nobody
-//! could read keeps the name of who made it (`LVM`), because lines and thin volumes look the same without root.
+//! Only known facts are shown, and normal ones are omitted. A mapping of unknown target type keeps its maker's name
+//! (`LVM`), because linear and thin volumes look the same without root.
 
 use crate::facts::catalog::device::{
     self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, Fabric, Shingled, SyncAction,
@@ -10,7 +10,7 @@ use crate::facts::catalog::device::{
 use crate::facts::{FactSet, Key, Subject};
 use crate::text;
 
-/// What a block device is, in words, with size and transport.
+/// A block device in words, with size and transport.
 pub fn block(facts: &FactSet, subject: &Subject) -> String {
     let text = |key| facts.value(subject, key);
     let size = facts.value(subject, &device::SIZE).map(text::bytes);
@@ -56,7 +56,7 @@ pub fn block(facts: &FactSet, subject: &Subject) -> String {
     [Some(first), size, attached, lasts, zones].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How it is attached, unless that goes without saying.
+/// Its attachment, unless it is obvious.
 fn attached(facts: &FactSet, subject: &Subject, kind: Option<DeviceKind>) -> Option<String> {
     let transport = facts.value(subject, &device::TRANSPORT)?;
     let words = match facts.value(subject, &device::FABRIC) {
@@ -103,7 +103,7 @@ fn mapping(maker: &str, facts: &FactSet, subject: &Subject) -> String {
     format!("{maker} {kind}")
 }
 
-/// How full a thin pool is: ` (81% data, 12% metadata)`.
+/// The fill level of a thin pool: ` (81% data, 12% metadata)`.
 fn full(facts: &FactSet, subject: &Subject) -> String {
     let percent =
         |key: &Key<f64>, word: &str| facts.value(subject, key).map(|share| format!("{share:.0}% {word}"));
@@ -149,7 +149,7 @@ fn array(facts: &FactSet, subject: &Subject) -> String {
         ArrayState::Suspended => Some("suspended".to_owned()),
         ArrayState::Clean | ArrayState::Active | ArrayState::WritePending | ArrayState::ActiveIdle => None,
     });
-    // What only holds metadata never runs.
+    // An array that only holds metadata never runs.
     let state =
         state.filter(|_| !facts.value(subject, &device::MD_LEVEL).is_some_and(ArrayLevel::is_container));
     let failed = facts.value(subject, &device::MD_FAILED).filter(|failed| !failed.is_empty());

@@ -1,4 +1,4 @@
-//! The command that makes an advised file system, from words that are plainly safe in a shell and force nothing.
+//! The command that creates an advised file system, from words that are safe in a shell and force nothing.
 
 use super::{Step, options};
 use crate::quote::Command;
@@ -6,7 +6,7 @@ use crate::rules::Change;
 use crate::settings::SettingKind;
 use crate::validity::mkfs_flag;
 
-/// File systems that can be made: the type, and the sixth field of its fstab line (fstab(5)).
+/// File systems that can be created: the type, and the sixth field of its fstab line (fstab(5)).
 pub const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
 
 /// The step that changes the setting of a kind.
@@ -14,17 +14,17 @@ pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
     steps.iter().find(|step| step.advice.setting.kind == kind && step.advice.change != Change::Keep)
 }
 
-/// What a plan makes on a free disk.
+/// The file system that a plan creates on a free disk.
 pub struct Chosen {
     /// The type of the file system.
     pub fstype: &'static str,
     /// The sixth field of its fstab line.
     pub pass: u8,
-    /// What it is mounted with.
+    /// Its mount options.
     pub mount: String,
 }
 
-/// The file system that the steps for a free disk make, and how it is mounted; the error says why there is none.
+/// The file system that the steps for a free disk create, and its mount options; the error says why there is none.
 pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
     let advised = step(steps, SettingKind::Filesystem).and_then(|step| match &step.advice.change {
         Change::Set(value) => Some(value.as_str()),
@@ -41,13 +41,13 @@ pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
     Ok(Chosen { fstype, pass, mount })
 }
 
-/// Whether a word is safe in a shell as it stands: letters, digits and these, not empty, no option.
+/// Whether a word is literal in a shell: letters, digits and `also`, not empty, no option.
 pub fn plain(word: &str, also: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || also.contains(c);
     !word.is_empty() && !word.starts_with('-') && word.chars().all(good)
 }
 
-/// `mkfs.ext4 -m 1`, without the device; the error says what is wrong with an option.
+/// `mkfs.ext4 -m 1`, without the device; the error names the mistake in an option.
 pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     let values = |kind| step(steps, kind).into_iter().flat_map(|step| step.advice.change.values());
     let mut words: Vec<String> = values(SettingKind::MkfsOptions).cloned().collect();
@@ -78,7 +78,7 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// Gives the steps for a free disk the commands that follow from all of them together, where no rule gave any.
+/// Gives the steps for a free disk the commands that follow from all of them together, where no rule provided any.
 pub fn complete(steps: &mut [Step], node: &str) {
     let chosen =
         step(steps, SettingKind::Filesystem).and_then(|step| step.advice.change.values().first().cloned());

@@ -1,4 +1,5 @@
-//! The report as a value. Field names are the JSON's; additions only, and [`SCHEMA_VERSION`] counts changes of meaning.
+//! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`] counts changes of
+//! meaning.
 
 use crate::settings::Setting;
 use std::cmp::Ordering;
@@ -99,7 +100,7 @@ impl Report {
         self.facts.rows().filter(is_gap)
     }
 
-    /// What others measured that a rule rests on.
+    /// The published measurements behind a rule.
     pub fn evidence(&self, rule: &str) -> &[Evidence] {
         self.rules.iter().find(|tally| tally.rule == rule).map_or(&[], |tally| &tally.evidence)
     }

@@ -1,8 +1,8 @@
-//! The facts that a target needs and that are not known: what its verdict misses, and what would decide its rules.
+//! The unknown facts that a target needs: those missing for its verdict, and those that would decide its rules.
 //!
-//! They belong to the target's own way: itself, what it stands on, what the next boot mounts of it, its servers with their
-//! logs, and the host. The surprise: a fact about a disk that two servers share is needed by both, while what is not known of
-//! another server is nobody's here.
+//! They belong to the target's own stack and neighbours: itself, the layers below, its boot lines, its servers with
+//! their logs, and the host. A fact about a shared disk is needed by both of its targets; an unknown fact about another
+//! server is not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use super::{Report, TargetSummary};
 use crate::facts::{FactSet, Need, Scope, Subject};
 use crate::rules::{Finding, Outcome};
 
-/// A fact that is not known.
+/// An unknown fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
-    /// Which, why it is not known, and what would supply it.
+    /// The fact, why it is unknown, and its remedy.
     pub need: Need,
-    /// The rules that it would help to decide; none for what the verdict alone misses.
+    /// The rules that it would help to decide; empty where only the verdict needs it.
     pub rules: Vec<String>,
 }
 
-/// What a target needs, given the findings that concern it: what its verdict misses comes first.
+/// The needs of a target, given the findings that concern it: those of its verdict come first.
 pub fn of_target<'a>(
     report: &Report,
     target: &TargetSummary,
@@ -31,21 +31,21 @@ pub fn of_target<'a>(
     missing.filter(|need| way.holds(&need.subject)).for_each(|need| all.add(need, None));
     for finding in about {
         let Outcome::Undecided { needs } = &finding.outcome else { continue };
-        // What a measurement supplies is asked for beside the price of a commit, not fact by fact.
+        // Facts of a measurement are requested with the price of a commit, not one by one.
         let to_read = |need: &&Need| !need.fact.starts_with("probe.") && way.holds(&need.subject);
         needs.iter().flatten().filter(to_read).for_each(|need| all.add(need, Some(&finding.rule)));
     }
     all.needed
 }
 
-/// What belongs to a target.
+/// The subjects that belong to a target.
 pub struct Way<'a> {
     own: BTreeSet<&'a Subject>,
     servers: BTreeSet<Subject>,
 }
 
 impl<'a> Way<'a> {
-    /// The way of a target: the servers on it bring where their commits wait.
+    /// The subjects of a target, including the log places of the servers on it.
     pub fn of(facts: &FactSet, target: &'a TargetSummary) -> Self {
         let names = facts.value(&target.target, &crate::facts::catalog::target::CLUSTERS).unwrap_or_default();
         let servers = target.cluster.iter().cloned().chain(names.into_iter().map(Subject::cluster));
@@ -59,13 +59,13 @@ impl<'a> Way<'a> {
         Self { own: target.subjects.iter().collect(), servers: all }
     }
 
-    /// Whether a subject lies on it; the host always does.
+    /// Whether a subject belongs to it; the host always does.
     pub fn holds(&self, subject: &Subject) -> bool {
         subject.scope() == Scope::Host || self.own.contains(subject) || self.servers.contains(subject)
     }
 }
 
-/// Each fact once, in the order in which they came.
+/// Each fact once, in order of arrival.
 #[derive(Default)]
 struct Collected {
     needed: Vec<Needed>,

@@ -1,8 +1,8 @@
-//! Lists of options as words: which of them exclude each other, and what a list reads after a change.
+//! Lists of options as words: mutual exclusion, and the list after a change.
 //!
-//! Mount options come in families of which only one member can be in force (`noatime`, `relatime`); mkfs options come as
-//! a flag with a list behind it (`-O ^orphan_file`), and a flag given twice would make mke2fs forget the first. The
-//! surprise: file systems print options that nobody gave them, and those are left out of what is recommended.
+//! Mount options form families of which only one member can be in force (`noatime`, `relatime`). Options of mkfs are a
+//! flag with a list (`-O ^orphan_file`), and a repeated flag would make mke2fs forget the first. File systems print
+//! options that nobody set; those are omitted from recommendations.
 
 use crate::settings::SettingKind;
 
@@ -18,14 +18,14 @@ pub fn family(word: &str) -> &str {
     }
 }
 
-/// Whether a file system prints this by itself, or it is the default of every mount.
+/// Whether a file system prints this by itself, or every mount has it by default.
 fn noise(word: &str) -> bool {
     let name = word.split('=').next().unwrap_or(word);
     matches!(name, "attr2" | "inode64" | "logbufs" | "logbsize" | "noquota" | "seclabel" | "subvolid")
         || matches!(word, "relatime" | "defaults" | "subvol=/" | "space_cache=v2" | "space_cache" | "ssd")
 }
 
-/// Options in force as people would write them: each once, without what file systems print by themselves.
+/// Options in force as people would write them: each once, without those that file systems print by themselves.
 pub fn tidy<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for word in words {
@@ -36,8 +36,8 @@ pub fn tidy<'a>(words: impl IntoIterator<Item = &'a String>) -> Vec<String> {
     out
 }
 
-/// What a file system prints of itself because of another option: ext4 with its data in the journal turns off delayed
-/// allocation and unlocked reads (ext4_fill_super), btrfs without copy-on-write turns off checksums
+/// Options that a file system prints as a consequence of another one: ext4 with journalled data disables delayed
+/// allocation and unlocked reads (ext4_fill_super), btrfs without copy-on-write disables checksums
 /// (Documentation/admin-guide/btrfs, `nodatacow`).
 fn side_effects(word: &str) -> &'static [&'static str] {
     match word {
@@ -47,8 +47,8 @@ fn side_effects(word: &str) -> &'static [&'static str] {
     }
 }
 
-/// What the options in force read after a change, as people would write them; `defaults` when nothing is left. What was
-/// printed only because of an option that goes away goes with it, unless it is among the `written` ones.
+/// The options in force after a change, as people would write them; `defaults` when none is left. Consequences of a
+/// removed option are removed with it, unless they are among the `written` ones.
 pub fn changed(current: &[String], written: &[String], add: &[String], remove: &[String]) -> String {
     let (stay, go): (Vec<&String>, Vec<&String>) = current.iter().partition(|word| stays(word, add, remove));
     let caused = |word: &str| go.iter().any(|gone| side_effects(gone).contains(&word));
@@ -56,8 +56,7 @@ pub fn changed(current: &[String], written: &[String], add: &[String], remove: &
     listed(tidy(kept), add)
 }
 
-/// What a written list of mount options reads after a change: all that stands there, but for what the change takes away
-/// or puts something else in place of.
+/// A written list of mount options after a change: everything in it that the change does not remove or replace.
 pub fn rewritten(written: &[String], add: &[String], remove: &[String]) -> String {
     listed(written.iter().filter(|word| stays(word, add, remove)).cloned().collect(), add)
 }
@@ -83,7 +82,7 @@ fn mkfs_items(word: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// The flag and the name of a mkfs item without its sign and value: two different items of one name exclude each other.
 fn mkfs_name<'a>((flag, item): (&'a str, &'a str)) -> (&'a str, &'a str) {
-    // Under most flags a bare number or word is the flag's only value; under -O and with `=` there are several.
+    // Under most flags a bare number or word is the only value; under -O and with `=` there are several.
     let several = flag == "-O" || flag == "-E" || item.contains('=') || flag.is_empty();
     let name = item.trim_start_matches('^').split('=').next().unwrap_or(item);
     (flag, if several { name } else { "" })
@@ -103,7 +102,7 @@ pub fn mkfs_joined(words: &[String]) -> String {
     flags.into_iter().map(join).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether two words of a list setting cannot both be there.
+/// Whether two words of a list setting exclude each other.
 pub fn exclude(kind: SettingKind, a: &str, b: &str) -> bool {
     if a == b {
         return false;
@@ -113,7 +112,7 @@ pub fn exclude(kind: SettingKind, a: &str, b: &str) -> bool {
         SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
             mkfs_items(a).any(|x| mkfs_items(b).any(|y| x != y && mkfs_name(x) == mkfs_name(y)))
         }
-        // Attributes of directories: `+C` against `-C`. The others are no lists.
+        // Attributes of directories: `+C` excludes `-C`. The other settings are no lists.
         SettingKind::DirectoryFlags
         | SettingKind::Filesystem
         | SettingKind::FastCommit

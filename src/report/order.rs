@@ -1,33 +1,33 @@
-//! How much a target needs somebody, by which the text and the screens order targets. What makes it so is decided elsewhere;
-//! this only compares.
+//! The urgency of a target, by which the text and the screens order targets. The causes are decided elsewhere; this
+//! module only compares.
 
 use super::{Report, TargetSummary};
 use crate::durability::Standing;
 
-/// How much a target needs somebody, most first. A critical finding moves a target up although its verdict is durable,
+/// The urgency of a target, most urgent first. A critical finding raises a target although its verdict is durable,
 /// because the finding can be about the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// Commits may be lost.
     AtRisk,
-    /// The evidence disagrees.
+    /// The evidence is contradictory.
     Contradictory,
     /// A critical finding applies.
     Critical,
-    /// The verdict lacks something.
+    /// The verdict lacks evidence.
     Unproven,
-    /// All is well, by experiment.
+    /// Durable, proven by a drill.
     ProvenByDrill,
-    /// All is well.
+    /// Durable.
     Durable,
-    /// No disk, and not judged.
+    /// Not judged, and no disk.
     Unjudged,
-    /// A disk to make something of.
+    /// A free disk.
     Device,
 }
 
 impl Report {
-    /// How much a target needs somebody; `critical` is whether a critical finding about it applies.
+    /// The urgency of a target; `critical` tells whether a critical finding about it applies.
     pub fn urgency(&self, target: &TargetSummary, critical: impl FnOnce() -> bool) -> Urgency {
         match self.verdict(&target.target).map(|verdict| verdict.standing) {
             _ if target.kind.is_device() => Urgency::Device,

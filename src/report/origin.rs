@@ -1,14 +1,14 @@
-//! Where a server setting in force is set, and what a line of its configuration file cannot win over.
+//! The source of a server setting in force, and sources that override a line of its configuration file.
 //!
-//! It words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*; MySQL manual,
-//! *Using Option Files*). The surprise: PostgreSQL's command line wins over ALTER SYSTEM, and MySQL's SET PERSIST over its
-//! command line.
+//! This module words the source of a reading; precedence is the server's (PostgreSQL manual, *Setting Parameters*;
+//! MySQL manual, *Using Option Files*). PostgreSQL's command line overrides ALTER SYSTEM, but MySQL's SET PERSIST
+//! overrides its command line.
 
 use super::plan::as_written;
 use crate::facts::{Reading, Source, Value};
 use crate::rules::Advice;
 
-/// What wins over a line of a configuration file.
+/// A source that overrides the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stronger {
     /// postgresql.auto.conf, which ALTER SYSTEM writes.
@@ -20,7 +20,7 @@ pub enum Stronger {
 }
 
 impl Stronger {
-    /// What to do about it; `file` is what the reader has at hand, such as `this file`.
+    /// The instruction; `file` is the file at hand, such as `this file`.
     pub fn says(self, file: &str) -> String {
         match self {
             Self::AlterSystem => {
@@ -34,7 +34,7 @@ impl Stronger {
     }
 }
 
-/// What wins over the configuration file for the setting that advice is about, as far as its source tells.
+/// The source that overrides the configuration file for an advised setting, as far as its reading tells.
 pub fn stronger(advice: &Advice) -> Option<Stronger> {
     match advice.current.source()? {
         Source::File { path, .. } if path.starts_with("/proc/") && path.ends_with("/cmdline") => {

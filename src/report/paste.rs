@@ -1,9 +1,8 @@
-//! What is there to be pasted: lines for fstab, mount units, udev rules. Here is what they share: the head, the reasons as
-//! comments, and the lock.
+//! Text to be pasted: lines for fstab, mount units, udev rules. This module has their common parts: the head, the
+//! reasons as comments, and the lock.
 //!
-//! They show what the plan says and decide nothing; a setting that is right already is not in them. The surprise: what
-//! comes from a capture is a comment all through, because a capture masks what tells one disk from another, and so is
-//! what could lose data.
+//! They show the plan's changes and decide nothing; correct settings are omitted. Text from a capture is commented out
+//! completely, because a capture masks the identities of disks. So are changes that could lose data.
 
 mod boot;
 pub mod fstab;
@@ -17,7 +16,7 @@ use super::{Report, Step, TargetSummary};
 use crate::quote::{Command, comment};
 use crate::rules::Risk;
 
-/// When, where and by what it was made, what it is, and what to do with it.
+/// Time, place and tool, the kind of document, and instructions.
 fn head(report: &Report, what: &str, how: &[&str]) -> String {
     let mut lines = vec![format!(
         "walwise {} on {}, {}: {what}; for review, nothing was changed.",
@@ -43,13 +42,13 @@ fn part(title: &str) -> String {
     format!("\n# ==== {} ====\n", comment::inline(title))
 }
 
-/// Why something is to be changed: level, title and rules of each step.
+/// The reasons of a change: level, title and rules of each step.
 fn reasons(steps: &[&Step]) -> String {
     let one = |step: &&Step| format!("{}: {} ({})", step.level.word(), step.title, step.rules.join(", "));
     comments(&steps.iter().map(one).collect::<Vec<_>>())
 }
 
-/// Lines that can be pasted as they stand, unless they are locked: then they are comments.
+/// Lines to be pasted unchanged, or as comments if they are locked.
 fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> String {
     let loses = steps.iter().any(|step| step.advice.risk == Risk::DataLossIfWrong);
     if loses {
@@ -62,7 +61,7 @@ fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> Strin
     lines.iter().flat_map(|line| [comment::inline(line.as_ref()), "\n".to_owned()]).collect()
 }
 
-/// A document about what mounts at boot: each line that is to be changed, then each free disk, told by these.
+/// A document about boot mounts: each line to be changed, then each free disk, by these functions.
 fn of_boot(
     report: &Report,
     head: String,
@@ -87,7 +86,7 @@ fn of_boot(
     head + &parts.concat()
 }
 
-/// For a free disk among other targets: where to ask, since what is made on disks is told of one disk at a time.
+/// For a free disk among other targets: the command to ask about it alone, because disks are handled one at a time.
 fn ask_alone(target: &TargetSummary, format: &'static str) -> String {
     comments(&[
         "A free disk. For what belongs to the file system that is made on it:".to_owned(),
@@ -95,7 +94,7 @@ fn ask_alone(target: &TargetSummary, format: &'static str) -> String {
     ])
 }
 
-/// For a free disk: what comes before what is told of its file system, up to the command that prints the UUID.
+/// For a free disk: the steps before its file system exists, up to the command that prints the UUID.
 fn not_before(target: &TargetSummary) -> String {
     let device = target.target.name();
     let script = Command::or_why(Command::check(device, " --format script"));

@@ -1,9 +1,8 @@
-//! Findings → one plan per target: no setting twice, in order of application, what to keep last.
+//! Findings → one plan per target: no setting twice, in order of application, with settings to keep last.
 //!
-//! Advice is brought home to the subject that owns the setting (a target's rule may advise its mount), then what several
-//! rules want is joined in [`join`]. Options never enter the steps: a plan is what is recommended, and an option is only
-//! allowed. The surprise: what overrules what is decided by level before anything else, so that no preference wins over
-//! data that may be lost.
+//! Advice is assigned to the subject that owns the setting (a target's rule may advise its mount), then the wishes of
+//! several rules are joined in [`join`]. Options never enter the steps: a plan is a recommendation, and an option is
+//! only allowed. Level decides precedence before anything else, so that no preference overrides possible loss of data.
 
 mod join;
 mod takes;
@@ -18,10 +17,10 @@ use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Advice, Change, Finding, Level, Outcome, Risk};
 
-/// Rule → the rules it overrides.
+/// The rules that each rule overrides.
 pub type Overrides = BTreeMap<String, Vec<String>>;
 
-/// Advice with the finding it comes from.
+/// Advice with its finding.
 #[derive(Clone, Copy)]
 struct Piece<'a> {
     finding: &'a Finding,
@@ -34,7 +33,7 @@ impl Piece<'_> {
     }
 }
 
-/// The plan of one target from the findings about it; conflicts that are not in `conflicts` yet are added.
+/// The plan of one target from the findings about it; new conflicts are added to `conflicts`.
 pub fn plan(
     facts: &FactSet,
     target: &TargetSummary,
@@ -75,11 +74,11 @@ pub fn plan(
     Plan { target: target.target.clone(), steps, options }
 }
 
-/// The subject that owns a setting, seen from a finding within a target. What a free disk's mount should get belongs to
-/// the target itself, because there is no mount yet.
+/// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount belong to the target
+/// itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
     let owner = match setting.scope {
-        // Which of the devices beneath is meant, only the rule's own subject can say.
+        // Only the rule's own subject tells which of the devices below is meant.
         Scope::Device | Scope::Host => return subject.clone(),
         owner => owner,
     };
@@ -90,7 +89,7 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
     })
 }
 
-/// The file system that comes first where one is to be chosen.
+/// The first choice where a file system is to be chosen.
 fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
     let choices = pieces.iter().filter(|p| p.advice.setting.kind.is_filesystem() && !p.keeps());
     let place = |p: &&Piece<'_>| {
@@ -99,7 +98,7 @@ fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
     choices.min_by_key(place)?.advice.change.values().first().map(String::as_str)
 }
 
-/// The file system that advice is for: the one that its finding chooses, or that its commands make.
+/// The file system that advice is about: the one that its finding chooses, or that its commands create.
 fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
     let siblings = piece.finding.advice.iter().filter(|advice| advice.setting.kind.is_filesystem());
     let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
@@ -108,9 +107,9 @@ fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
     sibling.or(made)
 }
 
-/// Place of a step: what is kept comes last, the rest from the device upwards, the critical first. A new file system is
-/// the beginning of everything on a free disk; where there is one already it comes after all that helps without it,
-/// because data must be moved for it and nobody should wait for that.
+/// The sort key of a step: settings to keep come last, the rest from the device upwards, critical ones first. On a free
+/// disk a new file system comes first. On an existing one it comes after everything that helps without it, because it
+/// requires moving data.
 fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     let keeps = step.advice.change == Change::Keep;
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
@@ -118,7 +117,7 @@ fn order(step: &Step, blank: bool) -> impl Ord + use<> {
     (keeps, moves, stage(setting), Reverse(step.level), setting, step.subject.clone())
 }
 
-/// How far from the device upwards a setting is.
+/// The stage of a setting, counted from the device upwards.
 fn stage(setting: &Setting) -> u8 {
     match setting.kind {
         SettingKind::Filesystem => 1,

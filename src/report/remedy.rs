@@ -1,14 +1,13 @@
-//! What mends each critical finding: its advice where some is given, else the words of its rule, else why its advice was
+//! The remedy of each critical finding: its advice where there is some, else its rule's text, else why its advice was
 //! withheld.
 //!
-//! Rules are checked when they are loaded, so that one of the three is there. The surprise: advice comes before the words,
-//! which are for where there is none; a rule that a user raised may have been written
-//! without any.
+//! The loader makes sure that one of the three exists. Advice takes precedence over the text, which is meant for
+//! findings without any; a rule that a user raised may lack it.
 
 use super::Withheld;
 use crate::rules::{Change, Finding, Level, Mending, Outcome};
 
-/// Gives every critical finding that applies what mends it.
+/// Gives every applying critical finding its remedy.
 pub fn give(findings: &mut [Finding], withheld: &[Withheld]) {
     let critical =
         |finding: &&mut Finding| finding.level == Level::Critical && finding.outcome == Outcome::Applies;
@@ -32,7 +31,7 @@ fn none(finding: &Finding, withheld: &[Withheld]) -> Option<Mending> {
     Some(Mending { here: false, says: format!("Withheld: {}. {}", one.advice, one.because) })
 }
 
-/// For a rule of less weight that a user's file made critical.
+/// For a rule of lower level that a user's file made critical.
 fn raised() -> Mending {
     let says = "None is known: a user's file raised this rule to critical, and the rule names no remedy.";
     Mending { here: false, says: says.to_owned() }

@@ -1,5 +1,5 @@
-//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. Built from facts and
-//! findings as the other layers would give them, so that the whole way through [`super::build`] is walked.
+//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. They are built from
+//! facts and findings like those of the other layers, through [`super::build`].
 
 use crate::settings;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ pub fn free_disk() -> Report {
     report(&free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
 }
 
-/// A host with so many free disks, all alike.
+/// A host with so many identical free disks.
 pub fn disks(count: usize) -> Report {
     let mut facts = FactSet::default();
     know_host(&mut facts);
@@ -431,7 +431,7 @@ fn free_facts() -> FactSet {
     facts
 }
 
-/// Puts a free disk into the set; what rules find of it.
+/// Puts a free disk into the set; returns the findings of rules.
 fn know_free(facts: &mut FactSet, name: &str) -> Vec<Finding> {
     let node = format!("/dev/{name}");
     let (disk, place) = (Subject::device(name), Subject::target(&node));

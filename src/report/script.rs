@@ -1,8 +1,8 @@
-//! The plan as a POSIX shell script for review. Nothing here is ever run by walwise.
+//! The plan as a POSIX shell script for review. walwise never runs it.
 //!
-//! The script does nothing until a human has edited it. For a free disk it makes the file system after checking once
-//! more that it is the same disk and still free; for what is mounted already every step is a comment to be taken out by
-//! hand. The surprise: text that is not plainly safe in a shell never leaves the comments.
+//! The script does nothing until a person has edited it. For a free disk it creates the file system after another check
+//! that the disk is the same and still free. For a mounted file system every step is a comment to be enabled by hand.
+//! Text that is not plainly safe in a shell never leaves the comments.
 
 mod apart;
 mod existing;
@@ -12,9 +12,9 @@ use super::{Report, TargetSummary};
 use crate::facts::catalog::target::TargetKind;
 use crate::quote::{Command, comment};
 
-/// The script for every target of a report. A free disk gets its part only when it is the one target: a script that
-/// makes file systems on several disks is asking for a mistake.
-/// The error says why there is none: something is on the disk, or may be.
+/// The script for every target of a report. A free disk gets its part only when it is the single target: a script that
+/// creates file systems on several disks invites mistakes. The error says why there is none: the disk holds, or may
+/// hold, something.
 pub fn render(report: &Report) -> Result<String, String> {
     let alone = report.targets.len() == 1;
     if let Some(target) = report.targets.first().filter(|_| alone) {
@@ -45,7 +45,7 @@ pub fn render(report: &Report) -> Result<String, String> {
     Ok(parts.concat())
 }
 
-/// No script makes a file system where something is or may be.
+/// No script creates a file system on a disk that holds, or may hold, something.
 fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
     match target.content.as_ref().filter(|content| !content.may_be_given()) {
         Some(content) => Err(format!("{}: no script is made. {}", target.title, content.sentence())),
@@ -86,7 +86,7 @@ fn commented(text: &str) -> String {
     comment::lines(text.lines())
 }
 
-/// What the plan's title lines say of a target that has no plan.
+/// The text for a target without a plan.
 fn nothing(target: &TargetSummary) -> String {
     format!("# Nothing is advised for {}.\n", comment::inline(&target.title))
 }

@@ -1,8 +1,8 @@
-//! The stack beneath a target, in drawing order and in words.
+//! The stack below a target, in drawing order and in words.
 //!
-//! Each layer appears once, under the first that stands on it; `below` keeps every edge, so nothing of the graph is lost.
-//! It only words what was read and concluded. The surprise: a layer without a cache of its own still has a say, because a
-//! queue in the middle can stop flushes.
+//! Each layer appears once, under the first that stands on it; `below` keeps every edge, so no part of the graph is
+//! lost. This module only words facts. A layer without a cache of its own matters too, because a queue in the middle
+//! can stop flushes.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack
     Stack { target: top.clone(), layers, left_out: None }
 }
 
-/// What decides the verdict: the subjects of the evidence that makes its worst path what it is.
+/// The subjects of the evidence that decides the verdict.
 fn weakest(verdict: &Verdict) -> BTreeSet<Subject> {
     let worst = verdict.paths.iter().find(|path| path.standing == verdict.standing);
     let decides = |standing: Standing| standing == verdict.standing && !standing.is_durable();
@@ -46,7 +46,7 @@ fn weakest(verdict: &Verdict) -> BTreeSet<Subject> {
     evidence.filter(|piece| decides(piece.standing)).map(|piece| piece.subject.clone()).collect()
 }
 
-/// What a layer is, in words.
+/// The description of a layer.
 fn says(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => mounted(facts, subject),
@@ -72,7 +72,7 @@ fn mounted(facts: &FactSet, subject: &Subject) -> String {
         .join(" ")
 }
 
-/// The directory of the file system that is mounted, where it is not all of it: of a bind mount. A subvolume of btrfs is
+/// The mounted directory of the file system, where it is not the whole, as for a bind mount. A subvolume of btrfs is
 /// among its options.
 fn part_of(facts: &FactSet, subject: &Subject) -> Option<String> {
     let root = facts.value(subject, &mount::ROOT).filter(|root| root != "/")?;
@@ -107,7 +107,7 @@ pub fn in_force(facts: &FactSet, subject: &Subject) -> Option<Vec<String>> {
     words
 }
 
-/// What matters of a layer's cache, in words.
+/// The relevant properties of a layer's cache, in words.
 fn cache(facts: &FactSet, subject: &Subject) -> String {
     match subject.scope() {
         Scope::Mount => match facts.value(subject, &mount::BARRIER) {

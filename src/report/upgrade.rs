@@ -1,9 +1,9 @@
-//! What the next kernel changes: the report of this machine beside that of the same machine with the next kernel, distribution
-//! and tools assumed, told as what an administrator has to do before.
+//! The effects of the next kernel: the report of this machine beside that of the same machine with the next kernel,
+//! distribution and tools assumed, as tasks for an administrator.
 //!
-//! Everything that the next boot needs has an answer. Every line that is wrong then is named, option by option, also where
-//! it is wrong today; of everything else only what changes. The surprise: which part of the telling a finding belongs to is
-//! read off the facts in its condition, so that rules can be added, switched off or given another level without a word here.
+//! Everything that the next boot needs has an answer. Every line that will be wrong is named, option by option, even if
+//! it is wrong today; other subjects are named only if they change. The part of a finding follows from the facts in its
+//! condition, so that rules can be added, switched off or given another level without a change here.
 
 mod boot;
 mod feature;
@@ -117,7 +117,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Something that is told, and is no answer to what the next boot needs.
+    /// A message that is no answer about a need of the next boot.
     fn told(part: Part, level: Level, subject: &Subject, what: String, ruling: Ruling) -> Self {
         Self {
             part,
@@ -136,13 +136,13 @@ impl Item {
         }
     }
 
-    /// Something of which it cannot be told whether the next boot can do it.
+    /// A message that it is unknown whether the next boot can do it.
     fn open(subject: &Subject, level: Level, what: String, ruling: Ruling) -> Self {
         let answer = Some(Answer::CannotBeTold);
         Self { undecided: true, answer, ..Self::told(Part::NotKnown, level, subject, what, ruling) }
     }
 
-    /// The same as something that the next boot cannot do.
+    /// The same as a need that the next boot cannot meet.
     fn blocks(self) -> Self {
         Self { part: Part::Blocker, undecided: false, answer: Some(Answer::Fails), ..self }
     }
@@ -158,7 +158,7 @@ pub struct Upgrade {
 }
 
 impl Upgrade {
-    /// What changes from the real machine to the supposed one.
+    /// The changes from the real machine to the assumed one.
     pub fn between(real: &Report, supposed: &Report) -> Self {
         let mut items = boot::items(real, supposed);
         items.extend(other::items(real, supposed));
@@ -167,7 +167,7 @@ impl Upgrade {
         items.extend(layer::items(&real.facts, &supposed.facts));
         items.extend(parameter::items(&supposed.facts));
         items.extend(need::raised(&supposed.facts, &items));
-        // What fails is no better for anything.
+        // Nothing that fails counts as better.
         let fails = |item: &Item| item.answer == Some(Answer::Fails);
         let failing: Vec<Subject> =
             items.iter().filter(|item| fails(item)).map(|item| item.subject.clone()).collect();
@@ -178,14 +178,14 @@ impl Upgrade {
         Self { items, needs }
     }
 
-    /// What is to be minded: everything of a level that counts, unless it gets better.
+    /// The items to be minded: everything of a level that counts, unless it gets better.
     pub fn counted(&self, level: Level) -> impl Iterator<Item = &Item> {
         let counts =
             move |item: &&Item| item.part != Part::Better && item.level >= level && item.level > Level::Keep;
         self.items.iter().filter(counts)
     }
 
-    /// The exit code, after the rules of `check`.
+    /// The exit code, by the rules of `check`.
     pub fn exit_code(&self, fail_on: FailOn) -> u8 {
         let counted: Vec<&Item> = self.counted(fail_on.level).collect();
         let decided = |item: &&Item| if item.undecided { item.sure } else { Some(item.level) };
@@ -205,13 +205,13 @@ fn kernel_of(facts: &FactSet) -> Option<(Version, String)> {
     facts.value(&host, &kernel::VERSION).zip(facts.value(&host, &kernel::VENDOR))
 }
 
-/// Whether the next kernel has what the running one has in use, because who built that one himself builds this one too.
+/// Whether one person builds both kernels, so that the next one has every feature in use.
 fn built_again(now: Option<&(Version, String)>, then: Option<&(Version, String)>) -> bool {
     now.zip(then)
         .is_some_and(|((now, by), (then, next_by))| validity::builds_again((now, by), (then, next_by)))
 }
 
-/// The order of the telling: parts, what matters most, and lines of a file as they stand there.
+/// The sort key of items: part, level, and the order of lines in a file.
 fn place(item: &Item) -> impl Ord + '_ {
     let place = item.place.as_deref().unwrap_or_default();
     let (file, line) = place.rsplit_once(':').unwrap_or((place, ""));
@@ -226,7 +226,7 @@ fn by_name(report: &Report) -> Findings<'_> {
     report.findings.iter().map(|finding| ((finding.rule.as_str(), &finding.subject), finding)).collect()
 }
 
-/// What a finding is in the other report.
+/// The same finding in the other report.
 fn same<'r>(findings: &Findings<'r>, finding: &'r Finding) -> Option<&'r Finding> {
     findings.get(&(finding.rule.as_str(), &finding.subject)).copied()
 }
@@ -243,7 +243,7 @@ fn of_boot(finding: &Finding) -> bool {
     finding.subject.scope() == Scope::Boot
 }
 
-/// Whether the condition of a finding looks at a fact. A report that is compared has its traces.
+/// Whether the condition of a finding tests a fact. A compared report has its traces.
 fn looks_at(finding: &Finding, fact: &str) -> bool {
     fn asks(trace: &Trace, fact: &str) -> bool {
         trace.seen.as_ref().is_some_and(|seen| seen.fact == fact)
@@ -252,7 +252,7 @@ fn looks_at(finding: &Finding, fact: &str) -> bool {
     finding.trace.as_ref().is_some_and(|trace| asks(trace, fact))
 }
 
-/// A finding as it stands.
+/// A finding as an item.
 fn item(part: Part, finding: &Finding, already: bool) -> Item {
     Item {
         part,

@@ -1,7 +1,7 @@
-//! What would be different if some facts were others: a part of the report of the real machine, which stays as it is.
+//! The differences under assumed facts: a part of the report of the real machine, which stays unchanged.
 //!
-//! Plans, exports and the exit code are those of the machine as it was seen; nothing here enters them. The surprise: advice
-//! that can lose data is named only as *would be offered*, without commands, for it takes facts that were seen.
+//! Plans, exports and the exit code are those of the observed machine. Advice that can lose data is only named as
+//! *would be offered*, without commands, because it requires observed facts.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::difference::{Class, Difference, Kept, difference};
 use crate::facts::{Reading, Subject, Value, catalog};
 use crate::rules::{Finding, Risk};
 
-/// Whether somebody may assume this fact at all: what judgement concludes is changed by what it follows from.
+/// Whether this fact can be assumed at all: conclusions change only through the facts they follow from.
 pub fn can_be_assumed(fact: &str) -> bool {
     !catalog::find(fact).is_some_and(|key| key.supposing.is_judged())
 }
@@ -45,7 +45,7 @@ pub struct Assumed {
 }
 
 impl Assumed {
-    /// *stated* where nothing is known of it, else *assumed*; neither opens anything that can lose data.
+    /// *stated* for an unknown fact, else *assumed*; neither opens anything that can lose data.
     pub fn word(&self) -> &'static str {
         if self.really.is_known() { "assumed" } else { "stated" }
     }
@@ -79,8 +79,8 @@ pub struct WouldBeOffered {
 }
 
 impl WhatIf {
-    /// What is different between the real machine and the supposed one; `pretended` is the supposed one if what is assumed
-    /// had been seen.
+    /// The differences between the real machine and the assumed one; `pretended` is the assumed one as if the
+    /// assumptions had been observed.
     pub fn of(assumed: Vec<Assumed>, real: &Report, supposed: &Report, pretended: &Report) -> Self {
         let mut difference = difference(&Kept::of(real), &Kept::of(supposed));
         difference.findings.retain(|finding| finding.class != Class::Same);
@@ -95,7 +95,7 @@ impl WhatIf {
         Self { assumed, difference, steps, would_be_offered }
     }
 
-    /// Whether everything would be as it is.
+    /// Whether nothing differs.
     pub fn changes_nothing(&self) -> bool {
         let assumed = |subject: &Subject, fact: &str| {
             self.assumed.iter().any(|one| one.subject == *subject && one.fact == fact)
@@ -111,7 +111,7 @@ impl WhatIf {
     }
 }
 
-/// Every step by target, subject and what it does.
+/// Every step by target, subject and change.
 fn steps(report: &Report) -> BTreeSet<(Subject, Subject, String)> {
     let plans = report.plans.iter();
     let steps = plans.flat_map(|plan| plan.steps.iter().map(move |step| (&plan.target, step)));

@@ -1,8 +1,8 @@
-//! Advice in full: what a rule says, with the facts of the subject in it.
+//! Advice in full: the text of a rule, with the facts of the subject filled in.
 //!
-//! Here the asymmetry rule stands: advice that can lose data is given only when every fact that decides it was seen on
-//! this machine. The surprise: advice is dropped without a word when its value comes from a fact that is not known,
-//! since there is nothing to advise then.
+//! The asymmetry rule is enforced here: advice that can lose data is given only when every fact that decides it was
+//! observed on this machine. Advice whose value comes from an unknown fact is dropped silently, because there is
+//! nothing to advise.
 
 use super::command::{self, Judgement};
 use super::ground::{Ground, Node, proven};
@@ -13,18 +13,18 @@ use super::{Advice, Change, HeldBack, Level, Risk};
 use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, Why};
 use crate::truth::Truth;
 
-/// What else is known of the run.
+/// The circumstances of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circumstances {
-    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here; of a captured host
-    /// it ran who knows where.
+    /// Whether the facts are of this machine, now, rather than of a capture. A probe then ran here; for a capture it
+    /// ran on an unknown machine.
     pub live: bool,
-    /// Whether findings are to have their trace.
+    /// Whether findings get their trace.
     pub traced: bool,
 }
 
 impl Circumstances {
-    /// Whether a reading was seen on the machine it is about.
+    /// Whether a reading was observed on the machine it is about.
     fn seen_here(self, reading: &Reading<Value>) -> bool {
         let Some(source) = reading.source() else { return false };
         let probed = match source {
@@ -36,7 +36,7 @@ impl Circumstances {
     }
 }
 
-/// The advice of a rule that applies, and what of it is held back.
+/// The advice of a rule that applies, and the part that is held back.
 pub(super) fn advise(
     rule: &Rule,
     ground: &Ground<'_>,
@@ -52,7 +52,7 @@ pub(super) fn advise(
             continue;
         }
         let Some(change) = spec.change(facts, subject) else { continue };
-        // What a fact says is to be set may be what loses data, however the rule words the risk.
+        // The value from a fact may be one that loses data, whatever risk the rule states.
         let risk = if spec.setting.can_lose(change.values()) { Risk::DataLossIfWrong } else { spec.risk };
         let sure = proven(ground, &seen_here)
             && when.as_ref().is_none_or(|when| proven(when, &seen_here))
@@ -79,7 +79,7 @@ pub(super) fn advise(
     (given, held_back)
 }
 
-/// Why advice with these commands is not given: with the facts in it, one of a user's rule can lose data.
+/// Why advice with these commands is refused: with the facts filled in, a command of a user's rule can lose data.
 fn refused(author: Author, advice: &Advice) -> Option<String> {
     match author {
         Author::Walwise => return None,
@@ -107,7 +107,7 @@ fn why_held_back(
     format!("it can lose data, and not everything that decides it was seen on this machine{not}")
 }
 
-/// The known facts of a condition that were not seen on this machine, with where they are from.
+/// The known facts of a condition that were not observed on this machine, with their sources.
 fn not_seen_here(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool, names: &mut Vec<String>) {
     if let Node::Test(_, seen) = &ground.node
         && let Some(source) = seen.reading.source()
@@ -131,7 +131,7 @@ impl AdviceSpec {
         }
     }
 
-    /// What to do; `None` when the value to set is not known, or the words to add or take away are none.
+    /// The change; `None` when the value to set is unknown, or no words remain to add or remove.
     fn change(&self, facts: &FactSet, subject: &Subject) -> Option<Change> {
         let text = |fact| match facts.lookup(subject, fact).value()? {
             Value::Bool(on) => Some(if *on { "on" } else { "off" }.to_owned()),

@@ -1,4 +1,4 @@
-//! The rules that come with walwise, as files within the program. A new file under `rules/` is one line here.
+//! The rules that come with walwise, compiled in. A new file under `rules/` is one line here.
 
 use super::set::RuleFile;
 

@@ -1,8 +1,8 @@
-//! What a command of a rule does: harmless, one that can lose data, or one that is not understood.
+//! The effect of a command in a rule: harmless, able to lose data, or not understood.
 //!
-//! It reads the command as a shell would and knows a few programs completely; what they would set is judged by what
-//! [`crate::settings`] says of the same setting. It runs nothing. The surprise: whatever is not understood to the last word
-//! is not understood at all, and is then searched for what can lose data wherever that may stand.
+//! The command is parsed as a shell would, and a few programs are known completely. The values they would set are
+//! judged by [`crate::settings`], as for the same setting. Nothing is run. A command is understood to the last word or
+//! not at all. A command that is not understood is searched for anything that can lose data, wherever it may stand.
 
 mod flags;
 mod judgement;
@@ -21,10 +21,10 @@ use super::template;
 
 pub(super) use self::judgement::Judgement;
 
-/// How many optional facts a command may have: each doubles what is to be looked at.
+/// The largest number of optional facts in a command: each one doubles the number of variants.
 const MOST_OPTIONAL: usize = 4;
 
-/// What a command as a rule's author wrote it does, with all its facts and without the optional ones.
+/// Judges a command as written, with all its facts and without the optional ones.
 pub(super) fn judge(command: &str) -> Judgement {
     let places = template::places(command);
     let optional = places.iter().filter(|place| place.prefix.is_some()).count();
@@ -39,15 +39,16 @@ pub(super) fn judge(command: &str) -> Judgement {
     whole.or(searched(command))
 }
 
-/// What can lose data in a command that is not understood: by its words, and by each part that is a command by itself.
+/// The part of a command that can lose data although it is not understood: by its words, and by each part that is a
+/// command of its own.
 fn searched(command: &str) -> Option<Judgement> {
     suspect::search(command).or_else(|| parts(command, "|;&()\n`")).or_else(|| parts(command, "|;&()\n`'\""))
 }
 
-/// How many beginnings of commands are tried in one part.
+/// The number of possible beginnings of commands that are tried in one part.
 const MOST_STARTS: usize = 16;
 
-/// The first part between these characters in which a known program, wherever it stands, can lose data.
+/// The first part between these separators in which a known program, at any place, can lose data.
 fn parts(command: &str, between: &str) -> Option<Judgement> {
     let mut at = 0;
     for part in command.split(|c: char| between.contains(c)) {
@@ -65,7 +66,7 @@ fn parts(command: &str, between: &str) -> Option<Judgement> {
     None
 }
 
-/// What blanks part, with its place.
+/// The words between blanks, with their places.
 fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let starts = text.char_indices().filter(move |(at, c)| {
         let before = text.get(..*at).and_then(|before| before.chars().next_back());
@@ -77,12 +78,13 @@ fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A program without the directory it lies in.
+/// A program's name without its directory.
 fn base(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or_default()
 }
 
-/// The first command in a text that can lose data, with its place: what stands between backticks, and what looks like one.
+/// The first command in a text that can lose data, with its place: text between backticks, and text that looks like a
+/// command.
 pub(super) fn in_text(text: &str) -> Option<(Range<usize>, String)> {
     let mut at = 0;
     for (index, part) in text.split('`').enumerate() {
@@ -100,7 +102,7 @@ pub(super) fn in_text(text: &str) -> Option<(Range<usize>, String)> {
     None
 }
 
-/// Where in a sentence a command begins: a program that is called with an option, or with what no sentence has.
+/// Where in a sentence a command begins: a program with an option, or with an argument that no sentence contains.
 fn likely(sentence: &str) -> Option<usize> {
     let mut words = words_of(sentence);
     let mut last = words.next()?;
@@ -123,7 +125,7 @@ fn of_line(line: &Line) -> Judgement {
 fn of_pipeline(commands: &[Simple]) -> Judgement {
     match commands {
         [one] => of_simple(one, None),
-        // What is written goes on to where `tee` puts it.
+        // The output is passed on to the file that `tee` writes.
         [said, tee] if programs::is_tee(tee) => match programs::said(said) {
             Ok(said) => of_simple(tee, Some(&said)),
             Err(why) => J::strange(why),

@@ -1,8 +1,8 @@
-//! Mistakes in rule files, and how they are shown: the file, the line, a mark beneath the place, and what was meant; and
-//! remarks, on what is no mistake and has no effect.
+//! Mistakes in rule files and their display: the file, the line, a mark below the place, and the probable intention.
+//! Remarks about parts without effect are shown the same way.
 //!
-//! It knows nothing of rules. The surprise: positions are bytes of the file as it was read; a position outside of it is
-//! moved to its end rather than refused.
+//! This module knows nothing of rules. Positions are bytes of the file as it was read; a position beyond the end is
+//! moved to the end rather than refused.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,14 +12,14 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 /// A place in a file, in bytes.
 pub type Span = Range<usize>;
 
-/// How much is lost by it.
+/// How much is lost because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// What it is in does not count.
+    /// The entry that contains it is ignored.
     Mistake,
-    /// It is without effect here, and nothing else is lost.
+    /// It has no effect; nothing else is lost.
     Remark,
-    /// It is in force; whoever works on the file should know what becomes of it.
+    /// It is in force; the author should know its consequences.
     Note,
 }
 
@@ -34,7 +34,7 @@ pub struct Diag {
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// The other place that it is about, where that is in another file.
+    /// The other place that it refers to, where that is in another file.
     pub beside: Option<Place>,
 }
 
@@ -58,7 +58,7 @@ impl Diag {
         Self { weight: Weight::Remark, ..Self::mistake(span, message, help) }
     }
 
-    /// What its author should know.
+    /// A note to the author.
     pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self { weight: Weight::Note, ..Self::mistake(span, message, help) }
     }
@@ -76,7 +76,7 @@ pub struct FileDiags {
 }
 
 impl FileDiags {
-    /// What is wrong, without the remarks.
+    /// The mistakes, without the remarks.
     pub fn mistakes(&self) -> impl Iterator<Item = &Diag> {
         self.diags.iter().filter(|diag| diag.weight == Weight::Mistake)
     }
@@ -97,7 +97,7 @@ impl FileDiags {
         line_of(&self.text, diag.span.start)
     }
 
-    /// All of them as text, with colours or plain.
+    /// All of them as text, with or without colours.
     pub fn render(&self, coloured: bool) -> String {
         let renderer = if coloured { Renderer::styled() } else { Renderer::plain() };
         let shown = self.diags.iter().map(|diag| self.show(&renderer, diag));
@@ -131,10 +131,10 @@ pub fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
-/// How many mistakes of a file are told.
+/// The largest number of mistakes that are listed per file.
 pub const TOLD: usize = 1000;
 
-/// As many mistakes and remarks as people read, in order; what is beyond them is counted.
+/// As many mistakes and remarks as people read, in order; the rest is counted.
 pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
     let rest = diags.split_off(TOLD.min(diags.len()));
     if let Some(first) = rest.into_iter().find(|diag| diag.weight == Weight::Mistake) {
@@ -147,17 +147,17 @@ pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
 /// Collects the mistakes of a file.
 #[derive(Debug)]
 pub struct Problems {
-    /// Where lines end.
+    /// The positions of line ends.
     ends: Vec<usize>,
     diags: Vec<Diag>,
-    /// What is no mistake and is told beside them.
+    /// Notes, which are listed beside the mistakes.
     notes: Vec<Diag>,
-    /// By line: broken syntax.
+    /// Broken syntax, by line.
     broken: BTreeMap<usize, Diag>,
 }
 
 impl Problems {
-    /// None yet of this file.
+    /// A collector without mistakes for this file.
     pub fn of(source: &str) -> Self {
         let ends = source.match_indices('\n').map(|(at, _)| at).collect();
         Self { ends, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
@@ -168,7 +168,7 @@ impl Problems {
         1 + self.ends.partition_point(|end| *end < at)
     }
 
-    /// A mistake of syntax. The first of a line stands for all that follows from it there.
+    /// A mistake of syntax. Only the first of a line is kept; the others usually follow from it.
     pub fn broken_syntax(&mut self, span: Span, message: &str) {
         let line = self.line(span.start);
         let help =
@@ -181,12 +181,12 @@ impl Problems {
         self.diags.push(Diag::mistake(span, message, help));
     }
 
-    /// What the author should know; no mistake.
+    /// A note to the author; no mistake.
     pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
         self.notes.push(Diag::note(span, message, help));
     }
 
-    /// Something that is not there. Not reported when it may only have been lost with broken syntax.
+    /// A missing entry. Not reported when it may only have been lost with broken syntax.
     pub fn missing(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
         if self.broken.is_empty() {
             self.report(span, message, help);
@@ -204,12 +204,12 @@ impl Problems {
         self.diags
     }
 
-    /// How many there are so far.
+    /// The number of mistakes so far.
     pub fn count(&self) -> usize {
         self.diags.len()
     }
 
-    /// Whether there are more than are told, so that nobody needs help with another.
+    /// Whether the limit of listed mistakes is reached, so that no further help is needed.
     pub fn is_full(&self) -> bool {
         self.diags.len() >= TOLD
     }

@@ -1,7 +1,7 @@
 //! Rules × facts → findings: every rule on every subject of its scope.
 //!
-//! The surprise: a host with thousands of disks has hundreds of thousands of answers, nearly all of rules that do not
-//! apply. Of those only the subject is kept; who wants to know why one does not ([`evaluate_one`]) evaluates it again.
+//! A host with thousands of disks has hundreds of thousands of results, nearly all of rules that do not apply. Only the
+//! subject of those is kept; [`evaluate_one`] evaluates a rule again to explain why it does not apply.
 
 use crate::facts::Area;
 use std::cell::OnceCell;
@@ -44,7 +44,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Of a rule that was evaluated on nothing yet.
+    /// The tally of a rule that was evaluated on nothing yet.
     pub fn of(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
@@ -62,7 +62,7 @@ impl Tally {
 }
 
 impl Evaluation {
-    /// What the same rules came to on different subjects, as one.
+    /// The results of the same rules on different subjects, joined.
     pub fn joined(parts: Vec<Self>) -> Self {
         let mut whole = Self {
             findings: Vec::with_capacity(parts.iter().map(|part| part.findings.len()).sum()),
@@ -84,7 +84,7 @@ impl Evaluation {
     }
 }
 
-/// Everything that rules are evaluated on, in order.
+/// All subjects of rules, in order.
 pub fn all_subjects(facts: &FactSet) -> Vec<Subject> {
     Scope::ALL.iter().flat_map(|scope| of_scope(facts, *scope)).collect()
 }
@@ -143,8 +143,8 @@ fn of_scope(facts: &FactSet, scope: Scope) -> impl Iterator<Item = Subject> {
     host.into_iter().chain(others)
 }
 
-/// What a rule asks about. Subjects that are known to lack it are none of its business: a rule about mount options says
-/// nothing of a free disk, and one about PostgreSQL nothing of a MySQL server.
+/// The subjects that a rule is about. A subject that is known to lack the rule's object is excluded: a rule about mount
+/// options is silent about a free disk, and one about PostgreSQL about a MySQL server.
 struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
@@ -170,7 +170,7 @@ impl<'r> Concern<'r> {
                     && !self.areas.iter().any(|area| facts.lacks_area(subject, *area)))
     }
 
-    /// What the rule comes to on the subject.
+    /// The finding of the rule on the subject.
     fn finding(&self, view: &View<'_>, circumstances: Circumstances) -> Finding {
         let (rule, View { facts, subject, .. }) = (self.rule, view);
         let ground = Ground::on(&rule.when, view);
@@ -187,7 +187,7 @@ impl<'r> Concern<'r> {
             }
         };
         let which = if rule.names_which() { ground.which() } else { Vec::new() };
-        // A title asserts, also with a fact in it that was not read; a question does not.
+        // A title asserts even with an unknown fact in it; a question does not.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
             Outcome::Undecided { .. } => false,
@@ -214,7 +214,7 @@ impl<'r> Concern<'r> {
     }
 }
 
-/// Evaluates a rule on a subject, whatever it comes to.
+/// Evaluates a rule on a subject, whatever the outcome.
 pub fn evaluate_one(
     rule: &Rule,
     facts: &FactSet,

@@ -1,7 +1,7 @@
-//! What somebody measured that a rule rests on, or that speaks against it: figures with the machine they are from.
+//! Published measurements that support or contradict a rule: figures with the machine they come from.
 //!
-//! The surprise: a caveat is required. No measurement of another machine is one of this, and figures without what limits
-//! them have made bad advice live long.
+//! A caveat is required. A measurement of another machine is no measurement of this one, and figures without their
+//! limits have kept bad advice alive.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// When, and on which machine.
+    /// The date, and the machine.
     pub fn setting(&self) -> String {
         let kernel =
             self.kernel.as_ref().map_or("kernel not given".to_owned(), |kernel| format!("Linux {kernel}"));
@@ -37,7 +37,7 @@ impl Evidence {
         format!("{}, {kernel}, {hardware}", self.year)
     }
 
-    /// A line each: what was measured, when and on what, what limits it, what has contradicted it since, and who says so.
+    /// One line each: the result, its date and machine, its limits, later contradictions, and the source.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![
             self.says.clone(),

@@ -1,8 +1,8 @@
 //! Runs the examples of rules, which are their tests.
 //!
 //! An example becomes a small fact set: the rule's subject, one linked subject for every scope of its facts, and the
-//! stack it lists. The surprise: the linked subjects are not part of the stack, so what quantifiers find is exactly
-//! what the example lists (and the subject itself, where it is a device or a mount).
+//! stack it lists. The linked subjects are not part of the stack, so quantifiers find exactly the elements that the
+//! example lists (and the subject itself, where it is a device or a mount).
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::text::page::Page;
 
-/// An example that does not come out as it says.
+/// An example with another outcome than it states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The rule's id.
@@ -23,9 +23,9 @@ pub struct Failure {
     pub place: String,
     /// The example's name.
     pub example: String,
-    /// What differs.
+    /// The difference.
     pub problem: String,
-    /// The condition with what was seen, as lines.
+    /// The condition with the readings, as lines.
     pub trace: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the examples of all these rules; nothing to report is success.
+/// Runs the examples of all these rules; an empty list is success.
 pub fn run(rules: &[Rule]) -> Vec<Failure> {
     let of_rule = |rule| {
         let rule: &Rule = rule;
@@ -66,13 +66,13 @@ fn drawn(finding: &Finding) -> String {
     page.finish()
 }
 
-/// What the rule comes to on an example.
+/// The finding of the rule on an example.
 pub(super) fn finding(rule: &Rule, example: &Example) -> Finding {
     let (subject, facts) = machine(rule, example);
     evaluate_one(rule, &facts, &subject, Circumstances { live: true, traced: true })
 }
 
-/// The machine of an example: what the rule is evaluated on, and everything known of it.
+/// The machine of an example: the rule's subject, and all facts.
 pub(super) fn machine(rule: &Rule, example: &Example) -> (Subject, FactSet) {
     let subject = subject(rule.scope, "example");
     let facts = facts(example, &subject);
@@ -110,7 +110,7 @@ fn subject(scope: Scope, name: &str) -> Subject {
     }
 }
 
-/// The facts of an example about this subject.
+/// The facts that an example gives this subject.
 fn facts(example: &Example, about: &Subject) -> FactSet {
     let mut set = FactSet::default();
     set.mention(about);
@@ -125,7 +125,7 @@ fn facts(example: &Example, about: &Subject) -> FactSet {
     set
 }
 
-/// Stands the subject on its file systems, those on the layers, and those on the disks, one after the other.
+/// Stacks the subject on its file systems, those on the layers, and those on the disks, in sequence.
 fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
     let mut bottom = about.clone();
     let above = [("mount", Scope::Mount, &stack.mounts), ("layer", Scope::Device, &stack.layers)];
@@ -140,7 +140,7 @@ fn build(set: &mut FactSet, about: &Subject, stack: &ExampleStack) {
         let leaf = element(set, Subject::device(format!("leaf {}", index + 1)), given);
         set.stand(&bottom, &leaf);
     }
-    // A stack that is listed is complete: its last file system stands on a disk of which nothing is known.
+    // A stack that is listed is complete: its last file system stands on a disk without any known fact.
     if stack.leaves.is_empty() && bottom.scope() == Scope::Mount {
         let disk = element(set, Subject::device("disk"), &[]);
         set.stand(&bottom, &disk);

@@ -1,6 +1,6 @@
-//! A trace as text: the tree of conditions, what each came to, what was seen and where.
+//! A trace as text: the tree of conditions, each with its result, its reading and its source.
 //!
-//! It draws and does not print; the command line and the screens show the same lines.
+//! This module draws and does not print; the command line and the screens show the same lines.
 
 use super::model::Cond;
 use super::{Seen, Trace};
@@ -15,15 +15,15 @@ pub struct Line {
     pub branch: String,
     /// The condition in words.
     pub label: String,
-    /// What it came to.
+    /// Its result.
     pub truth: Truth,
-    /// What was seen, or why nothing was.
+    /// The reading, or why there is none.
     pub seen: String,
-    /// Where it was read, or what would help.
+    /// The source, or the remedy.
     pub from: String,
 }
 
-/// The conditions of a trace, each with what it came to.
+/// The conditions of a trace, each with its result.
 pub fn rows(trace: &Trace) -> Vec<Line> {
     let mut rows = Vec::new();
     add(trace, String::new(), "", &mut rows);
@@ -57,7 +57,7 @@ pub fn lines(page: &mut Page, indent: usize, trace: &Trace) {
     page.table(indent, &rows(trace).into_iter().map(cells).collect::<Vec<_>>(), &[]);
 }
 
-/// A condition as a tree of words, before anything is known.
+/// A condition as a tree of words, independent of facts.
 pub fn condition(cond: &Cond) -> Vec<String> {
     let rows = rows(&unseen(cond));
     rows.into_iter().map(|row| row.branch + &row.label).collect()

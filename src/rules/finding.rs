@@ -1,4 +1,4 @@
-//! What evaluating a rule on a subject comes to.
+//! The result of evaluating a rule on a subject.
 
 use crate::settings::Setting;
 use std::cmp::Reverse;

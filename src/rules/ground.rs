@@ -1,9 +1,9 @@
-//! A condition brought down to the facts of one subject: every fact looked up, every quantifier spread out.
+//! A condition applied to the facts of one subject: every fact looked up, every quantifier expanded.
 //!
-//! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree on where a fact was looked
-//! up. The surprise: where a path of the stack ends in something that is not a disk, quantifiers get an element of which
-//! nothing is known, because a stack that was not fully read could hold anything. Most rules do not apply to most
-//! subjects, and one false part is why; [`truth`] goes no further than to it and builds no tree.
+//! Evaluation, needs and the asymmetry rule all read this one tree, so they cannot disagree about where a fact was
+//! looked up. Where a path of the stack ends in something other than a disk, quantifiers get an extra element without
+//! known facts, because an incompletely read stack could hold anything. Most rules do not apply to most subjects,
+//! because a single part is false; [`truth`] stops there and builds no tree.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -20,18 +20,18 @@ use crate::truth::Truth;
 #[derive(Debug)]
 pub(super) struct Ground<'a> {
     says: Says<'a>,
-    /// Which element of a quantifier it is about.
+    /// The element of a quantifier that it is about.
     pub element: Option<Subject>,
     /// What it is.
     pub node: Node<'a>,
 }
 
-/// What a condition says; in words only where somebody reads them.
+/// The statement of a condition; worded only where it is read.
 #[derive(Debug)]
 enum Says<'a> {
     /// This condition.
     Cond(&'a Cond),
-    /// That what this stands on is not known.
+    /// That the devices below this one are unknown.
     Unseen(Subject),
 }
 
@@ -46,17 +46,17 @@ pub(super) enum Node<'a> {
     Not(Box<Ground<'a>>),
     /// A test of a fact that was looked up.
     Test(&'a Test, Seen),
-    /// Unknown, and no fact would help.
+    /// Unknown, and no fact would decide it.
     Blind,
 }
 
 impl<'a> Ground<'a> {
-    /// Brings a condition down to a subject.
+    /// Applies a condition to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
         Self::on(cond, &View::new(facts, subject))
     }
 
-    /// The same, where something of the subject was looked up already.
+    /// The same, with lookups of the subject reused.
     pub fn on(cond: &'a Cond, view: &View<'_>) -> Self {
         Place { view, elements: &[] }.ground(cond)
     }
@@ -73,7 +73,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// What it comes to.
+    /// Its result.
     pub fn truth(&self) -> Truth {
         match &self.node {
             Node::All(kids) => Truth::every(kids.iter().map(Self::truth)),
@@ -101,8 +101,8 @@ impl<'a> Ground<'a> {
         Trace { label: self.label(), truth, seen, kids }
     }
 
-    /// The elements of the first quantifier for which its condition comes out as the whole does: those for which it
-    /// holds where the whole holds.
+    /// The elements of the first quantifier whose result is that of the whole: where the whole holds, the elements for
+    /// which it holds.
     pub fn which(&self) -> Vec<&Subject> {
         self.which_come_to(self.truth()).unwrap_or_default()
     }
@@ -117,7 +117,7 @@ impl<'a> Ground<'a> {
         kids.iter().find_map(|kid| kid.which_come_to(wanted))
     }
 
-    /// What it is made of.
+    /// Its parts.
     pub fn kids(&self) -> &[Self] {
         match &self.node {
             Node::All(kids) | Node::Any(kids) => kids,
@@ -127,13 +127,13 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// What a condition comes to on a subject: that of its [`Ground`].
+/// The result of a condition on a subject: that of its [`Ground`].
 pub(super) fn truth(cond: &Cond, view: &View<'_>) -> Truth {
     Place { view, elements: &[] }.truth(cond)
 }
 
-/// A subject with what is known of it and, once somebody asks, its stack and the subjects that its facts are looked up in:
-/// many rules ask for those of one subject.
+/// A subject with its facts and, on first use, its stack and the subjects in which its facts are looked up: many rules
+/// use those of one subject.
 pub(super) struct View<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
@@ -142,7 +142,7 @@ pub(super) struct View<'f> {
 }
 
 impl<'f> View<'f> {
-    /// Nothing is looked up yet.
+    /// A view without any lookups yet.
     pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
         Self { facts, subject, stack: OnceCell::new(), homes: Default::default() }
     }
@@ -151,7 +151,7 @@ impl<'f> View<'f> {
         self.stack.get_or_init(|| Stack::of(self.facts, self.subject))
     }
 
-    /// In which subject facts of a scope are looked up.
+    /// The subject in which facts of a scope are looked up.
     fn home(&self, scope: Scope) -> Option<&Home<'f>> {
         let find = || {
             let of = self.facts.resolve(self.subject, scope)?;
@@ -162,13 +162,13 @@ impl<'f> View<'f> {
     }
 }
 
-/// A subject that facts are looked up in, with all that is known of it.
+/// A subject in which facts are looked up, with all its facts.
 struct Home<'f> {
     of: Subject,
     known: About<'f>,
 }
 
-/// Where facts are looked up: in the innermost element of their scope, or from the rule's subject.
+/// The place of a lookup: the innermost element of the scope, or the rule's subject.
 #[derive(Clone, Copy)]
 struct Place<'p, 'f> {
     view: &'p View<'f>,
@@ -209,7 +209,7 @@ impl Place<'_, '_> {
         }
     }
 
-    /// What the condition comes to on each element, and on what may follow unseen.
+    /// The result of the condition on each element, and on one that may follow unseen.
     fn truths<'s>(
         &'s self,
         stack: &'s Stack,
@@ -235,7 +235,7 @@ impl Place<'_, '_> {
         }
     }
 
-    /// In which subject facts of a scope are looked up, and what is known of it.
+    /// The subject in which facts of a scope are looked up, and its facts.
     fn home(&self, scope: Scope) -> Option<(&Subject, About<'_>)> {
         let element = self.elements.iter().rev().find(|one| one.scope() == scope);
         let element = element.map(|element| (element, self.view.facts.about(element)));
@@ -254,7 +254,7 @@ impl Place<'_, '_> {
         }
     }
 
-    /// The condition on every element, and on one of which nothing is known where the stack may go on unseen.
+    /// The condition on every element, and on one without known facts where the stack may continue unseen.
     fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<Ground<'a>> {
         let stack = self.stack();
         let on = |element: &Subject| {
@@ -270,7 +270,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// A subject with all it stands on, nearest first.
+/// A subject with everything below it, nearest first.
 #[derive(Clone)]
 struct Stack {
     all: Vec<Subject>,
@@ -296,7 +296,7 @@ impl Stack {
         from.iter().filter(move |one| scope.is_none_or(|scope| one.scope() == scope))
     }
 
-    /// Something at an end of the stack that must stand on more, as far as the relation is concerned.
+    /// An end of the stack below which more must follow, as far as the relation is concerned.
     fn open_end(&self, facts: &FactSet, relation: Relation) -> Option<&Subject> {
         let ends = self.all.iter().filter(|one| facts.below(one).is_empty());
         let mut open = ends.filter(|end| end.scope() != Scope::Device);
@@ -309,7 +309,7 @@ fn stands_alone(facts: &FactSet, end: &Subject) -> bool {
     facts.value(end, &mount::CLASS).is_some_and(MountClass::is_diskless)
 }
 
-/// Whether the truth rests on readings alone that `seen_here` accepts: enough of them are there, and none is unknown.
+/// Whether the result depends only on readings that `seen_here` accepts: enough of them exist, and none is unknown.
 pub(super) fn proven(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool) -> bool {
     let truth = ground.truth();
     let enough = |kids: &[Ground<'_>], needs_all: bool| {

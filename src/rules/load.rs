@@ -1,9 +1,8 @@
-//! Reads rule files: TOML to rules, with all mistakes of a file at once, each where it stands.
+//! Reads rule files: TOML to rules, with all mistakes of a file at once, each at its place.
 //!
-//! A rule with a mistake is left out and the others are kept; the caller decides what a mistake costs. What concerns
-//! several files (an id that is used twice) is checked in [`super::set`]. The surprise: a file whose syntax is broken is
-//! read again table by table, because the parser recovers by skipping, and a rule without some of its conditions is
-//! another rule.
+//! A rule with a mistake is left out and the others are kept; the caller decides the consequences of a mistake. Checks
+//! across files (a duplicate id) are left to [`super::set`]. A file with broken syntax is read again table by table.
+//! The parser recovers by skipping, and a rule that has lost some of its conditions is another rule.
 
 mod advice;
 mod cond;
@@ -28,7 +27,7 @@ use super::template::Template;
 use super::{Confidence, Level};
 use crate::facts::Scope;
 
-/// What to write where `{which}` cannot stand.
+/// The advice where `{which}` is not allowed.
 const WHICH: &str = "write `{subject}`, which is the subject's own name";
 /// The longest title, in bytes.
 const LONGEST_TITLE: usize = 200;
@@ -40,7 +39,7 @@ const RULE: Shape = Shape {
     optional: &["remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
 };
 
-/// What a file has in it.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(super) struct Loaded {
     /// The rules without mistakes, each with the place of its id.
@@ -58,7 +57,7 @@ pub(super) struct Loaded {
 }
 
 impl Loaded {
-    /// Adds what a piece of the file has in it; one whose syntax is broken gives nothing but its mistakes and ids.
+    /// Adds the contents of a piece of the file; a piece with broken syntax adds only its mistakes and ids.
     fn add(&mut self, piece: Read, by: &Piece<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
         let Read { mut loaded, broken, .. } = piece;
@@ -83,7 +82,7 @@ impl Loaded {
 }
 
 impl Rule {
-    /// The same, so many lines further down.
+    /// The same, moved down by so many lines.
     fn moved(mut self, lines: usize) -> Self {
         self.line += lines;
         self.examples.iter_mut().for_each(|example| example.line += lines);
@@ -91,19 +90,19 @@ impl Rule {
     }
 }
 
-/// What reading a text once came to.
+/// The result of one parse.
 struct Read {
     loaded: Loaded,
     /// Whether its syntax is broken.
     broken: bool,
-    /// Whether it has tables that no rule file has.
+    /// Whether it has tables unknown to rule files.
     strange: bool,
 }
 
 /// The largest file that is read, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// Reads a file. What it costs is bounded: by its size, the length of its texts and lists, and the mistakes that are told.
+/// Reads a file. The cost is bounded by its size, the length of its texts and lists, and the number of listed mistakes.
 pub(super) fn load(file: &str, source: &str, author: Author) -> Loaded {
     if source.len() > LARGEST {
         let message = format!("a file of {} bytes; the largest that is read has {LARGEST}", source.len());
@@ -125,14 +124,14 @@ fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
         let known = piece.word.is_none_or(|word| FILE.optional.contains(&word));
         loaded.add(read(file, piece.text, author, known), &piece);
     }
-    // What is wrong with the pieces only beside each other.
+    // Mistakes that show only when the pieces are taken together.
     if !loaded.diags.iter().any(|diag| diag.weight == Weight::Mistake) {
         loaded.diags = whole.loaded.diags;
     }
     loaded
 }
 
-/// Reads a text; of one that is not known to be of a rule file only the keys are looked at.
+/// Parses a text; if it is not known to be part of a rule file, only its keys are examined.
 fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
     let mut problems = Problems::of(source);
     let (document, errors) = DeTable::parse_recoverable(source);
@@ -281,7 +280,7 @@ fn rule(
     Some((rule, id.span))
 }
 
-/// A question: the subject is all that is known for certain where it is asked.
+/// A question: the subject is all that is certain where it is asked.
 fn asked(text: &Text, problems: &mut Problems) -> Template {
     let (template, unknown) = Template::parse(&flowing(&text.text), |_| None);
     if let Some(name) = unknown.first() {
@@ -294,7 +293,7 @@ fn asked(text: &Text, problems: &mut Problems) -> Template {
     template
 }
 
-/// A text with facts in it, each of which exists and can be seen.
+/// A text with facts in it, each of which exists and is visible.
 fn prose(text: &Text, sight: &Sight, problems: &mut Problems) -> Template {
     template(&flowing(&text.text), &text.span, sight, problems)
 }

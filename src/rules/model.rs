@@ -1,7 +1,7 @@
 //! A rule as it was written: a condition over facts, advice, and the examples that are its tests.
 //!
-//! Everything here has been checked by [`super::load`]: facts exist, values fit them, words are of the catalogue. The
-//! surprise: facts and settings are held by declaration, not by name, so nothing later can look up a wrong name.
+//! [`super::load`] has checked everything here: facts exist, values fit them, words are in the catalogue. Facts and
+//! settings are held by declaration, not by name, so no later lookup can use a wrong name.
 
 use crate::facts::{Area, area};
 use crate::settings::Setting;
@@ -19,13 +19,13 @@ use crate::version::Version;
 pub struct Rule {
     /// Unique and stable: `area.name`.
     pub id: String,
-    /// The version of walwise that brought it.
+    /// The version of walwise that introduced it.
     pub since: String,
     /// The subjects it is evaluated on.
     pub scope: Scope,
-    /// What is so where it applies, in one line.
+    /// The statement where it applies, in one line.
     pub title: Template,
-    /// What is not known where it is undecided: a question to which "yes" means that it applies.
+    /// The open point where it is undecided: a question to which "yes" means that it applies.
     pub question: Template,
     /// How much it matters.
     pub level: Level,
@@ -33,19 +33,19 @@ pub struct Rule {
     pub confidence: Confidence,
     /// Why it matters.
     pub because: Template,
-    /// What mends it, where none of its advice is given.
+    /// The remedy, where none of its advice is given.
     pub remedy: Option<Template>,
-    /// Why nothing on the host mends it, where that is so: where there is no `remedy`, or one whose facts are not known.
+    /// Why nothing on the host mends it: for a rule without `remedy`, or with one whose facts are unknown.
     pub no_remedy: Option<Template>,
     /// Public sources, at least one.
     pub refs: Arc<[String]>,
-    /// Rules it wins over where both want a different value of one setting.
+    /// Rules that it takes precedence over where both advise different values for one setting.
     pub overrides: Vec<String>,
     /// When it applies.
     pub when: Cond,
-    /// What to do then.
+    /// The advice where it applies.
     pub advise: Vec<AdviceSpec>,
-    /// What others measured.
+    /// Published measurements.
     pub evidence: Vec<Evidence>,
     /// Its tests.
     pub examples: Vec<Example>,
@@ -57,12 +57,12 @@ pub struct Rule {
     pub line: usize,
 }
 
-/// Who wrote a rule.
+/// The author of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// It comes with walwise, whose tests prove what it may advise.
+    /// walwise itself; its tests prove what the rule may advise.
     Walwise,
-    /// Somebody else. Such a rule never advises what can lose data.
+    /// A user. Such a rule never advises a change that can lose data.
     User,
 }
 
@@ -84,7 +84,7 @@ pub enum Cond {
 }
 
 impl Cond {
-    /// Whether a fact of this scope is asked of the subject, of what it is linked to, or of its stack.
+    /// Whether a fact of this scope is looked up in the subject, in its links, or in its stack.
     pub fn asks(&self, scope: Scope) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(|kid| kid.asks(scope)),
@@ -94,7 +94,7 @@ impl Cond {
         }
     }
 
-    /// Whether it looks into the stack.
+    /// Whether it contains a quantifier.
     pub fn quantifies(&self) -> bool {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().any(Self::quantifies),
@@ -104,7 +104,7 @@ impl Cond {
         }
     }
 
-    /// Every test in it, in quantifiers too.
+    /// Every test in it, including those in quantifiers.
     pub(super) fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.for_each_test(found)),
@@ -140,7 +140,7 @@ impl AdviceSpec {
 }
 
 impl Rule {
-    /// What it says of how to mend what it finds on a subject, in its own words.
+    /// Its remedy for a subject, in its own words.
     pub fn told_remedy(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Option<Mending> {
         let known = |text: &&Template| self.no_remedy.is_none() || text.is_known(facts, subject);
         let told = |here| {
@@ -150,7 +150,7 @@ impl Rule {
         here.or_else(|| self.no_remedy.as_ref().map(told(false)))
     }
 
-    /// What it says under the name of who wrote it.
+    /// Its text, signed with its author.
     fn signed(&self, says: &str) -> String {
         match self.author {
             Author::Walwise => says.to_owned(),
@@ -164,7 +164,7 @@ impl Rule {
         texts.into_iter().flatten().any(Template::names_which)
     }
 
-    /// The areas of the facts that it asks of its subject, and of the settings that it advises.
+    /// The areas of the facts that it looks up in its subject, and of the settings that it advises.
     pub fn areas(&self) -> impl Iterator<Item = Area> {
         let mut areas = Vec::new();
         self.when.areas(&mut areas);
@@ -173,7 +173,7 @@ impl Rule {
     }
 }
 
-/// What a quantifier ranges over, in the stack of the subject; the subject itself belongs to it where it fits.
+/// The elements of a quantifier in the subject's stack; the subject itself is one where it has the right kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The disks at the bottom.
@@ -188,7 +188,7 @@ impl Relation {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
 
-    /// The word in rules.
+    /// Its word in rules.
     pub fn word(self) -> &'static str {
         match self {
             Self::Leaf => "leaf",
@@ -197,7 +197,7 @@ impl Relation {
         }
     }
 
-    /// What its elements are.
+    /// The scope of its elements.
     pub fn scope(self) -> Scope {
         match self {
             Self::Leaf | Self::Layer => Scope::Device,
@@ -211,16 +211,16 @@ impl Relation {
 pub struct Test {
     /// The fact.
     pub fact: &'static KeyInfo,
-    /// What is asked of it.
+    /// The operator and its operand.
     pub op: Op,
 }
 
-/// What can be asked of a fact.
+/// The operator of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
     /// It equals the value.
     Is(Value),
-    /// It does not.
+    /// It does not equal the value.
     IsNot(Value),
     /// It equals one of them.
     In(Vec<Value>),
@@ -228,13 +228,13 @@ pub enum Op {
     NotIn(Vec<Value>),
     /// The list has the word.
     Has(String),
-    /// The list has it not.
+    /// The list lacks the word.
     Lacks(String),
     /// The list has one of the words.
     HasAny(Vec<String>),
     /// The list has the option, alone or with a value: `compress` or `compress=zstd`.
     HasOption(String),
-    /// The list has it neither alone nor with a value.
+    /// The list has the option neither alone nor with a value.
     LacksOption(String),
     /// At or above.
     AtLeast(Value),
@@ -246,18 +246,18 @@ pub enum Op {
     BuildAtLeast(Version),
     /// Below it.
     BuildBelow(Version),
-    /// The text, or the version as it is written, begins so.
+    /// The text, or the version as written, begins with this.
     StartsWith(String),
-    /// It ends so.
+    /// It ends with this.
     EndsWith(String),
-    /// This is somewhere in it.
+    /// It contains this.
     Contains(String),
-    /// Whether it is known at all: the only test that is never unknown.
+    /// Whether it is known at all: the only test whose result is never unknown.
     Known(bool),
 }
 
 impl Op {
-    /// The word in rules.
+    /// Its word in rules.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Is(_) => "is",
@@ -282,14 +282,14 @@ impl Op {
     }
 }
 
-/// Advice as a rule words it; [`super::advise`] makes [`super::Advice`] of it.
+/// Advice in the words of a rule; [`super::advise`] turns it into [`super::Advice`].
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
-    /// What is advised.
+    /// The setting.
     pub setting: &'static Setting,
-    /// What to do to it.
+    /// The change.
     pub change: ChangeSpec,
-    /// A further condition, which must hold.
+    /// A further condition for the advice.
     pub when: Option<Cond>,
     /// Who else is affected.
     pub reach: Reach,
@@ -299,11 +299,11 @@ pub struct AdviceSpec {
     pub rank: Option<u32>,
     /// What it costs.
     pub price: Option<Template>,
-    /// Commands that do it.
+    /// Commands that apply it.
     pub apply: Vec<Template>,
-    /// Commands that show that it is done.
+    /// Commands that verify it.
     pub verify: Vec<Template>,
-    /// Commands that take it back.
+    /// Commands that undo it.
     pub undo: Vec<Template>,
     /// Commands of a user's rule that are not understood.
     pub own: Vec<OwnSpec>,
@@ -312,7 +312,7 @@ pub struct AdviceSpec {
 /// The change that advice makes.
 #[derive(Clone, Debug)]
 pub enum ChangeSpec {
-    /// A change that is spelt out.
+    /// A change written out in the rule.
     Fixed(Change),
     /// Set it to the value of this fact.
     SetFrom(&'static KeyInfo),
@@ -335,25 +335,25 @@ impl ChangeSpec {
     }
 }
 
-/// A test of the rule itself: facts, and what they should come to.
+/// A test of the rule itself: facts, and the expected outcome.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// What it shows.
+    /// The case that it shows.
     pub name: String,
     /// Facts of the subject and of what it is linked to.
     pub facts: Vec<Given>,
     /// Its stack, when given.
     pub stack: Option<ExampleStack>,
-    /// What the rule should come to.
+    /// The expected outcome.
     pub expect: Expect,
-    /// Exactly the settings that should be advised, when it matters.
+    /// Exactly the settings that should be advised; `None` leaves them open.
     pub advise: Option<Vec<String>>,
-    /// Counted from one.
+    /// Its line, counted from one.
     pub line: usize,
 }
 
 impl Example {
-    /// What this example says that another one has said; nothing where it shows something of its own.
+    /// The case of another example that this one repeats; `None` where it shows a case of its own.
     pub fn repeats(&self, other: &Self) -> Option<String> {
         let sorted = |facts: &[Given]| {
             let mut facts = facts.to_vec();
@@ -376,7 +376,7 @@ impl Example {
 /// A fact of an example.
 pub type Given = (&'static KeyInfo, Reading<Value>);
 
-/// What quantifiers find in an example: complete, whatever of it is empty.
+/// The elements of quantifiers in an example: complete, even where a list is empty.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleStack {
     /// Disks at the bottom.
@@ -387,14 +387,14 @@ pub struct ExampleStack {
     pub mounts: Vec<Vec<Given>>,
 }
 
-/// What an example expects; [`super::Outcome`] without its needs.
+/// The expected outcome of an example; [`super::Outcome`] without its needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// The condition holds.
     Applies,
     /// It does not.
     DoesNotApply,
-    /// It cannot be said.
+    /// The outcome is undecided.
     Undecided,
 }
 

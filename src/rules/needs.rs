@@ -1,9 +1,9 @@
-//! What would decide a condition that cannot be decided: the smallest sets of unknown facts.
+//! The facts that would decide an undecided condition: the smallest sets of unknown facts.
 //!
-//! For either answer it collects the *ways* to it, each a demand on some facts; a fact that stands in several tests must
-//! meet all demands with one value, so a way that wants two values of it is none. Sets are exact up to [`MOST_WAYS`]
-//! ways per sub-condition; beyond, those that ask for the most facts are dropped, and a set may be missing, never wrong.
-//! The surprise: learning a fact also answers `known = false`, which is why not knowing is one of a fact's options.
+//! For either result this module collects the *ways* to it, each a demand on some facts. A fact in several tests must
+//! meet all demands with one value, so a way that needs two values of it is dropped. Sets are exact up to [`MOST_WAYS`]
+//! ways per sub-condition. Beyond that, those that need the most facts are dropped: a set may be missing, never wrong.
+//! Learning a fact also answers `known = false`, so staying unknown is one of a fact's options.
 
 pub(super) mod domain;
 
@@ -16,11 +16,11 @@ use super::model::{Cond, Test};
 use crate::facts::{Need, Reading, Subject, Value};
 use crate::truth::Truth;
 
-/// How many ways to one answer are pursued for one sub-condition.
+/// The number of ways to one result that are pursued per sub-condition.
 const MOST_WAYS: usize = 128;
 
-/// Conditions joined at once beyond which only the best way of each is pursued: a stack of ten thousand layers has as many
-/// conditions, and all ways of all of them would be copied for each.
+/// The number of joined conditions beyond which only the best way of each is pursued: a stack of ten thousand layers
+/// has as many conditions, and all ways of all of them would be copied for each.
 const WIDE: usize = 64;
 
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
@@ -43,18 +43,18 @@ pub(super) fn needs(ground: &Ground<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>
     needs
 }
 
-/// What could be learnt of the facts of a condition, once for all subjects that it is evaluated on: for each of its tests,
-/// which of the values that the tests of its fact tell apart it holds for.
+/// The possible values of a condition's facts, computed once for all its subjects: for each test, the distinguishable
+/// values that it holds for.
 pub(super) struct Domains<'c>(Vec<(&'c Test, [Options; 2])>);
 
-/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests tell apart.
+/// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests distinguish.
 type Options = u64;
 
 /// The option that a fact stays unknown.
 const UNLEARNT: Options = 1;
 
 impl<'c> Domains<'c> {
-    /// Of a condition.
+    /// The domains of a condition's tests.
     pub fn of(cond: &'c Cond) -> Self {
         let mut by_fact: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
@@ -72,7 +72,7 @@ impl<'c> Domains<'c> {
         Self(by_fact.into_values().flat_map(of_fact).collect())
     }
 
-    /// The values with which a test of the condition comes out as wanted.
+    /// The values for which a test of the condition has the wanted result.
     fn values(&self, test: &Test, wanted: bool) -> Options {
         let found = self.0.iter().find(|(known, _)| ptr::eq(*known, test));
         found.map_or(0, |(_, [holds, fails])| if wanted { *holds } else { *fails })
@@ -82,11 +82,11 @@ impl<'c> Domains<'c> {
 /// The unknown facts of a condition.
 struct Unknowns<'g> {
     domains: &'g Domains<'g>,
-    /// In the order of what they are about and of their names.
+    /// Ordered by subject and name.
     slots: Vec<&'g Seen>,
 }
 
-/// Demands on facts: the slots in order, each with those of its options that would do.
+/// Demands on facts: the slots in order, each with its acceptable options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Way(Vec<(usize, Options)>);
 
@@ -96,7 +96,7 @@ impl Way {
         self.0.iter().filter(|(_, options)| options & UNLEARNT == 0).map(|(slot, _)| *slot).collect()
     }
 
-    /// Both ways at once, where one value can meet both.
+    /// Both ways at once; `None` where no value meets both.
     fn with(mut self, other: &Self) -> Option<Self> {
         for (slot, options) in &other.0 {
             match self.0.binary_search_by_key(slot, |(slot, _)| *slot) {
@@ -113,7 +113,7 @@ impl Way {
         Some(self)
     }
 
-    /// Whether everything that goes this other way goes this way too.
+    /// Whether everything that satisfies the other way satisfies this one.
     fn covers(&self, other: &Self) -> bool {
         let of = |slot: &usize| other.0.binary_search_by_key(slot, |(slot, _)| *slot).ok();
         let theirs = |slot| of(slot).and_then(|at| other.0.get(at));
@@ -130,7 +130,7 @@ impl<'g> Unknowns<'g> {
         Self { domains, slots }
     }
 
-    /// The ways for a condition to come out as wanted.
+    /// The ways for a condition to get the wanted result.
     fn ways(&self, ground: &Ground<'_>, wanted: bool) -> Vec<Way> {
         match (&ground.node, wanted) {
             (Node::Blind, _) => Vec::new(),
@@ -144,7 +144,7 @@ impl<'g> Unknowns<'g> {
                     ways.truncate(most);
                     ways
                 };
-                // One way each is the rule, and the stack can be wide: then nothing is copied.
+                // Usually each has one way, and the stack can be wide: then nothing is copied.
                 let join = |so_far: Vec<Way>, kid: &Ground<'_>| match ways(kid).as_slice() {
                     [only] => so_far.into_iter().filter_map(|way| way.with(only)).collect(),
                     more => {
@@ -170,7 +170,7 @@ impl<'g> Unknowns<'g> {
         if fitting == 0 { Vec::new() } else { vec![Way(vec![(slot, fitting)])] }
     }
 
-    /// The set by name; `None` for an empty one.
+    /// The facts of the set; `None` for an empty one.
     fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
@@ -181,7 +181,7 @@ impl<'g> Unknowns<'g> {
     }
 }
 
-/// Where an unknown fact stands among others.
+/// The sort key of an unknown fact.
 fn place(seen: &Seen) -> (&Subject, &str) {
     (&seen.subject, seen.fact)
 }
@@ -196,7 +196,7 @@ fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut Vec<&'g Seen>) {
     ground.kids().iter().for_each(|kid| collect(kid, unknown));
 }
 
-/// Without those that another covers, and not too many.
+/// The ways without those that another covers, bounded in number.
 fn fewest(mut ways: Vec<Way>) -> Vec<Way> {
     ways.sort_by_cached_key(|way| way.0.len());
     let mut kept: Vec<Way> = Vec::new();

@@ -1,8 +1,8 @@
-//! What files say of rules that stand elsewhere, and what becomes of it: rules that are off, and rules of another level.
+//! Statements of files about rules elsewhere, and their effect: rules that are off, and rules with another level.
 //!
-//! Only critical, warning and advice are degrees of one thing and can be given and changed. The surprise: an option stays
-//! an option whatever a file says, since advice that can lose data stands in options alone, and as anything else it would
-//! get into plans.
+//! Only critical, warning and advice are degrees of one scale and can be given and changed. An option stays an option
+//! whatever a file says: advice that can lose data exists in options alone, and at any other level it would enter
+//! plans.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,7 +1,7 @@
-//! Commands of a user's rule that walwise does not understand: they are shown as the user's, and nobody else's.
+//! Commands of a user's rule that walwise does not understand: they are shown as the user's own.
 //!
-//! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste can hold them by mistake.
-//! What can lose data never becomes one: a rule that has it is refused.
+//! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste can contain them by
+//! mistake. A command that can lose data never becomes one: its rule is refused.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -58,7 +58,7 @@ pub struct OwnCommand {
 }
 
 impl OwnCommand {
-    /// Whose it is and why it is not walwise's, in a sentence.
+    /// Its author and why it is not walwise's, in a sentence.
     pub fn sentence(&self) -> String {
         let Self { file, line, why, .. } = self;
         format!("your own command, of {file}:{line}; walwise does not understand it: {why}")

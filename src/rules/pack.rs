@@ -1,7 +1,9 @@
-//! By which rules and tables a report was made: a version, and a fingerprint that changes with every letter of them.
+//! The identity of the rules and tables behind a report: a version, and a fingerprint that changes with every letter of
+//! them.
 //!
-//! The fingerprint can be made with other tools too: it is the SHA-256 of what `sha256sum` prints for the files, sorted by
-//! name. The surprise: a user's file counts by its last name, so that the same rules in another directory are the same.
+//! The fingerprint can be reproduced with other tools: it is the SHA-256 of the output of `sha256sum` for the files,
+//! sorted by name. A user's file counts by its base name, so that the same rules in another directory have the same
+//! fingerprint.
 
 use std::fmt::Write as _;
 
@@ -39,12 +41,12 @@ pub struct UserFile {
 }
 
 impl UserFile {
-    /// Of a file.
+    /// The entry of a file.
     pub fn of(file: &RuleFile) -> Self {
         Self { file: file.name.clone(), sha256: sha256(file.text.as_bytes()) }
     }
 
-    /// Under which name it counts.
+    /// The name under which it counts.
     fn counts_as(&self) -> String {
         format!("user/{}", self.file.rsplit('/').next().unwrap_or(&self.file))
     }
@@ -59,7 +61,7 @@ pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
 }
 
 impl Pack {
-    /// The rules of a run, and the sums of the files that come with this version of walwise.
+    /// The pack of a run's rules, with the sums of the files that come with this version of walwise.
     pub fn of(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
         let users = rules.user_files().iter().map(|file| (file.counts_as(), file.sha256.clone()));
         let all: Sums = shipped.iter().cloned().chain(users).collect();

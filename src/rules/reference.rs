@@ -1,7 +1,7 @@
-//! The reference of the rules that come with walwise, as Markdown: `rules/REFERENCE.md`.
+//! The reference of the built-in rules, as Markdown: `rules/REFERENCE.md`.
 //!
-//! It is made of the loaded rules alone, so it says what is evaluated and not what somebody remembers. The surprise: the
-//! headings of its parts are the first comments of the rule files, which nothing else reads.
+//! It is generated from the loaded rules alone, so it states what is evaluated. The headings of its parts are the first
+//! comments of the rule files, which nothing else reads.
 
 use crate::settings::Setting;
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// What a file says first of itself, without its full stop.
+/// The first comment of a file, without its full stop.
 fn title_of(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
     let comment = comment.collect::<Vec<_>>().join(" ");
@@ -63,12 +63,12 @@ fn title_of(text: &str) -> String {
     escaped(sentence.trim_end_matches('.'))
 }
 
-/// The link that renderers make of a heading.
+/// The anchor that renderers derive from a heading.
 fn anchor(heading: &str) -> String {
     heading.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
 }
 
-/// Text as it is, where Markdown would make something of it.
+/// Text with the characters escaped that are special in Markdown.
 fn escaped(text: &str) -> String {
     text.replace('<', "\\<").replace('*', "\\*")
 }
@@ -176,7 +176,7 @@ impl Page {
         }
     }
 
-    /// Which unknown facts leave the rule open; a test of whether a fact is known always has an answer.
+    /// The unknown facts that leave the rule open; a test of whether a fact is known always has an answer.
     fn undecided(&mut self, rule: &Rule) {
         let mut facts: Vec<&str> = Vec::new();
         rule.when.for_each_test(&mut |test| {
@@ -230,7 +230,7 @@ impl Page {
         }
     }
 
-    /// Every fact and setting that a rule names, with what it is.
+    /// Every fact and setting that a rule names, with its description.
     fn facts(&mut self, set: &RuleSet) {
         let mut facts: BTreeMap<&str, &KeyInfo> = BTreeMap::new();
         let mut advised: BTreeMap<&str, &Setting> = BTreeMap::new();
@@ -262,7 +262,7 @@ impl Page {
 mod tests {
     use super::*;
 
-    /// Every rule is told, once, and every link within the document leads somewhere.
+    /// Every rule appears once, and every link within the document has a target.
     #[test]
     fn every_rule_has_a_section_and_every_link_leads_to_one() {
         let text = render();

@@ -1,7 +1,7 @@
-//! The rules of a run: the built-in ones and the user's, less those that are off, some with another level.
+//! The rules of a run: the built-in ones and the user's, without those that are off, some with another level.
 //!
-//! What concerns several files is checked here: an id that is used twice, and rules that are named but do not exist.
-//! The surprise: a file with mistakes still gives its other rules; whether to go on with them is the caller's choice.
+//! Checks across files are made here: duplicate ids, and names of rules that do not exist. A file with mistakes still
+//! contributes its other rules; the caller decides whether to continue with them.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct RuleSet {
     remarks: Vec<String>,
 }
 
-/// A file with what was read in it.
+/// A file with its parsed contents.
 struct Part<'a> {
     file: &'a RuleFile,
     author: Author,
@@ -59,8 +59,8 @@ impl RuleSet {
         Self::read(&builtin::files(), files)
     }
 
-    /// For working on walwise's own rules: like [`Self::with_user_files`], but files of its source stand in the place of
-    /// those that are built in and have their names. Never for a check, where a name must not take rules away.
+    /// For work on walwise's own rules: like [`Self::with_user_files`], but files of its source replace the built-in
+    /// ones of the same name. Never for a check, where a name must not remove rules.
     pub fn in_place_of_builtin(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
         let same = |a: &RuleFile, b: &RuleFile| base_name(&a.name) == base_name(&b.name);
         let mut all = builtin::files();
@@ -74,7 +74,7 @@ impl RuleSet {
         Self::read(files, &[])
     }
 
-    /// Reads the files that come with walwise, or stand in their place, and those of the user.
+    /// Reads the files that come with walwise, or that replace them, and those of the user.
     pub(super) fn read(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
         let mut parts: Vec<Part<'_>> = ours.iter().map(|file| Part::of(file, Author::Walwise)).collect();
         parts.extend(users.iter().map(|file| Part::of(file, Author::User)));
@@ -104,7 +104,7 @@ impl RuleSet {
         (set, mistakes)
     }
 
-    /// The same with what else is to be said of the user's files: what of them could not be read, and remarks.
+    /// The same with notes about the user's files: the unreadable ones, and remarks.
     #[must_use]
     pub fn with_notes(mut self, not_in_force: Vec<String>, remarks: Vec<String>) -> Self {
         self.not_in_force.extend(not_in_force);
@@ -112,7 +112,7 @@ impl RuleSet {
         self
     }
 
-    /// Takes out the rules that are off.
+    /// Removes the rules that are off.
     fn switch_off(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
         let mut found = Vec::new();
         for (index, off, span) in each(parts, |loaded| &loaded.off) {
@@ -131,7 +131,8 @@ impl RuleSet {
         found
     }
 
-    /// Gives rules the levels that files give them. That no option is among them keeps what can lose data where it is.
+    /// Applies the levels that files give to rules. Options are excluded, which keeps advice that can lose data where
+    /// it is.
     fn give_levels(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
         let mut found = Vec::new();
         for (index, given, span) in each(parts, |loaded| &loaded.levels) {
@@ -185,12 +186,12 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.id == id)
     }
 
-    /// `did you mean …?` for an id that is not there.
+    /// `did you mean …?` for an unknown id.
     pub fn did_you_mean(&self, id: &str) -> Option<String> {
         did_you_mean(id, self.rules.iter().map(|rule| rule.id.as_str()))
     }
 
-    /// What was switched off, and why.
+    /// The rules that were switched off, with the reasons.
     pub fn off(&self) -> &[Off] {
         &self.off
     }
@@ -200,12 +201,12 @@ impl RuleSet {
         &self.overrides
     }
 
-    /// What of the user's files should be in force and is not, a sentence each.
+    /// Parts of the user's files that should be in force and are not, a sentence each.
     pub fn not_in_force(&self) -> &[String] {
         &self.not_in_force
     }
 
-    /// What in the user's files has no effect, a sentence each.
+    /// Parts of the user's files without effect, a sentence each.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }
@@ -216,10 +217,10 @@ impl RuleSet {
     }
 }
 
-/// How many lines are named before the rest is counted.
+/// The number of lines that are named before the rest is counted.
 const NAMED: usize = 10;
 
-/// That what has mistakes in a file is left out.
+/// A sentence for the entries that are left out of a file because of mistakes.
 fn left_out(file: &FileDiags) -> Option<String> {
     let mut lines: Vec<usize> = file.mistakes().map(|diag| file.line(diag)).collect();
     lines.dedup();
@@ -229,7 +230,7 @@ fn left_out(file: &FileDiags) -> Option<String> {
     let (count, name) = (file.mistakes().count(), &file.file);
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
-    // A mistake that two files make together is seen only where both are looked at.
+    // A mistake between two files shows only when both are read.
     let mut beside: Vec<&Place> = Vec::new();
     for place in file.mistakes().filter_map(|diag| diag.beside.as_ref()) {
         if beside.iter().all(|other| other.file != place.file) {
@@ -251,7 +252,7 @@ fn left_out(file: &FileDiags) -> Option<String> {
     })
 }
 
-/// What files say of other rules, with the index of the file.
+/// The statements of files about other rules, with the index of the file.
 fn each<'p, T: 'p>(
     parts: &'p [Part<'_>],
     of: fn(&Loaded) -> &Vec<(T, Span)>,
@@ -266,7 +267,7 @@ fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// Files that say nothing.
+/// Remarks on files without any contents.
 fn empty(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
     let nothing = |part: &Part<'_>| {
         let Loaded { rules, ids, off, levels, diags, .. } = &part.loaded;
@@ -279,7 +280,7 @@ fn empty(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
     parts.iter().enumerate().filter(|(_, part)| nothing(part)).map(|(index, _)| (index, remark())).collect()
 }
 
-/// Ids that are used twice; the later rule is left out.
+/// Mistakes for duplicate ids; the later rule is left out.
 fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
     let mut first: BTreeMap<String, (usize, usize, Place, Author)> = BTreeMap::new();
     let mut found = Vec::new();
@@ -306,7 +307,7 @@ fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
     found
 }
 
-/// Rules that are named but do not exist. No mistake: they may exist in another version of walwise.
+/// Remarks on rules that are named but do not exist. No mistake: they may exist in another version of walwise.
 fn strangers(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
     let known: Vec<&str> =
         parts.iter().flat_map(|part| &part.loaded.ids).map(|(id, _)| id.as_str()).collect();

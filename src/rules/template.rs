@@ -1,11 +1,11 @@
 //! Texts with facts in them: `{mount.point} is mounted without barriers`.
 //!
-//! In titles and reasons a fact comes out as people read it, `unknown` where it is not known, and between backticks as a
-//! word of a shell, because a command stands there. In commands it comes out shell-quoted, and a command with a fact that is
-//! unknown or cannot be pasted is not made at all; `{fact? --option=}` is that text and the fact where it is known, and
-//! nothing where it is not. `{subject}` is the name of the subject itself, `{which}` what of its stack the condition is
-//! about. The surprise: only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are text, for commands are full
-//! of braces.
+//! In titles and reasons a fact is written for people, `unknown` where it is unknown. Between backticks it is quoted as
+//! a word of a shell, because commands stand there. In commands it is shell-quoted; a command with an unknown fact, or
+//! one that cannot be pasted, is not made. `{fact? --option=}` is that text followed by the fact, or nothing where the
+//! fact is unknown. `{subject}` is the name of the subject itself, `{which}` the elements of its stack that the
+//! condition is about. Only `{a.name}` is a placeholder; `${VAR}`, `{}` and `{ print $1 }` are text, because commands
+//! are full of braces.
 
 use std::iter::Peekable;
 use std::ops::Range;
@@ -31,7 +31,7 @@ enum Part {
 #[derive(Clone, Debug)]
 struct Place {
     means: Means,
-    /// Where the fact is known this stands before it, and where it is not there is nothing.
+    /// The text before a known fact; for an unknown fact both are left out.
     prefix: Option<Arc<str>>,
     /// Whether it stands between backticks.
     in_code: bool,
@@ -46,9 +46,9 @@ enum Means {
 
 /// The placeholder for the subject's name.
 const SUBJECT: &str = "subject";
-/// The placeholder for the elements of the first quantifier that made the condition come out as it did.
+/// The placeholder for the elements of the first quantifier that gave the condition its result.
 const WHICH: &str = "which";
-/// How many elements are named before the rest is counted.
+/// The number of elements that are named before the rest is counted.
 const NAMED: usize = 4;
 
 impl Means {
@@ -68,7 +68,7 @@ impl Place {
         format!("{{{}{prefix}}}", self.means.name())
     }
 
-    /// In a text for reading; the elements of the condition are at hand.
+    /// As text for people; `which` are the elements of the condition.
     fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> String {
         let shown = match self.means {
             Means::Subject if self.in_code => word(SUBJECT, subject.name()),
@@ -85,13 +85,13 @@ impl Place {
     }
 }
 
-/// A name in a command that stands in a sentence; `PATH` for one that cannot be written there.
+/// A name in a command within a sentence; `PATH` for one that cannot be written there.
 fn word(name: &str, shown: &str) -> String {
     shell::word(shown).unwrap_or_else(|| name.rsplit('.').next().unwrap_or(name).to_uppercase())
 }
 
 impl Template {
-    /// Reads a text; `find` says which fact a name means. Names that mean none stay text and are returned.
+    /// Parses a text; `find` resolves a fact by name. Unresolved names stay text and are returned.
     pub fn parse(
         source: &str,
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
@@ -130,7 +130,7 @@ impl Template {
         })
     }
 
-    /// Whether every fact that it cannot do without is known here.
+    /// Whether every required fact is known here.
     pub fn is_known(&self, facts: &FactSet, subject: &Subject) -> bool {
         self.places().all(|place| match place.means {
             Means::Fact(fact) => place.prefix.is_some() || facts.lookup(subject, fact).value().is_some(),
@@ -148,7 +148,7 @@ impl Template {
         self.written(Place::source)
     }
 
-    /// For reading, of nothing in particular: facts by their names.
+    /// As text for people, without a subject: facts by their names.
     pub fn unfilled(&self) -> String {
         self.written(|place| match place.means {
             Means::Fact(fact) => fact.name.to_owned(),
@@ -165,7 +165,7 @@ impl Template {
         self.parts.iter().map(one).collect()
     }
 
-    /// For reading: facts as people read them, `unknown` where they are not known. `which` are the elements that the
+    /// As text for people, with facts written out, `unknown` where they are unknown. `which` are the elements that the
     /// condition is about.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
         if let [Part::Text(text)] = self.parts.as_slice() {
@@ -174,8 +174,8 @@ impl Template {
         self.written(|place| place.text(facts, subject, which)).into()
     }
 
-    /// For a shell: facts quoted. A command that would need an unknown fact, or one that cannot be pasted, becomes a
-    /// comment that says so.
+    /// For a shell: facts quoted. A command with an unknown fact, or with one that cannot be pasted, becomes a comment
+    /// that says so.
     pub fn command(&self, facts: &FactSet, subject: &Subject) -> Command {
         let mut command = Command::new("");
         for part in &self.parts {
@@ -223,20 +223,20 @@ fn listed(which: &[&Subject]) -> String {
     }
 }
 
-/// What looks like a placeholder.
+/// A possible placeholder.
 struct Spot<'s> {
-    /// Where, braces included.
+    /// Its place, braces included.
     range: Range<usize>,
     name: &'s str,
     prefix: Option<&'s str>,
     in_code: bool,
 }
 
-/// A placeholder of a command as it was written, whatever it names.
+/// A placeholder of a command as written, resolvable or not.
 pub struct Spotted<'s> {
-    /// Where, braces included.
+    /// Its place, braces included.
     pub range: Range<usize>,
-    /// For one that is there only where its fact is known: what stands before it then.
+    /// For an optional fact: the text before it.
     pub prefix: Option<&'s str>,
 }
 
@@ -245,7 +245,7 @@ pub fn places(command: &str) -> Vec<Spotted<'_>> {
     Spots::of(command).map(|Spot { range, prefix, .. }| Spotted { range, prefix }).collect()
 }
 
-/// The placeholders of a text, in order. Each character is looked at once from the brace before it, and never from another.
+/// The placeholders of a text, in order. Each character is examined once, from the brace before it.
 struct Spots<'s> {
     source: &'s str,
     rest: Peekable<CharIndices<'s>>,
@@ -265,7 +265,7 @@ impl<'s> Spots<'s> {
         Some((at, c))
     }
 
-    /// What follows and fits.
+    /// The following characters that pass the test.
     fn run(&mut self, fits: impl Fn(char) -> bool) -> &'s str {
         let start = self.at();
         while self.rest.peek().is_some_and(|(_, c)| fits(*c)) {
@@ -278,7 +278,7 @@ impl<'s> Spots<'s> {
         self.rest.peek().map_or(self.source.len(), |(at, _)| *at)
     }
 
-    /// What stands behind an opening brace, to the closing one.
+    /// The text from an opening brace to the closing one.
     fn inside(&mut self) -> Option<(&'s str, Option<&'s str>)> {
         let name = self.run(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "._".contains(c));
         let prefix = self.rest.next_if(|(_, c)| *c == '?').map(|_| self.run(|c| !"{}`".contains(c)));
@@ -307,8 +307,8 @@ impl<'s> Iterator for Spots<'s> {
     }
 }
 
-/// Whether a command has a placeholder between quotes of its own, where the quotes that we put around the fact would
-/// end those instead; or behind a backslash, which would take the first of them away.
+/// Whether a placeholder of a command stands between quotes of its own, which our quotes around the fact would end, or
+/// after a backslash, which would consume the first of them.
 pub fn quotes_a_placeholder(command: &str) -> bool {
     let mut spots = Spots::of(command).map(|spot| spot.range.start).peekable();
     let mut quote = None;
@@ -336,7 +336,7 @@ mod tests {
     use crate::facts::catalog::{self, mount};
     use crate::facts::{Reading, Source, Why};
 
-    /// What a command comes to on the mount of this name, of which the point is known or not.
+    /// The rendered command on the mount of this name; `point` may be unknown.
     fn command(source: &str, subject: &str, point: Option<&str>) -> String {
         let (subject, mut facts) = (Subject::mount(subject), FactSet::default());
         let known = |text: &str| Reading::known(text.to_owned(), Source::Assumed);

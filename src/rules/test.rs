@@ -1,4 +1,4 @@
-//! One test of one fact: what it comes to for a value. And how tests, and conditions made of them, read.
+//! A test of one fact: its result for a value, and its wording. Conditions are worded here too.
 
 use super::model::{Cond, Op, Test};
 use crate::facts::{Reading, Value};
@@ -6,7 +6,7 @@ use crate::truth::Truth;
 use crate::version::Version;
 
 impl Cond {
-    /// The condition in words, without what it is made of.
+    /// The condition in words, without its parts.
     pub fn label(&self) -> String {
         match self {
             Self::All(_) => "all of".to_owned(),
@@ -20,7 +20,7 @@ impl Cond {
 }
 
 impl Test {
-    /// What it comes to. Unknown for an unknown fact, except where the question is whether it is known.
+    /// Its result. Unknown for an unknown fact, except where the test is whether it is known.
     pub fn holds(&self, reading: &Reading<Value>) -> Truth {
         match (&self.op, reading.value()) {
             (Op::Known(wanted), value) => (value.is_some() == *wanted).into(),
@@ -62,7 +62,7 @@ impl Test {
 }
 
 impl Op {
-    /// What it comes to for a known value. A value of another shape than the fact's decides nothing.
+    /// Its result for a known value. A value of another shape than the fact's decides nothing.
     pub(super) fn holds(&self, value: &Value) -> Truth {
         let one_of = |values: &[Value]| {
             let each: Vec<Truth> = values.iter().map(|one| equal(value, one)).collect();

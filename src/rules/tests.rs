@@ -1,4 +1,4 @@
-//! The format as a whole: good files do what they say, bad files say what is wrong with them.
+//! The format as a whole: good files work as written, bad files report their mistakes.
 
 mod arbitrary;
 mod bounds;
@@ -55,7 +55,7 @@ fn bad_rules_say_what_is_wrong_with_them() {
     });
 }
 
-/// A rule about disks has no business with what is known to lie on none, and is undecided on what was not seen.
+/// A rule about disks skips subjects that are known to stand on none, and is undecided on those that were not seen.
 #[test]
 fn what_has_no_disks_is_asked_nothing_about_them() {
     let text = r#"
@@ -147,7 +147,7 @@ fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     assert_eq!((mistakes[0].file.as_str(), mistakes[0].diags.len()), ("again.toml", 2));
 }
 
-/// Whoever reads of something critical is told what to do, in every example, and in few words.
+/// Every example of a critical rule has a remedy, in few words.
 #[test]
 fn every_example_of_a_critical_rule_has_a_remedy() {
     let set = RuleSet::builtin();

@@ -1,4 +1,4 @@
-//! Reads the table of servers and says everything that is wrong with it at once, each with the row it is in.
+//! Reads the table of servers and reports all its mistakes at once, each with its row.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ struct RawMysql {
     source: String,
 }
 
-/// Reads a table; everything that is wrong with it otherwise.
+/// Parses a table; the error lists all mistakes.
 pub fn load(text: &str) -> Result<Servers, Vec<String>> {
     let mut servers = Servers::default();
     read(text, &["postgres", "postgres_value", "mysql", "leaves", "loses"], |document, problems| {
@@ -128,7 +128,7 @@ pub fn load(text: &str) -> Result<Servers, Vec<String>> {
     Ok(servers)
 }
 
-/// A row per name.
+/// Parses a row for each of its names.
 fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut Problems) {
     sourced(place, &raw.source, problems);
     let since: Vec<Version> = raw.since.iter().filter_map(|text| problems.version(place, text)).collect();
@@ -196,7 +196,7 @@ fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Probl
     }
 }
 
-/// A row per name.
+/// Parses a row for each of its names.
 fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Problems) {
     sourced(place, &raw.source, problems);
     let of = ServerKind::of(&raw.of).filter(|of| !of.is_postgres());
@@ -235,11 +235,11 @@ fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Probl
     }
 }
 
-/// What the names of settings have in them that hold or name a secret, a program or another host.
+/// Parts of the names of settings that hold or name a secret, a program or another host.
 const TREACHEROUS: [&str; 11] =
     ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
 
-/// What may leave. A name that looks like a secret's may not, whoever writes it here.
+/// Parses the settings that may leave. One that is named like a secret may not, whoever lists it here.
 fn leaves(servers: &mut Servers, place: &str, raw: RawLeaves, problems: &mut Problems) {
     let Some(of) = ServerKind::of(&raw.of) else {
         return problems.add(place, format!("`{}` is no server", raw.of));

@@ -1,6 +1,6 @@
-//! Whether a release of PostgreSQL has a setting, and what holds in it when nothing sets it.
+//! Whether a release of PostgreSQL has a setting, and its default in that release.
 //!
-//! The surprise: the table begins with 9.4, and what is as old as the table is older.
+//! The table begins with 9.4; a setting that is as old as the table is older in fact.
 
 use super::table::Postgres;
 use crate::truth::Truth;
@@ -10,8 +10,8 @@ use crate::version::Version;
 const OLDEST: (u64, u64) = (9, 4);
 
 impl Postgres {
-    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; of a setting that a minor
-    /// release brought it is unknown then.
+    /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the answer for a
+    /// setting of a minor release is then unknown.
     pub fn exists(&self, server: &Version) -> Truth {
         if self.removed.as_ref().is_some_and(|from| server >= from) {
             return Truth::False;
@@ -36,7 +36,7 @@ impl Postgres {
         self.since.iter().any(|since| line(since) == (OLDEST, None))
     }
 
-    /// Whether the fact of it can be read of this release.
+    /// Whether its fact can be read from this release.
     pub fn is_read(&self, server: &Version) -> Truth {
         if self.counts.as_ref().is_some_and(|from| server < from) {
             return Truth::False;
@@ -44,14 +44,14 @@ impl Postgres {
         if self.is_old() && line(server).0 < OLDEST { Truth::True } else { self.exists(server) }
     }
 
-    /// What holds when nothing sets it.
+    /// Its default in this release.
     pub fn default_of(&self, server: &Version) -> Option<&str> {
         let (_, oldest) = self.default.first()?;
         Some(super::default_in(&self.default, server).unwrap_or(oldest))
     }
 }
 
-/// The major release (9.6, 10, 18) and, where it is told, the minor one.
+/// The major release (9.6, 10, 18) and, where it is known, the minor one.
 fn line(version: &Version) -> ((u64, u64), Option<u64>) {
     let major_numbers = if version.number(0) >= 10 { 1 } else { 2 };
     let second = if major_numbers == 2 { version.number(1) } else { 0 };

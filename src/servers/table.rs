@@ -8,23 +8,23 @@ use serde::Deserialize;
 use crate::facts::catalog::cluster::ServerKind;
 use crate::version::Version;
 
-/// What makes a new value hold.
+/// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangedBy {
-    /// A statement, at once and for everybody.
+    /// A statement, immediately and for all sessions.
     Statement,
-    /// A statement for one session, a reload for everybody.
+    /// A statement for one session, a reload for all.
     Session,
     /// A reload.
     Reload,
     /// A restart.
     Restart,
-    /// Nothing: it is chosen when the cluster is made.
+    /// None: it is chosen when the cluster is created.
     Initdb,
 }
 
-/// What a value must be.
+/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Takes {
     /// Anything.
@@ -33,7 +33,7 @@ pub enum Takes {
     Switch,
     /// One of the words that the table lists.
     Words,
-    /// A number, with a unit or without.
+    /// A number, with or without a unit.
     Size,
     /// A number in this range.
     Number(f64, f64),
@@ -49,61 +49,61 @@ impl Takes {
     }
 }
 
-/// What holds when nothing sets a setting, each from a release on, in ascending order.
+/// Defaults of a setting, each from a release on, in ascending order.
 pub type Defaults = Vec<(Version, String)>;
 
 /// A PostgreSQL setting.
 #[derive(Clone, Debug)]
 pub struct Postgres {
-    /// The releases that brought it.
+    /// The releases that introduced it.
     pub since: Vec<Version>,
-    /// The release that took it away.
+    /// The release that removed it.
     pub removed: Option<Version>,
-    /// What there is in its place then.
+    /// Its replacement.
     pub instead: String,
-    /// What holds when nothing sets it.
+    /// Its default by release.
     pub default: Defaults,
-    /// What makes a new value hold.
+    /// The action by which a new value takes effect.
     pub changed_by: ChangedBy,
-    /// What a value must be.
+    /// The form of its value.
     pub takes: Takes,
     /// The fact that holds it, where it is read.
     pub fact: Option<String>,
-    /// The release from which on it is counted in the unit of today; of older ones it is not read.
+    /// The release from which on it has its present unit; it is not read from older ones.
     pub counts: Option<Version>,
-    /// So many bytes is one of what a size without a unit counts.
+    /// The unit of a size without one, in bytes.
     pub unit: u64,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
 /// A value of a PostgreSQL setting that takes words.
 #[derive(Clone, Debug)]
 pub struct PostgresValue {
-    /// The release that brought it; where there is none, as old as the setting.
+    /// The release that introduced it; `None` if it is as old as the setting.
     pub since: Option<Version>,
-    /// What becomes of it on Linux from then on.
+    /// Its effect on Linux from then on.
     pub is: OnLinux,
     /// Why.
     pub because: String,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
-/// What becomes of a value on Linux.
+/// The effect of a value on Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLinux {
-    /// The server runs with it.
+    /// The server accepts it.
     Taken,
-    /// It does not start with it.
+    /// The server refuses to start with it.
     Refused,
-    /// That hangs on how the server was built.
+    /// Depends on how the server was built.
     Unknown,
 }
 
 impl OnLinux {
-    /// Whether the server runs with it.
+    /// Whether the server accepts it.
     pub fn is_taken(self) -> bool {
         match self {
             Self::Taken => true,
@@ -112,7 +112,7 @@ impl OnLinux {
     }
 }
 
-/// What of a setting may leave a configuration file, a command line or a server.
+/// The part of a setting that may leave a configuration file, a command line or a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leave {
@@ -125,41 +125,41 @@ pub enum Leave {
     Shape,
 }
 
-/// Values that give up what a power failure would leave.
+/// Values that give up durability.
 #[derive(Clone, Debug)]
 pub struct Losing {
-    /// These do.
+    /// Values that give it up.
     pub values: Vec<String>,
-    /// Only these do not, where most do.
+    /// Where most values do: the only ones that do not.
     pub keeps: Option<Vec<String>>,
 }
 
-/// A setting of MySQL or MariaDB, with some of its values or all.
+/// A setting of MySQL or MariaDB, for some or all of its values.
 #[derive(Clone, Debug)]
 pub struct Mysql {
-    /// Of which of the two.
+    /// The server it belongs to.
     pub of: ServerKind,
     /// Its name.
     pub name: String,
-    /// The values that this is about; any where there are none, and no range.
+    /// The values that this row is about; empty, without a range, for all.
     pub values: Vec<String>,
-    /// The numbers that this is about.
+    /// The numbers that this row is about.
     pub range: Option<[f64; 2]>,
-    /// The release that brought it.
+    /// The release that introduced it.
     pub since: Version,
-    /// The release that warns of it.
+    /// The release that deprecated it.
     pub deprecated: Option<Version>,
-    /// The release that took it away.
+    /// The release that removed it.
     pub removed: Option<Version>,
-    /// What there is in its place.
+    /// Its replacement.
     pub instead: String,
-    /// What holds when nothing sets it.
+    /// Its default by release.
     pub default: Defaults,
     /// The release from which on SET GLOBAL changes it.
     pub dynamic: Option<Version>,
-    /// Why it is on its way out.
+    /// Why it is deprecated.
     pub because: String,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
@@ -170,26 +170,27 @@ pub struct Servers {
     pub postgres: BTreeMap<String, Postgres>,
     /// Values of PostgreSQL settings, by setting and value.
     pub values: BTreeMap<(String, String), PostgresValue>,
-    /// Names of those that are read into facts, in the order of the table.
+    /// Names of the settings that are read into facts, in the order of the table.
     pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
-    /// What may leave of PostgreSQL's settings, by name.
+    /// PostgreSQL's settings that may leave, by name.
     pub postgres_leave: BTreeMap<String, Leave>,
-    /// What may leave of MySQL's and MariaDB's settings, by name.
+    /// MySQL's and MariaDB's settings that may leave, by name.
     pub mysql_leave: BTreeMap<String, Leave>,
     /// Values that lose data, by the name of the setting in rules.
     pub losing: BTreeMap<String, Losing>,
 }
 
-/// The table that walwise brings. Should it not load, which a test excludes, everything in it is unknown and nothing may leave.
+/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing
+/// may leave.
 pub fn servers() -> &'static Servers {
     static SERVERS: LazyLock<Servers> =
         LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());
     &SERVERS
 }
 
-/// What holds in a release when nothing sets it.
+/// The default in a release.
 pub fn default_in<'t>(defaults: &'t Defaults, server: &Version) -> Option<&'t str> {
     defaults.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value.as_str())
 }

@@ -1,40 +1,40 @@
-//! What a setting is to those who act on it, so that plans, outputs and the guard decide by a closed list instead of names.
+//! The kinds of settings, so that plans, outputs and the guard decide by a closed list instead of names.
 
 use crate::facts::Area;
 
-/// What a setting is to those who act on it: who takes its value, where that is written, and how its words go together.
-/// A single setting has a kind of its own where something is done with no other.
+/// The kind of a setting for code that acts on it: who accepts its value, where that is written, and how its words
+/// combine. A setting has a kind of its own where it is handled like no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingKind {
     /// The type of a file system.
     Filesystem,
-    /// Options for mkfs as they are written.
+    /// Literal options for mkfs.
     MkfsOptions,
     /// Features for mkfs, by name.
     MkfsFeatures,
-    /// Options of what is mounted.
+    /// Options of a present mount.
     MountOptions,
-    /// Options of what the next boot will mount.
+    /// Options of a mount at the next boot.
     BootOptions,
     /// ext4's fast commits.
     FastCommit,
     /// Inode flags of a directory: `+C`, `-C`.
     DirectoryFlags,
-    /// What tells the device which blocks are free.
+    /// The way in which the device learns about free blocks.
     Trim,
     /// The I/O scheduler, an attribute of a disk's queue in sysfs.
     Scheduler,
     /// Another attribute of that queue.
     Queue,
-    /// Where the database's files lie.
+    /// The place of the database's files.
     Placement,
     /// A line of postgresql.conf.
     Postgres,
-    /// What is chosen when a PostgreSQL cluster is made.
+    /// A choice made when a PostgreSQL cluster is created.
     InitDb,
     /// A line of MySQL's or MariaDB's option files.
     Mysql,
-    /// What no kernel, tool or server is told in so many words.
+    /// A setting that is not passed literally to any kernel, tool or server.
     Other,
 }
 
@@ -78,7 +78,7 @@ impl SettingKind {
         }
     }
 
-    /// Whether mkfs is told of it.
+    /// Whether it is passed to mkfs.
     pub fn is_of_mkfs(self) -> bool {
         match self {
             Self::MkfsOptions | Self::MkfsFeatures => true,
@@ -118,7 +118,7 @@ impl SettingKind {
         }
     }
 
-    /// For options to mount with: of which mount.
+    /// The mount that an option is for; `None` for other settings.
     pub fn mount(self) -> Option<Mounting> {
         match self {
             Self::MountOptions => Some(Mounting::Now),
@@ -139,7 +139,7 @@ impl SettingKind {
         }
     }
 
-    /// For what a database server is told: its area.
+    /// The area of a server's setting; `None` for other settings.
     pub fn area(self) -> Option<Area> {
         match self {
             Self::Postgres | Self::InitDb => Some(Area::Pg),
@@ -160,11 +160,11 @@ impl SettingKind {
     }
 }
 
-/// Of which mount options are.
+/// The mount that options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mounting {
-    /// What is mounted.
+    /// The present one.
     Now,
-    /// What the next boot will mount.
+    /// The one at the next boot.
     AtBoot,
 }

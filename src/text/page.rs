@@ -1,16 +1,16 @@
 //! A page of text: indentation, wrapping at a fixed width, hanging labels and aligned tables.
 //!
-//! Commands are never wrapped, because they are there to be copied. The width is that of the smallest terminal, whatever
-//! terminal it is written to, so that what was saved and what was printed compare line by line.
+//! Commands are never wrapped, so that they can be copied. The width is that of the smallest terminal, whatever
+//! terminal it is written to, so that saved and printed pages compare line by line.
 
 use super::wrap::{Overlong, columns, wrap};
 
-/// Columns of a page.
+/// The width of a page in columns.
 const WIDTH: usize = 80;
-/// A column of a table that is folded to less than this says nothing any more.
+/// The narrowest useful width of a folded table column.
 const NARROWEST: usize = 20;
 
-/// Text that is being written.
+/// Text under construction.
 pub struct Page {
     out: String,
     width: usize,
@@ -23,7 +23,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// A page on which nothing is wrapped, for what is shown in a window that scrolls.
+    /// A page without wrapping, for display in a window that scrolls.
     pub fn unbounded() -> Self {
         Self { out: String::new(), width: usize::MAX }
     }
@@ -52,7 +52,7 @@ impl Page {
         self.para(0, text);
     }
 
-    /// One line as it is.
+    /// One line, unchanged.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         self.spaces(indent);
         self.out.push_str(text);
@@ -64,7 +64,7 @@ impl Page {
         self.hanging(indent, "", text);
     }
 
-    /// A label with a paragraph behind it, whose further lines begin under its first.
+    /// A label followed by a paragraph; its further lines are aligned with its first.
     pub fn hanging(&mut self, indent: usize, label: &str, text: &str) {
         let margin = indent + columns(label);
         self.spaces(indent);
@@ -76,8 +76,8 @@ impl Page {
         }
     }
 
-    /// Rows with aligned columns, two spaces between; `right` says which are aligned to the right. Where they are wider than
-    /// the page, the widest columns fold; never the first, which names the row.
+    /// Rows with aligned columns, two spaces between; `right` marks those that are right-aligned. If they exceed the
+    /// page, the widest columns fold; never the first, which names the row.
     pub fn table(&mut self, indent: usize, rows: &[Vec<String>], right: &[bool]) {
         let number = rows.iter().map(Vec::len).max().unwrap_or_default();
         let width = |column: usize| {
@@ -114,7 +114,7 @@ impl Page {
         self.out.extend(std::iter::repeat_n(' ', count));
     }
 
-    /// Ends the line, without what is blank at its end.
+    /// Ends the line, without trailing blanks.
     fn end_line(&mut self) {
         let blank = |c: char| c != '\n' && c.is_whitespace();
         self.out.truncate(self.out.trim_end_matches(blank).len());

@@ -1,6 +1,6 @@
 //! Did you mean: the known word nearest to a misspelt one.
 
-/// `did you mean …?` for a word near enough, otherwise the list of what there is.
+/// `did you mean …?` for a word near enough, otherwise the list of known words.
 pub fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     did_you_mean(word, known.iter().copied()).or_else(|| Some(format!("one of: {}", known.join(", "))))
@@ -13,7 +13,8 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
     (near.0 <= enough).then(|| format!("did you mean `{}`?", near.1))
 }
 
-/// How many letters must be changed, added, taken away or swapped with their neighbour (optimal string alignment).
+/// The number of letters that must be changed, added, removed or swapped with their neighbour (optimal string
+/// alignment).
 pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];

@@ -1,5 +1,5 @@
-//! What the user can do here and now, as one list: keys are looked up in it, footer and help are made from it, so neither
-//! can say anything that is not so.
+//! The commands available here and now, as one list: keys are looked up in it, and footer and help are made from it, so
+//! that neither can be wrong.
 
 use super::export::{self, SaveForm, Stage};
 use super::key::Key;
@@ -15,15 +15,15 @@ use crate::facts::catalog;
 pub struct Command {
     /// Names of the keys that do it, with spaces between.
     pub keys: &'static str,
-    /// What it does, in a few words.
+    /// Its effect, in a few words.
     pub label: &'static str,
     /// The heading it stands under in help.
     pub group: Group,
-    /// Whether it can be done now; the error says why not.
+    /// Whether it is available now; the error says why not.
     pub enabled: Result<(), String>,
-    /// What the footer says of it; empty when it is only in help.
+    /// Its label in the footer; empty for commands that are only in help.
     pub footer: &'static str,
-    /// What is done.
+    /// Its action.
     pub action: Action,
 }
 
@@ -55,12 +55,12 @@ impl Group {
     }
 }
 
-/// What can be done.
+/// An action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Move on the page.
     Go(Motion),
-    /// What Enter does on the selected block.
+    /// Enter on the selected block.
     Enter,
     /// Close what was opened last, or return to the screen before.
     Back,
@@ -124,7 +124,7 @@ pub enum Action {
     Clear,
     /// Close what lies over the screen.
     Close,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
     /// Give the terminal back until continued.
     Suspend,
@@ -148,7 +148,7 @@ impl Command {
     }
 }
 
-/// What can be done now: on what lies over the screen if anything does, else on the screen.
+/// The commands available now: of the overlay if there is one, else of the screen.
 pub fn commands(model: &Model) -> Vec<Command> {
     let mut all = match &model.overlay {
         None if model.page_state().is_typing() => in_filter(),
@@ -162,7 +162,7 @@ pub fn commands(model: &Model) -> Vec<Command> {
     all
 }
 
-/// What can be done wherever one is.
+/// The commands that are always available.
 fn always() -> [Command; 3] {
     [
         command("ctrl-c", "leave at once", Group::Program, Action::Interrupt),
@@ -179,7 +179,7 @@ pub fn lookup(model: &Model, key: &Key) -> Option<Command> {
     of_key.into_iter().next()
 }
 
-/// The commands of the screen in sight, which help lists as well.
+/// The commands of the visible screen, which help lists as well.
 pub fn on_screen(model: &Model) -> Vec<Command> {
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
@@ -289,7 +289,7 @@ fn finding(state: &PageState, model: &Model) -> Vec<Command> {
     ]
 }
 
-/// Moving in a list while letters are typed, so by no letters.
+/// Moving in a list without letter keys, because letters are typed.
 fn rows(act: fn(Motion) -> Action) -> Vec<Command> {
     let go = |keys, label, motion| command(keys, label, Group::Move, act(motion));
     vec![
@@ -308,7 +308,7 @@ fn list(act: fn(Motion) -> Action) -> Vec<Command> {
     all
 }
 
-/// What can be done with what is typed to find something.
+/// The commands for a search text being typed.
 fn typing() -> [Command; 2] {
     [
         command("backspace", "take back a character", Group::Here, Action::Erase),
@@ -453,7 +453,7 @@ fn in_save(form: &SaveForm) -> Vec<Command> {
     }
 }
 
-/// The commands of the screen that help shows for what was typed: every word of it must appear in label, keys or group.
+/// The commands of the screen that match the text typed in help: every word of it must appear in label, keys or group.
 pub fn filtered(model: &Model, filter: &str) -> Vec<Command> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = on_screen(model);

@@ -1,7 +1,7 @@
-//! What is exported, and how far that is: the documents that were made, the name that is being typed, what was saved.
+//! The state of an export: the documents made, the name being typed, the files saved.
 //!
-//! Documents are made and files are written by the worker; this only remembers. The surprise: what was shown is what is
-//! saved and copied, byte for byte, until a fresher report comes.
+//! The worker makes documents and writes files; this module only keeps the state. The displayed document is the one
+//! that is saved and copied, byte for byte, until a newer report arrives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Export {
     documents: BTreeMap<Format, Result<Document, String>>,
     making: Option<(JobId, Format)>,
     saving: Option<JobId>,
-    /// What was saved last, in a sentence.
+    /// The sentence about the last saved file.
     pub saved: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct Document {
     pub lines: usize,
 }
 
-/// What was asked for before a document is saved.
+/// The form shown before a document is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveForm {
     /// Its form.
@@ -62,7 +62,7 @@ pub enum Stage {
 }
 
 impl Export {
-    /// What was made of a report that is not the last one any more.
+    /// Forgets documents of a report that has been replaced.
     pub fn forget(&mut self) {
         self.documents.clear();
         self.making = None;
@@ -100,7 +100,7 @@ pub fn may_save(data: &Data) -> Result<(), String> {
     known.then_some(()).ok_or_else(|| "the machine is still being read".to_owned())
 }
 
-/// Begins to make what is to be shown and was not made yet, one document after the other.
+/// Starts making the next visible document that is missing, one at a time.
 pub fn make(model: &mut Model) -> Option<Effect> {
     if model.screen != ScreenId::Export
         || model.data.export.making.is_some()
@@ -138,7 +138,7 @@ pub fn save(model: &mut Model, replace: bool) -> Option<Effect> {
     Some(Effect::Start(job, Job::Save(save)))
 }
 
-/// Takes the result of a job of ours; gives back that of any other.
+/// Takes the result of a job of this module; returns any other.
 pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResult> {
     let export = &mut model.data.export;
     if let Some((_, format)) = export.making.filter(|(job, _)| *job == from) {
@@ -159,7 +159,7 @@ pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResu
     Some(result)
 }
 
-/// What became of a file is said where it was asked for, or in a line when nobody waited.
+/// The result of saving is shown where it was requested, or in a line when nobody waited.
 fn saved(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
         Some(Overlay::Save(form)) if form.stage == Stage::Saving => Some(form),

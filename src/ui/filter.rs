@@ -1,6 +1,6 @@
-//! What is typed to find something on a screen. The screens ask it what to show; it knows none of them.
+//! The text typed to search a screen. The screens query it; it knows none of them.
 //!
-//! Every word must be there, in any order and in any case, as in help.
+//! Every word must occur, in any order and any case, as in help.
 
 /// A filter of a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

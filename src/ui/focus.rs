@@ -1,5 +1,6 @@
-//! What of a report concerns one target, found once when the report or the target changes, so that drawing never searches.
-//! What is the same for all targets is found once for a report: on a large host that takes longer than a key may.
+//! The parts of a report that concern one target, found once when the report or the target changes, so that drawing
+//! never searches. The parts common to all targets are found once per report, because on a large host that takes longer
+//! than a key press may.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -35,7 +36,7 @@ pub struct Focus {
     pub right: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
-    /// What each rule came to.
+    /// The result of each rule.
     pub rules: Vec<Judged>,
     /// Everything whose findings concern it, apart from the host.
     pub concerned: BTreeSet<Subject>,
@@ -46,7 +47,7 @@ pub struct Focus {
     whole: Arc<Whole>,
 }
 
-/// What is the same for every target of a report.
+/// The parts common to all targets of a report.
 #[derive(Debug, Default)]
 struct Whole {
     /// Positions of the targets, worst first.

@@ -1,5 +1,5 @@
-//! The frame around every screen: the host, the tabs, one line about what goes on, and the keys. Nothing here decides
-//! anything; the same model always gives the same picture.
+//! The frame around every screen: the host, the tabs, the status line, and the keys. It decides nothing; the same model
+//! always yields the same picture.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
@@ -20,7 +20,7 @@ use crate::report::telling::what_if;
 use crate::report::telling::words::count;
 use crate::report::{Assumed, Report};
 
-/// Below this size nothing useful can be shown.
+/// The smallest terminal on which anything useful can be shown.
 pub const LEAST: Size = Size { width: 60, height: 15 };
 
 /// Columns in which the title of a target can be read.
@@ -37,7 +37,7 @@ pub struct Parts {
     pub rule: Rect,
     /// The screen.
     pub body: Rect,
-    /// What goes on.
+    /// The status line.
     pub status: Rect,
     /// The keys.
     pub footer: Rect,
@@ -59,7 +59,7 @@ pub fn body(size: Size, state: &PageState) -> Rect {
     area::top(body, u16::from(state.filter.is_some())).1
 }
 
-/// Draws everything, and says what of it can be clicked.
+/// Draws everything; returns the clickable places.
 pub fn draw(model: &Model, buffer: &mut Buffer) -> Hits {
     let mut hits = Hits::default();
     let area = *buffer.area();
@@ -91,14 +91,14 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     }
     status(model, page.hidden_below(&state, body.height), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing() {
-        // What lies over the screen has the mouse to itself, as it has the keys; so has what is typed.
+        // An overlay has the mouse to itself, like the keys; so has a text field.
         hits.clear();
     }
     footer(model, parts.footer, hits, buffer);
     overlay::draw(model, parts.body, hits, buffer);
 }
 
-/// What is looked for, in the first row.
+/// The search text, in the first row.
 fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
     let (row, _) = area::top(body, 1);
     let cursor = if filter.typing { "_" } else { "" };
@@ -157,7 +157,7 @@ fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     both(Line::from(left), Line::styled(right, theme.style(Role::Doubt)), area, buffer);
 }
 
-/// The host in so many columns; what says least goes first.
+/// The host in so many columns; the least informative parts are dropped first.
 fn host_line(report: &Report, room: usize) -> String {
     let host = &report.host;
     let who = match host.privileged {
@@ -179,7 +179,7 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         (_, 1) => "target  ".to_owned(),
         (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
     };
-    // Names of screens give way, the wider gaps first, so that the target can be read.
+    // Names of screens are dropped, and the wider gaps first, to keep the target readable.
     let needed = text::width(&focus.title).min(TITLE).saturating_add(text::width(&which)).saturating_add(2);
     let fits = |(named, gap): &(bool, u16)| {
         let names = ScreenId::ALL.iter().map(|screen| text::width(&tab(*screen, model, *named)));
@@ -214,7 +214,7 @@ fn tab(screen: ScreenId, model: &Model, named: bool) -> String {
     format!("{} {name}", screen.digit()).trim_end().to_owned()
 }
 
-/// On every screen, what is supposed: nobody may take a machine that is not there for the real one.
+/// The assumptions, on every screen: nobody may mistake an assumed machine for the real one.
 fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     const WHAT_IF: &str = "WHAT IF  ";
     let Some(supposed) = &model.data.supposed else { return };
@@ -242,7 +242,7 @@ fn in_room(one: &Assumed, room: usize) -> String {
     all.into_iter().find(|says| text::width(says) <= room).unwrap_or_else(|| text::fit(&shorter, room))
 }
 
-/// What goes on, else what just happened. A long notice takes as many rows as it needs, upwards.
+/// The current activity, else the last event. A long notice extends upwards over several rows.
 fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
@@ -275,7 +275,7 @@ fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: 
     }
 }
 
-/// What goes on in the background, in a line.
+/// The activity in the background, in a line.
 pub fn activity(model: &Model) -> Option<String> {
     const FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
     let turning = FRAMES.iter().cycle().nth(model.beat % FRAMES.len()).copied().unwrap_or_default();
@@ -300,7 +300,7 @@ pub fn activity(model: &Model) -> Option<String> {
     }
 }
 
-/// The keys that can be pressed, as many as fit; help and quit always do.
+/// As many of the available keys as fit; help and quit are always among them.
 fn footer(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let commands = command::commands(model);
     let shown: Vec<&Command> =

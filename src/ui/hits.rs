@@ -1,20 +1,20 @@
-//! What lies where on the screen, for the mouse. Whatever draws something that can be pressed notes it here, so a click
-//! means what was seen, and there is no second layout.
+//! The clickable places on the screen. Code that draws a clickable element records it here, so that a click refers to
+//! the visible picture, without a second layout.
 //!
-//! It decides nothing. The surprise: most entries are keys, because the mouse does what keys do and nothing else.
+//! Most entries are keys, because the mouse does only what keys do.
 
 use ratatui::layout::{Position, Rect};
 
 use super::key::Key;
 
-/// What a click is for.
+/// The effect of a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Does what this key does.
     Press(Key),
     /// The first line of this block of the page: selects it, and enters it when it is selected already.
     Line(String),
-    /// What stands beneath that line: selects the block.
+    /// The rest of that block: selects it.
     Beneath(String),
     /// The command at this place in help, from 0: does it.
     Entry(usize),
@@ -40,7 +40,7 @@ impl Hits {
         self.0.clear();
     }
 
-    /// What lies on this cell.
+    /// The element on this cell.
     pub fn at(&self, cell: Position) -> Option<&Hit> {
         self.0.iter().rev().find(|(place, _)| place.contains(cell)).map(|(_, hit)| hit)
     }

@@ -1,4 +1,4 @@
-//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until something happens.
+//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an event.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -17,12 +17,12 @@ use super::key::Key;
 use super::msg::{Msg, Pointed};
 use super::terminal;
 
-/// How long a terminal that takes no output (a stopped one, say) may keep us from leaving.
+/// The longest time for which a terminal that accepts no output (such as a stopped one) may delay the exit.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long we wait before we try again to read a terminal that listens to somebody else.
+/// The interval between attempts to read a terminal that belongs to another process group.
 const AWAY: Duration = Duration::from_millis(100);
 
-/// Starts to listen for signals. To be called before the terminal is taken over, so that none can leave it taken.
+/// Starts listening for signals. Call it before taking the terminal over, so that none can leave it in that state.
 pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH])?;
     spawn("signals", move || {
@@ -44,11 +44,11 @@ fn leave_in_any_case(number: i32) {
         terminal::leave_without_output();
         signal_hook::low_level::exit(number.saturating_add(128));
     };
-    // Where no thread can be started the ordinary way out has to do.
+    // If no thread can be started, the normal exit has to suffice.
     let _ = spawn("patience", end);
 }
 
-/// Starts to listen for keys, the mouse and for the terminal being closed. A change of its size is left to the signal.
+/// Starts listening for keys, the mouse, and the closing of the terminal. A change of its size is left to the signal.
 pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
@@ -58,7 +58,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
         }
     })?;
     spawn("keys", move || {
-        // Blocked, it makes reading in the background fail instead of stopping the whole process.
+        // Blocked, it makes a read in the background fail instead of stopping the whole process.
         let _ = SigSet::from(Signal::SIGTTIN).thread_block();
         let mut failed = false;
         loop {
@@ -82,8 +82,8 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
                     }
                 }
                 Ok(_) => failed = false,
-                // Twice in the foreground: there is no terminal to read any more; the thread above says so. Once may be a
-                // late word from the background.
+                // After two failures in the foreground the terminal is gone; the thread above reports it. A single one
+                // may date from the background.
                 Err(_) if failed && terminal::in_foreground() => return,
                 Err(_) => {
                     failed = terminal::in_foreground();
@@ -94,7 +94,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     })
 }
 
-/// What the mouse did; `None` for what nothing here is done by.
+/// The message for a mouse event; `None` for one without effect.
 fn pointed(event: MouseEvent) -> Option<Msg> {
     let what = match event.kind {
         MouseEventKind::Down(MouseButton::Left) => Pointed::Click,
@@ -105,7 +105,7 @@ fn pointed(event: MouseEvent) -> Option<Msg> {
     Some(Msg::Mouse(what, Position::new(event.column, event.row)))
 }
 
-/// Blocks until the terminal is closed. Asking for no event still reports that one; reading would not, since crossterm
+/// Blocks until the terminal is closed. poll(2) without events still reports that; reading does not, since crossterm
 /// takes the end of input for no input.
 fn until_closed() -> bool {
     let stdin = io::stdin();

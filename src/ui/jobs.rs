@@ -1,7 +1,7 @@
 //! Work in the background: each job on its own thread, its progress and result as messages.
 //!
-//! What a job does is not known here: the caller of the user interface hands in a [`Worker`]. The surprise: a worker that
-//! panics costs its own job and nothing else; the screen stays and says what failed.
+//! The work itself is defined by the [`Worker`] that the caller provides. A worker that panics loses only its own job;
+//! the screen stays and reports the failure.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -18,7 +18,8 @@ use crate::measure::Progress;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
 
-/// What the user interface lets others do. Every method runs on a thread of its own and may take as long as it needs.
+/// The work that the user interface delegates. Every method runs on a thread of its own and may take as long as it
+/// needs.
 pub trait Worker: Send + Sync {
     /// Reads the machine and judges what was read. The error is a sentence for the user.
     fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String>;
@@ -36,8 +37,8 @@ pub trait Worker: Send + Sync {
         progress: &mut dyn FnMut(Partial),
     ) -> Result<Report, String>;
 
-    /// Says what would be different if these facts were others. What is known of the machine as it is stays. The error says
-    /// why one of them cannot be supposed.
+    /// Computes the differences if these facts were others. The facts of the real machine stay. The error says why one
+    /// of them cannot be assumed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
 
     /// The lines that this value was read from, display-safe; none where its source has none.
@@ -51,7 +52,7 @@ pub trait Worker: Send + Sync {
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
 }
 
-/// What became of a document that was to be saved.
+/// The result of saving a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
     /// It is in this file, by its whole path.
@@ -63,9 +64,9 @@ pub enum Saved {
 /// How far a job is.
 #[derive(Clone, Debug)]
 pub enum Partial {
-    /// What is being read: `mounts`.
+    /// The step of reading, such as `mounts`.
     Reading(String),
-    /// What is known so far.
+    /// The facts so far.
     Report(Box<Report>),
     /// The rules by which the machine is going to be judged.
     Rules(Arc<RuleSet>),
@@ -97,7 +98,7 @@ pub enum Job {
 pub struct Save {
     /// Its form.
     pub format: Format,
-    /// The document where it was shown, so that just that is saved; else it is made first.
+    /// The document as displayed, so that exactly that is saved; `None` to make it first.
     pub document: Option<Arc<str>>,
     /// The name of the file as it was typed.
     pub name: String,
@@ -108,20 +109,20 @@ pub struct Save {
 /// Which job; numbers go up.
 pub type JobId = u64;
 
-/// What a job came to.
+/// The result of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobResult {
     /// A new report.
     Report(Box<Report>),
-    /// What a probe would do.
+    /// The description of a probe.
     Plan(Vec<String>),
-    /// What would be different.
+    /// The assumed machine and its differences.
     Supposed(Box<Supposed>),
-    /// What a value was read from.
+    /// The raw lines behind a value.
     Raw(Source, String, Vec<String>),
     /// A report as a document.
     Document(Arc<str>),
-    /// What became of a file.
+    /// The result of saving a file.
     Saved(Saved),
     /// Why there is nothing, in a sentence.
     Failed(String),
@@ -148,7 +149,7 @@ impl Jobs {
         let run = move || {
             let result = catch_unwind(AssertUnwindSafe(|| perform(&*worker, &job, id, &cancel, &out)));
             let result = result.unwrap_or_else(|panic| JobResult::Failed(panicked(&*panic)));
-            // Nobody listens any more when the user interface is leaving.
+            // Nobody receives it once the user interface exits.
             let _ = out.send(Msg::Done(id, result));
         };
         if let Err(error) = thread::Builder::new().name(format!("job {id}")).spawn(run) {
@@ -225,6 +226,6 @@ fn perform_save(worker: &dyn Worker, save: &Save) -> Result<Saved, String> {
 fn panicked(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
-    // The message may hold anything, also bytes read from the machine.
+    // The message may contain anything, including bytes read from the machine.
     format!("this is a bug in walwise: {}", crate::text::safe(text.as_bytes()))
 }

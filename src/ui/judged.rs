@@ -1,4 +1,4 @@
-//! What every rule came to on what concerns one target and on the host, found once when the report or the target changes.
+//! The results of every rule for one target and the host, found once when the report or the target changes.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use crate::facts::Subject;
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
-/// What a rule came to.
+/// The results of a rule.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// Its id.
+    /// The rule's id.
     pub rule: String,
     /// Positions of its findings in the report: those that apply before those that are undecided.
     pub findings: Vec<usize>,
-    /// On what it does not apply.
+    /// The subjects on which it does not apply.
     pub not: Vec<Subject>,
-    /// What it came to where it came to most.
+    /// The strongest of its results.
     pub came_to: CameTo,
 }
 
-/// What a rule came to in all.
+/// The overall result of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CameTo {
     /// It applies to something.
@@ -55,8 +55,8 @@ impl Judged {
     }
 }
 
-/// What every rule came to: what applies first, then what is undecided, each the worst first; else in the order of the
-/// rules.
+/// The results of every rule: applying ones first, then undecided ones, each the worst first; the rest in the order of
+/// the rules.
 pub fn judged(report: &Report, focus: &Focus) -> Vec<Judged> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<Judged> = Vec::with_capacity(report.rules.len());

@@ -1,5 +1,5 @@
-//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; nothing above knows the
-//! terminal's own key codes.
+//! Keys by name: `j`, `G`, `?`, `esc`, `ctrl-c`. Commands, help and tests all use these names; no other module knows
+//! the terminal's own key codes.
 
 use std::fmt;
 
@@ -15,8 +15,8 @@ impl Key {
         Self(name.to_owned())
     }
 
-    /// The keys of a terminal event; none for releases and for keys without a name here. Escape and a key that arrive
-    /// together come as that key with Alt, which nothing here is done by: they are what was pressed.
+    /// The keys of a terminal event; empty for releases and for keys without a name here. Escape and a key that arrive
+    /// together appear as that key with Alt, which no command uses; they are returned as the two keys pressed.
     pub fn of(event: KeyEvent) -> Vec<Self> {
         let key = Self::alone(event);
         if !event.modifiers.contains(KeyModifiers::ALT) {

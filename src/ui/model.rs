@@ -1,4 +1,4 @@
-//! Everything the user interface knows. It is changed by [`super::update`] alone and drawn by [`super::frame`]; it reads no
+//! The whole state of the user interface. Only [`super::update`] changes it, and [`super::frame`] draws it; it reads no
 //! clock and does no work.
 
 use std::collections::BTreeMap;
@@ -23,35 +23,35 @@ use crate::measure::{Measurement, Progress};
 use crate::report::{Plan, Report};
 use crate::rules::RuleSet;
 
-/// What screens see.
+/// The data for the screens.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// What is known so far.
+    /// The report so far.
     pub report: Option<Box<Report>>,
-    /// Whether that is all there is to read. Before, nothing is judged aloud: what is read last may change it.
+    /// Whether reading is complete. Before that no judgement is shown, because the rest may change it.
     pub complete: bool,
-    /// What of it concerns the chosen target.
+    /// The parts of it that concern the chosen target.
     pub focus: Focus,
     /// The rules by which it was judged, to tell what those that do not apply would say.
     pub rules: Arc<RuleSet>,
-    /// What goes on in the background.
+    /// The activity in the background.
     pub activity: Activity,
     /// The last probe that came to its end.
     pub ended: Option<Ended>,
-    /// What would be different, while something is supposed.
+    /// The differences, while something is assumed.
     pub supposed: Option<Box<Supposed>>,
     /// The documents that were made of it, and what was saved.
     pub export: Export,
-    /// What facts were read from, as far as somebody looked.
+    /// The raw lines behind facts that were viewed.
     pub raw: Raw,
     /// How to draw.
     pub theme: Theme,
 }
 
-/// What a probe left besides what the report has of it.
+/// The results of a probe that are not in the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ended {
-    /// Of what.
+    /// The target.
     pub target: Subject,
     /// Times of its commits with the default, as [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
@@ -68,21 +68,21 @@ pub enum Activity {
     Collecting {
         /// The job.
         job: JobId,
-        /// What is being read now.
+        /// The step of reading.
         what: String,
     },
     /// It is being found out what a probe would write.
     Planning {
         /// The job.
         job: JobId,
-        /// Of what.
+        /// The target.
         target: Subject,
     },
     /// A probe runs.
     Probing {
         /// The job.
         job: JobId,
-        /// Of what.
+        /// The target.
         target: Subject,
         /// How it goes, once it has said so.
         progress: Option<Box<Progress>>,
@@ -130,12 +130,12 @@ impl Data {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
-    /// What is supposed.
+    /// The assumptions.
     pub fn suppositions(&self) -> &[Supposition] {
         self.supposed.as_ref().map(|supposed| supposed.suppositions.as_slice()).unwrap_or_default()
     }
 
-    /// What the running probe of the chosen target has found so far.
+    /// The results so far of the running probe of the chosen target.
     pub fn live(&self) -> Option<&Measurement> {
         match &self.activity {
             Activity::Probing { target, progress: Some(progress), .. }
@@ -163,27 +163,27 @@ impl Data {
         }
     }
 
-    /// What was measured of the chosen target.
+    /// The measurement of the chosen target.
     pub fn measurement(&self) -> Option<&Measurement> {
         Some(&self.report.as_ref()?.probes.get(self.focus.probe?)?.measurement)
     }
 }
 
-/// What lies over the screen.
+/// An overlay on the screen.
 #[derive(Clone, Debug)]
 pub enum Overlay {
     /// Every command, filtered by what was typed.
     Help {
-        /// What was typed.
+        /// The search text.
         filter: String,
         /// Which of the commands that are left, from 0.
         chosen: usize,
     },
-    /// What a probe would do, to be confirmed; the error says why it may not be done.
+    /// The description of a probe, to be confirmed; the error says why it is refused.
     Confirm {
-        /// Of what.
+        /// The target.
         target: Subject,
-        /// In lines.
+        /// Its lines.
         plan: Result<Vec<String>, String>,
     },
     /// A fact to be supposed, then its value.
@@ -218,7 +218,7 @@ pub enum Dirty {
 /// Everything.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// What screens see.
+    /// The data for the screens.
     pub data: Data,
     /// The target that the user chose; until then it is the worst one.
     pub chosen: Option<Subject>,
@@ -228,13 +228,13 @@ pub struct Model {
     pub trail: Vec<ScreenId>,
     /// Where the user is on each screen.
     pub pages: BTreeMap<ScreenId, PageState>,
-    /// What lies over it.
+    /// The overlay.
     pub overlay: Option<Overlay>,
-    /// One line about what just happened; gone with the next key.
+    /// One line about the last event, until the next key.
     pub notice: Option<String>,
     /// Whether the mouse is ours; else it is the terminal's.
     pub mouse: bool,
-    /// What can be clicked in the picture that was drawn last.
+    /// The clickable places of the last picture.
     pub hits: Hits,
     /// The size of the terminal.
     pub size: Size,
@@ -288,7 +288,7 @@ impl Model {
         Effect::Start(job, Job::Collect)
     }
 
-    /// Begins to find out what a probe would write. Whoever asks that has chosen the target.
+    /// Starts planning a probe, and chooses its target.
     pub fn plan_probe(&mut self, target: Subject) -> Effect {
         self.chosen = Some(target.clone());
         let job = self.number();
@@ -317,7 +317,7 @@ impl Model {
         self.next_job
     }
 
-    /// Takes what is known of the machine while it is being read for the first time.
+    /// Takes the facts known so far during the first reading of the machine.
     pub fn learn_some(&mut self, report: Box<Report>) {
         if !self.data.complete {
             self.learn(report);
@@ -325,7 +325,7 @@ impl Model {
         }
     }
 
-    /// Takes a fresher report; a chosen target stays where the report still has it.
+    /// Takes a newer report; the chosen target stays if the report still has it.
     pub fn learn(&mut self, report: Box<Report>) {
         self.data.complete = true;
         self.data.focus = Focus::of(&report, self.chosen.as_ref());
@@ -339,7 +339,7 @@ impl Model {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
     }
 
-    /// Whether something on the screen moves by itself.
+    /// Whether anything on the screen is animated.
     pub fn animates(&self) -> bool {
         self.data.activity != Activity::Idle
     }

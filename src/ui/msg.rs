@@ -1,5 +1,5 @@
-//! What happens to the user interface, and what it asks to be done about it. A session is a list of messages, so any of
-//! them can be replayed as a test.
+//! Events of the user interface, and the effects it requests. A session is a list of messages, so that any session can
+//! be replayed as a test.
 
 use ratatui::layout::Position;
 
@@ -27,7 +27,7 @@ pub enum Msg {
     Done(JobId, JobResult),
 }
 
-/// What a mouse does.
+/// A mouse action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointed {
     /// The left button was pressed.

@@ -1,4 +1,4 @@
-//! In which order targets are shown: the one that needs somebody most first.
+//! The order in which targets are shown: the most urgent one first.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::facts::{Scope, Subject};
 use crate::report::{Report, Urgency};
 use crate::rules::{Level, Outcome};
 
-/// Positions of the report's targets, worst first, and as in the report where none is worse.
+/// Positions of the report's targets, worst first, and in the report's order among equals.
 pub fn worst_first(report: &Report) -> Vec<usize> {
     let critical = critical(report);
     let mut order: Vec<(Urgency, usize)> = report
@@ -22,7 +22,7 @@ pub fn worst_first(report: &Report) -> Vec<usize> {
     order.into_iter().map(|(_, at)| at).collect()
 }
 
-/// What critical findings are about, apart from the host, which would make every target the same.
+/// The subjects of critical findings, without the host, which would make all targets equal.
 fn critical(report: &Report) -> BTreeSet<&Subject> {
     report
         .findings

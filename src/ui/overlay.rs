@@ -1,5 +1,5 @@
-//! What lies over a screen: the list of every command, the questions before a probe and before a file is written, and the
-//! choice of what is supposed.
+//! The overlays: the list of every command, the questions before a probe and before a file is written, and the choice
+//! of assumptions.
 
 mod confirm;
 pub mod help;

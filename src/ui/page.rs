@@ -1,8 +1,8 @@
 //! A page: blocks of lines, some of which can be selected and unfolded. Every screen is one.
 //!
-//! It knows how to move, scroll and draw, not what the blocks mean. A wide page may have a pane beside it, which is a page
-//! itself; keys go to one of the two. The surprise: what is selected is remembered by name, not by position, so it stays
-//! when a fresher report moves things.
+//! It moves, scrolls and draws, without knowing the meaning of the blocks. A wide page may have a pane beside it, which
+//! is a page itself; keys go to one of the two. The selection is stored by name, not by position, so that it survives a
+//! newer report.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use crate::quote::Command;
 /// Columns at the left for the mark of the selection.
 const GUTTER: u16 = 3;
 
-/// What Enter does on a block.
+/// The effect of Enter on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enter {
     /// Nothing.
@@ -42,9 +42,9 @@ pub enum Enter {
 pub struct Block {
     /// The name by which it is selected; `None` for what cannot be.
     pub key: Option<String>,
-    /// What it shows.
+    /// Its lines.
     pub lines: Vec<Line<'static>>,
-    /// What Enter does.
+    /// The effect of Enter.
     pub enter: Enter,
     /// The commands that are copied; none where it has none.
     pub copy: Vec<Command>,
@@ -71,19 +71,19 @@ impl Block {
     }
 }
 
-/// What a screen shows, from top to bottom.
+/// The contents of a screen, from top to bottom.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// Its blocks.
     pub blocks: Vec<Block>,
-    /// What stands at its right.
+    /// The pane at its right.
     pub pane: Option<Pane>,
 }
 
 /// A page at the right of another one.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    /// What it shows.
+    /// Its page.
     pub page: Box<Page>,
     /// Its columns, with the line at its left.
     pub width: u16,
@@ -103,7 +103,7 @@ pub struct PageState {
     pub selected: Option<String>,
     /// The unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
-    /// What is looked for.
+    /// The search.
     pub filter: Option<Filter>,
     /// Whether only what is unknown is shown, where a screen has such a thing.
     pub only_unknown: bool,
@@ -114,7 +114,7 @@ pub struct PageState {
 }
 
 impl PageState {
-    /// Nothing chosen, unfolded or looked for, and what is to be seen stays so.
+    /// The state with nothing chosen, unfolded or searched for; the display filter stays.
     pub fn at_its_top(&self) -> Self {
         Self { only_unknown: self.only_unknown, ..Self::default() }
     }
@@ -197,7 +197,7 @@ impl Page {
         self.blocks.push(Block { is_heading: true, ..Block::text(lines) });
     }
 
-    /// Leaves only the blocks that are wanted for what they and the heading over them say, each beneath its heading.
+    /// Keeps only the blocks whose text, or whose heading's, is wanted, each below its heading.
     pub fn find(&mut self, wanted: impl Fn(&str) -> bool) {
         let (mut heading, mut over) = (None, String::new());
         for block in std::mem::take(&mut self.blocks) {
@@ -211,8 +211,8 @@ impl Page {
         }
     }
 
-    /// Whether keys go to the pane beside. On a page that has none any more, since the terminal has become narrower, they
-    /// go to the page.
+    /// Whether keys go to the pane. If the page has none any more, because the terminal has become narrower, they go to
+    /// the page.
     pub fn is_beside(&self, state: &PageState) -> bool {
         self.entered(state).is_some()
     }
@@ -329,7 +329,7 @@ impl Page {
         }
     }
 
-    /// To the next block if it begins in sight or right below, else one line on: nothing is ever passed unseen.
+    /// Moves to the next block if it begins in sight or right below, else by one line: nothing is skipped unseen.
     fn down(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let after = match self.chosen(state) {
@@ -418,7 +418,7 @@ impl Page {
             Span::styled("│", theme.style(Role::Dim)).render(row, buffer);
         }
         let within = state.beside();
-        // Lines are clicked where keys go; a click on the other side goes over there.
+        // Lines are clickable where keys go; a click on the other side moves there.
         let nowhere = &mut Hits::default();
         if beside {
             self.column(state, theme, Role::Dim, left, nowhere, buffer);
@@ -426,7 +426,7 @@ impl Page {
             return inner.column(&within, theme, Role::Accent, right, hits, buffer);
         }
         self.column(state, theme, Role::Accent, left, hits, buffer);
-        // Whoever is not in the pane has to be told that it goes on.
+        // A reader outside the pane needs a hint that it continues.
         let more = inner.below(&within, usize::from(right.height));
         let (last, above) = area::bottom(right, u16::from(more > 0));
         inner.column(&within, theme, Role::Plain, above, nowhere, buffer);

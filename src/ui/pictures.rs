@@ -13,8 +13,8 @@ use super::update::update;
 use super::{frame, svg};
 use crate::report::Report;
 
-/// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of a file, and what is in
-/// it. `times` is the histogram of commits that the probe of the first measured target left.
+/// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of a file, and its
+/// contents. `times` is the histogram of commits from the probe of the first measured target.
 pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec<(String, String)> {
     let theme = Theme { colour: true, ascii: false };
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
@@ -36,7 +36,7 @@ fn picture(mut model: Model, screen: ScreenId) -> (String, String) {
     (format!("{}.svg", title.to_lowercase()), svg::svg(&buffer, &format!("walwise: {title}")))
 }
 
-/// Keys that bring what a screen is for into sight.
+/// Keys that bring the main subject of a screen into sight.
 fn telling(screen: ScreenId) -> Vec<&'static str> {
     match screen {
         ScreenId::Advice => vec!["enter"],
@@ -51,7 +51,7 @@ mod tests {
     use crate::facts::note::muted;
     use crate::report::sample;
 
-    /// As no form of the report does; see `pipeline/notes.rs`.
+    /// Like every form of the report; see `pipeline/notes.rs`.
     #[test]
     fn no_screen_goes_by_the_sentence_of_a_note() {
         let mut report = sample::at_risk();

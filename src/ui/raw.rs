@@ -1,7 +1,7 @@
-//! What the machine answered, line by line, where a fact was read from: fetched when the fact is unfolded.
+//! The machine's raw answer behind a fact, line by line: fetched when the fact is unfolded.
 //!
-//! The worker has the answers; this remembers those that were looked at, until a fresher report comes. The surprise: it is not
-//! always the whole file, for of configuration files and command lines nobody keeps more than the keys that walwise knows.
+//! The worker has the answers; this module caches those that were viewed, until a newer report arrives. An answer is
+//! not always the whole file: of configuration files and command lines only known keys are kept.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in them.
+//! Sessions for tests: a database at risk with its measurement, a free disk, an empty host, and the keys to move in
+//! them.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub fn at_risk() -> Report {
 /// A rule that does not apply to the database at risk.
 const NOT: &str = "mount.barrier-option";
 
-/// What the rules came to: those with findings, one that does not apply, and one that is about nothing here.
+/// The results of the rules: those with findings, one that does not apply, and one that concerns nothing here.
 fn judge(report: &mut Report) {
     let mut tallies: Vec<Tally> = Vec::new();
     for finding in &report.findings {
@@ -115,7 +116,7 @@ pub fn two_targets() -> Report {
     report
 }
 
-/// A database at risk, with this for what becomes of its flushes.
+/// A database at risk, with this fate of its flushes.
 pub fn with_flush(flush: target::Flush) -> Report {
     let mut report = at_risk();
     let source = Source::derived(["mount.barrier"]);
@@ -181,8 +182,8 @@ pub fn with(report: Report, size: (u16, u16), theme: Theme) -> Model {
     model
 }
 
-/// What would be different with another kernel: no critical finding about barriers, another verdict, a step less and one
-/// more, and an option that only the real thing would open.
+/// The differences with another kernel: no critical finding about barriers, another verdict, a step less and one more,
+/// and an option that only the real kernel would open.
 pub fn another_kernel() -> Supposed {
     let (real, mut then) = (at_risk(), at_risk());
     then.findings.retain(|finding| finding.rule != "mount.ext4-nobarrier");
@@ -300,7 +301,7 @@ pub fn click(model: &mut Model, on: &str) -> Vec<Effect> {
     update(model, Msg::Mouse(Pointed::Click, Position::new(column, row)))
 }
 
-/// What is on the screen.
+/// The picture of the screen.
 pub fn picture(model: &Model) -> Buffer {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(model, &mut buffer);
@@ -373,7 +374,7 @@ pub fn answer(model: &mut Model, effects: &[Effect], result: JobResult) -> Vec<E
     update(model, Msg::Done(job.expect("a job was started"), result))
 }
 
-/// A session that asked to save a document and was told this.
+/// A session after saving a document with this result.
 fn saving(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
     let mut model = exporting(size, theme);
     let effects = press(&mut model, "s enter");
@@ -381,7 +382,7 @@ fn saving(size: (u16, u16), theme: Theme, told: JobResult) -> Model {
     model
 }
 
-/// What the worker says before a probe.
+/// The worker's description of a probe.
 pub const PLAN: [&str; 3] = [
     "It writes at most 336 MiB in a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that wears less \
      than 0.001 % off a flash disk of 960 GB.",

@@ -1,4 +1,4 @@
-//! The screens: each turns what is known into a page. They do not know each other; opening another one is asked for by name.
+//! The screens: each turns the data into a page. They do not know each other; another one is opened by its name.
 
 mod advice;
 mod details;

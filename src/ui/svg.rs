@@ -1,7 +1,7 @@
-//! A drawn screen as SVG: the same for the same screen, without scripts, fonts or anything from elsewhere.
+//! A drawn screen as SVG: deterministic, without scripts, fonts or external resources.
 //!
-//! The surprise: every stretch of text says how long it is and starts where its first cell does, so columns stay aligned
-//! whatever font shows it; lines and bars are drawn, because fonts leave gaps between them.
+//! Every run of text declares its length and starts at its first cell, so that columns stay aligned in any font. Lines
+//! and bars are drawn as shapes, because fonts leave gaps between them.
 
 use std::fmt::Write as _;
 
@@ -12,12 +12,12 @@ use unicode_width::UnicodeWidthStr;
 /// A cell, in pixels.
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 17.0;
-/// From the top of a cell to where letters stand.
+/// The baseline of letters, from the top of a cell.
 const BASE: f32 = 13.0;
 /// Around the screen.
 const EDGE: f32 = 12.0;
 
-/// What the terminal's own colours are here.
+/// The default colours of the terminal.
 const PAPER: &str = "#12161e";
 const INK: &str = "#d5dae3";
 
@@ -176,7 +176,7 @@ fn background(cell: &Cell) -> Option<&'static str> {
     colour(cell.bg)
 }
 
-/// What is not as everything else is.
+/// The deviations of a cell from the default style.
 fn style(cell: &Cell) -> String {
     let mut style = String::new();
     let reversed = cell.modifier.contains(Modifier::REVERSED);

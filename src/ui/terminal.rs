@@ -1,7 +1,7 @@
-//! The terminal: taken over, given back, left for a shell and returned to. The only file that knows escape sequences.
+//! The terminal: taken over, given back, left for a shell and returned to. The only module that knows escape sequences.
 //!
-//! Nothing is ever asked of the terminal, because some do not answer. The surprise: ratatui draws in memory only; its own way
-//! to the screen would ask where the cursor is when it clears it, and writes colours as not every terminal knows them.
+//! The terminal is never queried, because some do not answer. ratatui draws in memory only. Its own output would query
+//! the cursor position when it clears the screen, and writes colours that not every terminal knows.
 
 mod clipboard;
 mod paint;
@@ -21,7 +21,7 @@ use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
-/// What a terminal that was opened without a size is taken to have.
+/// The assumed size of a terminal that was opened without one.
 const USUAL: Size = Size { width: 80, height: 24 };
 
 /// Whether the screen is ours now.
@@ -29,32 +29,32 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Whether the mouse is ours whenever the screen is.
 static MOUSE: AtomicBool = AtomicBool::new(true);
 
-/// Buttons and the wheel, and their places as numbers of any size. Not the movements: nothing here follows them, and each
-/// would wake us.
+/// Reports of buttons and the wheel, with coordinates of any size. Movements are not reported: nothing uses them, and
+/// each would wake us.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
-/// What is pasted comes marked as such, so that it is not taken for keys (xterm, "ctlseqs", Bracketed Paste Mode).
+/// Pasted text is marked, so that it is not taken for keys (xterm, "ctlseqs", Bracketed Paste Mode).
 const PASTE_ON: &str = "\x1b[?2004h";
 const PASTE_OFF: &str = "\x1b[?2004l";
-/// What is between these two is shown when it is whole ("Synchronized Output", private mode 2026); terminals that do not know
-/// them pass over them.
+/// A picture between these two is shown when it is complete ("Synchronized Output", private mode 2026); terminals that
+/// do not know them ignore them.
 const PICTURE_BEGINS: &str = "\x1b[?2026h";
 const PICTURE_ENDS: &str = "\x1b[?2026l";
 
-/// What pictures are drawn on.
+/// A target of pictures.
 pub trait Display {
     /// Its size in cells.
     fn size(&self) -> Size;
     /// Draws a picture.
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
-    /// Forgets what was drawn, for a screen of this size that somebody else may have written on.
+    /// Forgets the drawn picture, for a screen of this size on which another program may have written.
     fn renew(&mut self, size: Size) -> io::Result<()>;
     /// Puts a text on the clipboard, where the terminal allows it.
     fn copy(&mut self, text: &str) -> io::Result<()>;
     /// Takes the mouse, or leaves it to the terminal, whose own selection works then.
     fn mouse(&mut self, ours: bool) -> io::Result<()>;
-    /// Gives the terminal back and stops this process until it is continued. False when there is no shell that could
-    /// continue it; then nothing was done.
+    /// Gives the terminal back and stops this process until it is continued. False, without any effect, when there is
+    /// no shell that could continue it.
     fn suspend(&mut self) -> io::Result<bool>;
     /// After being continued: takes the terminal again if it is ours to take. False while we are in the background.
     fn resume(&mut self) -> io::Result<bool>;
@@ -63,14 +63,14 @@ pub trait Display {
 /// The terminal on standard input and output.
 pub struct Tty {
     out: BufWriter<Stdout>,
-    /// What is on the screen.
+    /// The picture on the screen.
     shown: Buffer,
     in_tmux: bool,
 }
 
 impl Tty {
-    /// Takes the terminal over, which may be one of tmux's. From here on it is given back however this process ends, except by a
-    /// signal that cannot be caught.
+    /// Takes the terminal over; `in_tmux` is whether it is one of tmux's. From here on it is restored however this
+    /// process ends, except by a signal that cannot be caught.
     pub fn enter(in_tmux: bool) -> io::Result<Self> {
         restore_when_this_thread_panics();
         take()?;
@@ -124,7 +124,7 @@ impl Display for Tty {
     }
 
     fn suspend(&mut self) -> io::Result<bool> {
-        // The first process of a session has no shell above it: stopped, nothing would ever continue it.
+        // The first process of a session has no shell above it: once stopped, nothing would ever continue it.
         if getsid(None).ok() == Some(getpid()) {
             return Ok(false);
         }
@@ -137,7 +137,7 @@ impl Display for Tty {
         if !in_foreground() {
             return Ok(false);
         }
-        // A shell may have set its own modes meanwhile, so they are taken anew even if they were never given back.
+        // A shell may have set its own modes meanwhile, so they are taken again even if they were never given back.
         leave();
         take()?;
         self.renew(size())?;
@@ -158,7 +158,7 @@ fn take() -> io::Result<()> {
     taken.inspect_err(|_| leave())
 }
 
-/// Gives the terminal back as it was found; does nothing where that is done already. A terminal that is gone is no error.
+/// Restores the terminal; does nothing where that is done already. A terminal that is gone is no error.
 pub fn leave() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         let back = [PICTURE_ENDS, MOUSE_OFF, PASTE_OFF].concat();
@@ -167,12 +167,12 @@ pub fn leave() {
     }
 }
 
-/// Gives back the modes alone, for a terminal that takes no output any more.
+/// Restores the modes alone, for a terminal that accepts no more output.
 pub fn leave_without_output() {
     let _ = disable_raw_mode();
 }
 
-/// Asked of the kernel alone: crossterm's own question starts a program when the kernel does not know.
+/// The size by ioctl alone: crossterm's own query runs a program when the kernel does not know.
 fn size() -> Size {
     match rustix::termios::tcgetwinsize(io::stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(size.ws_col, size.ws_row),
@@ -180,8 +180,8 @@ fn size() -> Size {
     }
 }
 
-/// A panic of this thread gives the terminal back before it is reported. That of another thread is a message to the user
-/// interface, which goes on, so it must not touch the screen.
+/// A panic of this thread restores the terminal before it is reported. A panic of another thread becomes a message to
+/// the user interface, which continues, so it must not touch the screen.
 fn restore_when_this_thread_panics() {
     static ONCE: Once = Once::new();
     let ours = thread::current().id();

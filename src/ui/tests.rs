@@ -1,4 +1,4 @@
-//! What holds for every screen at every size, what the main screens look like, and what keys do.
+//! Properties of every screen at every size, pictures of the main screens, and the effects of keys.
 
 mod export;
 mod finding;

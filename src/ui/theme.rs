@@ -1,7 +1,8 @@
-//! Styles by meaning, from the sixteen colours of the user's own palette, and a last pass for terminals that have ASCII only.
+//! Styles by meaning, from the sixteen colours of the user's own palette, and a final pass for terminals that have
+//! ASCII only.
 //!
-//! Colour only repeats what words and marks say: without colour the modifiers stay. White, black and yellow are never a
-//! foreground, because half of all terminals have a background on which they cannot be read.
+//! Colour only repeats words and marks; without colour the modifiers stay. White, black and yellow are never a
+//! foreground, because they are unreadable on the background of half of all terminals.
 
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};

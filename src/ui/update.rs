@@ -1,4 +1,4 @@
-//! The only place where the model changes. Pure: a message in, effects out; no clock, no terminal, no thread.
+//! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no terminal, no thread.
 
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
@@ -71,8 +71,8 @@ fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What is pasted is typed where text is typed, as one line. Anywhere else it is nothing: a line that somebody copied must not
-/// start a probe or answer a question.
+/// Pasted text is typed into a text field, as one line. Anywhere else it is ignored: a copied line must not start a
+/// probe or answer a question.
 fn paste(model: &mut Model, text: &str) {
     model.notice = None;
     let line: String = text.chars().filter(|c| !c.is_control()).collect();
@@ -327,7 +327,7 @@ fn take_choice(model: &mut Model) -> Vec<Effect> {
 }
 
 fn leave_what_if(model: &mut Model) {
-    // What is still worked out comes to nothing: nobody waits for that job any more.
+    // The result of a running evaluation is dropped: nobody waits for that job any more.
     if matches!(model.data.activity, Activity::Supposing { .. }) {
         model.data.activity = Activity::Idle;
     }
@@ -348,7 +348,7 @@ fn supposed(model: &mut Model, supposed: Box<Supposed>) {
     }
 }
 
-/// What is supposed has to be worked out anew on a machine that was read or measured anew.
+/// Assumptions must be evaluated again after the machine was read or measured again.
 fn suppose_again(model: &mut Model) -> Vec<Effect> {
     let all = model.data.suppositions().to_vec();
     if all.is_empty() { Vec::new() } else { vec![model.suppose(all)] }
@@ -459,7 +459,7 @@ fn help_run(model: &mut Model) -> Vec<Effect> {
     perform(model, command)
 }
 
-/// Progress of the job that runs; that of any other is old news.
+/// Progress of the running job; that of any other is ignored.
 fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
     if model.data.activity.job() != Some(from) {
         return Vec::new();
@@ -467,7 +467,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
     match (partial, &mut model.data.activity) {
         (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
         (Partial::Probing(mut now), Activity::Probing { progress, .. }) => {
-            // Most messages bring no figures; those of the last one stand until fresher ones come.
+            // Most messages have no figures; the last ones stay until newer ones arrive.
             if now.so_far.is_none()
                 && let Some(before) = progress.take()
             {
@@ -531,7 +531,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
     Vec::new()
 }
 
-/// What a probe came to, in a line.
+/// The result of a probe, in a line.
 fn measured(found: &Measurement) -> String {
     let how = if found.cancelled { "cancelled, what was measured is kept" } else { "measured" };
     format!("{how}: {}", found.sentence)

@@ -1,8 +1,8 @@
-//! What if: a fact of the target is chosen, then a value for it; what would be different is worked out by the worker and
-//! shown beside the machine as it is.
+//! What if: the user chooses a fact of the target, then a value; the worker computes the differences, which are shown
+//! beside the real machine.
 //!
-//! Values are read by the worker with the same code as `--assume`. The surprise: what is chosen from is listed once, when the
-//! list is opened, for a large target has a hundred thousand facts.
+//! The worker parses values with the same code as `--assume`. The list of choices is built once, when it is opened,
+//! because a large target has a hundred thousand facts.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::page::Motion;
 use crate::facts::{KeyInfo, Kind, Reading, Scope, Subject, catalog};
 use crate::report::{Report, WhatIf, can_be_assumed};
 
-/// What is asked for most often, in this order. Any other fact is found by its name.
+/// The most common choices, in this order. Any other fact is found by its name.
 const SHORT_LIST: [&str; 13] = [
     "kernel.release",
     "controller.battery",
@@ -28,14 +28,14 @@ const SHORT_LIST: [&str; 13] = [
     "mysql.version",
 ];
 
-/// A fact that somebody supposes to be another.
+/// A fact with an assumed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Supposition {
     /// What it is about.
     pub subject: Subject,
     /// Its name.
     pub fact: &'static str,
-    /// What it would be, as it was typed.
+    /// Its assumed value, as typed.
     pub value: String,
 }
 
@@ -48,9 +48,9 @@ impl Supposition {
 /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Supposed {
-    /// What was supposed.
+    /// The assumptions.
     pub suppositions: Vec<Supposition>,
-    /// What would be different.
+    /// The differences.
     pub what_if: WhatIf,
     /// Its report, for the reasons of what would be found.
     pub report: Report,
@@ -65,14 +65,14 @@ pub struct Choice {
     pub subject: Subject,
     /// The fact.
     pub key: &'static KeyInfo,
-    /// What is known of it.
+    /// Its real reading.
     pub really: Reading<crate::facts::Value>,
-    /// What it is supposed to be.
+    /// Its assumed value.
     pub supposed: Option<String>,
 }
 
 impl Choice {
-    /// What is known of it, in words.
+    /// Its reading, in words.
     pub fn now(&self) -> String {
         match &self.really {
             Reading::Known { value, .. } => self.key.show(value),
@@ -92,7 +92,7 @@ pub enum Entry<'a> {
     Really,
 }
 
-/// What taking an entry comes to.
+/// The result of taking an entry.
 #[derive(Clone, Debug)]
 pub enum Taken {
     /// This fact was chosen; its value is asked for next.
@@ -107,7 +107,7 @@ pub struct Picker {
     choices: Vec<Choice>,
     /// The fact whose value is asked for.
     pub of: Option<Box<Choice>>,
-    /// What was typed.
+    /// The typed text.
     pub typed: String,
     /// Which entry is chosen, from 0.
     pub chosen: usize,
@@ -116,20 +116,20 @@ pub struct Picker {
 }
 
 impl Picker {
-    /// Every fact of the chosen target that can be supposed: those that are, the short list, those that would settle
+    /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those that would settle
     /// something, the rest.
     pub fn open(data: &Data) -> Self {
         Self { choices: choices(data), of: None, typed: String::new(), chosen: 0, mistake: None }
     }
 
-    /// The value of this fact, where it can be supposed.
+    /// The picker for the value of this fact; `None` where it cannot be assumed.
     pub fn of(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = choice(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self { choices: Vec::new(), of, typed: String::new(), chosen: 0, mistake: None })
     }
 
-    /// What is left to choose from for what was typed: of facts every word must appear in the name or the subject.
+    /// The entries that match the typed text: for facts every word must appear in the name or the subject.
     pub fn entries(&self) -> Vec<Entry<'_>> {
         let words: Vec<String> = self.typed.split_whitespace().map(str::to_lowercase).collect();
         let has = |text: &str| {
@@ -153,7 +153,7 @@ impl Picker {
         entries
     }
 
-    /// What Enter comes to; the error says what is missing.
+    /// The result of Enter; the error says what is missing.
     pub fn take(&self, held: &[Supposition]) -> Result<Taken, String> {
         let entries = self.entries();
         let entry = entries.get(self.chosen);
@@ -181,7 +181,7 @@ impl Picker {
         self.edit(String::clear);
     }
 
-    /// From the value back to the facts; false where there are none to return to.
+    /// Returns from the value to the facts; false without any to return to.
     pub fn back(&mut self) -> bool {
         let returns = self.of.is_some() && !self.choices.is_empty();
         self.of = None;
@@ -281,7 +281,7 @@ fn choices(data: &Data) -> Vec<Choice> {
     all
 }
 
-/// Whether a fact of the short list is one that this subject has, or would have if somebody could read it.
+/// Whether a fact of the short list applies to this subject, or would if it could be read.
 fn matters(report: &Report, subject: &Subject, fact: &str) -> bool {
     match report.facts.reading(subject, fact) {
         Reading::Known { .. } => true,

@@ -1,4 +1,4 @@
-//! Small drawing helpers: they turn values into lines and know nothing of the model, the keys or each other's callers.
+//! Small drawing helpers: they turn values into lines, independent of the model, the keys and each other.
 //!
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 

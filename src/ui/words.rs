@@ -5,7 +5,7 @@ use crate::facts::{Need, Subject};
 use crate::rules::{Finding, Outcome, Risk};
 use crate::ui::widgets::text::fit_end;
 
-/// What has to happen for it to take effect, or what is at stake.
+/// The action needed for it to take effect, or the danger.
 pub fn risk(risk: Risk) -> &'static str {
     match risk {
         Risk::None => "at once",
@@ -31,7 +31,7 @@ pub fn subject(subject: &Subject) -> String {
     if subject.name().is_empty() { subject.to_string() } else { fit_end(subject.name(), SUBJECT) }
 }
 
-/// What would supply a missing fact; empty when nothing is known to.
+/// The remedy of a missing fact; empty without one.
 pub fn remedy(need: &Need) -> String {
     need.remedy.as_ref().map(ToString::to_string).unwrap_or_default()
 }

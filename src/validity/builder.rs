@@ -1,12 +1,12 @@
-//! Who builds a kernel, as far as that says what is built into it.
+//! The builder of a kernel, as far as it determines the built-in features.
 //!
-//! What the table says of all kernels it says of those of distributions; who builds a kernel for himself, for a cloud or for one
-//! machine leaves out what he pleases. The surprise: he builds the next one with what this one has in use, so that of his own two
-//! kernels the one tells of the other.
+//! The table's statements about all kernels hold for those of distributions. A person's own kernel, and a kernel for a
+//! cloud or a single machine, may lack any feature. A person builds the next kernel with the features that the running
+//! one uses, so one of his kernels is evidence about the other.
 
 use crate::version::Version;
 
-/// What the kernels of clouds are called behind their vendor.
+/// The suffix of a vendor's cloud kernels.
 const CLOUD: &str = "-cloud";
 
 /// The vendors that build for all machines.
@@ -36,18 +36,18 @@ const DISTRIBUTIONS: [&str; 23] = [
     "virtuozzo",
 ];
 
-/// Who builds a kernel.
+/// The builder of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Builder {
     /// A distribution, for all machines.
     Distribution,
-    /// A distribution, for clouds, with less than the others.
+    /// A distribution, for clouds, with fewer features.
     Cloud,
-    /// Somebody for himself.
+    /// A person, for his own machines.
     Own,
 }
 
-/// Who builds the kernels of a vendor, as `kernel.vendor` names it. One that nobody here knows is no distribution.
+/// The builder of a vendor's kernels, by `kernel.vendor`. An unknown vendor is no distribution.
 pub fn builder(vendor: &str) -> Builder {
     match (DISTRIBUTIONS.contains(&vendor), DISTRIBUTIONS.contains(&family(vendor))) {
         (true, _) => Builder::Distribution,
@@ -61,26 +61,26 @@ pub fn family(vendor: &str) -> &str {
     vendor.strip_suffix(CLOUD).unwrap_or(vendor)
 }
 
-/// What `kernel.vendor`, which is a text, says of kernels whose release names nobody.
+/// The values of `kernel.vendor`, a text, for kernels whose release names no vendor.
 const NAMELESS: [&str; 2] = ["mainline", "other"];
 
-/// Whether it is the vendor of kernels whose release names nobody.
+/// Whether this is the vendor of kernels whose release names none.
 pub fn names_nobody(vendor: &str) -> bool {
     NAMELESS.contains(&vendor)
 }
 
-/// Whether the one that builds his kernels himself built both, so that the next has what the running one has in use.
+/// Whether both were built by the same person, so that the next one has every feature that the running one uses.
 pub fn builds_again(now: (&Version, &str), then: (&Version, &str)) -> bool {
     let ((now, by), (then, next_by)) = (now, then);
     match builder(next_by) {
         Builder::Distribution | Builder::Cloud => false,
         Builder::Own if !names_nobody(next_by) => by == next_by,
-        // A number alone is the next one of whoever built this one.
+        // A bare number is the next kernel of the person who built this one.
         Builder::Own => names_nobody(by) && (then.tail().is_empty() || name(now) == name(then)),
     }
 }
 
-/// What somebody calls his kernels: the tail without the numbers that count them.
+/// The name that a person gives to his kernels: the tail without the numbers that count them.
 fn name(kernel: &Version) -> String {
     kernel.tail().chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -1,5 +1,5 @@
-//! Judges what the next boot mounts: the file system and each option of each line, as this kernel takes them; and what a
-//! mkfs would set that this kernel cannot mount.
+//! Judges the mounts of the next boot: the file system and each option of each line, for this kernel; and the features
+//! of a mkfs that this kernel cannot mount.
 
 use super::mkfs::leave_out;
 use super::mount::{file_system, holding, mount_options, mount_options_here};
@@ -10,9 +10,9 @@ use crate::facts::catalog::{boot, device, host, mount};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::version::Version;
 
-/// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system, and
-/// which of its options it refuses, ignores, deprecates, takes for granted, or is undecided about. Where the kernel or the file system is not known, none
-/// of these is known.
+/// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system,
+/// and which of its options it refuses, ignores, deprecates, has by default, or is undecided about. All of these are
+/// unknown where the kernel or the file system is.
 pub fn derive(facts: &mut FactSet) {
     for (fs, tool, words) in [
         ("ext4", &host::E2FSPROGS, &host::EXT4_LEAVE_OUT),
@@ -44,7 +44,7 @@ pub fn derive(facts: &mut FactSet) {
     }
 }
 
-/// The options of a line without those that a later one takes back, and those that another line makes ineffective.
+/// The options of a line without those that a later one revokes, and those that another line makes ineffective.
 fn in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String> {
     let overruled = facts.value(line, &boot::OVERRULED).unwrap_or_default();
     let mut options = holding(&facts.value(line, &boot::FSTYPE).unwrap_or_default(), options);
@@ -52,8 +52,8 @@ fn in_effect(facts: &FactSet, line: &Subject, options: &[String]) -> Vec<String>
     options
 }
 
-/// What this kernel makes of each option of a line that the next boot mounts. What is mounted there now tells more of an
-/// option: with the same type, and of this kernel only where both were seen and none is assumed.
+/// The ruling of this kernel on each option of a line of the next boot. The present mount adds evidence if it has the
+/// same type; evidence about this kernel needs both to be observed, not assumed.
 pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>> {
     let known = kernel_and(facts, line, &[boot::FSTYPE.name(), boot::OPTIONS.name()]);
     let Reading::Known { value: (fstype, version, vendor), source } = known else {
@@ -80,7 +80,7 @@ pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>
     Reading::known(options.into_iter().zip(rulings).collect(), source)
 }
 
-/// The same conclusion, of which a part is assumed.
+/// The same conclusion, partly from an assumption.
 fn assumed(source: Source) -> Source {
     let mut of: Vec<String> = vec![mount::SUPER_OPTIONS.name().to_owned()];
     if let Source::Derived { of: others, .. } = source {
@@ -97,8 +97,8 @@ fn refused_type(facts: &FactSet, line: &Subject) -> Reading<Vec<String>> {
     })
 }
 
-/// The file system of a line with the kernel's version and vendor, concluded from these and the named facts of the line; unknown
-/// where any of them is.
+/// The file system of a line with the kernel's version and vendor, derived from these and the named facts of the line;
+/// unknown where any of them is.
 fn kernel_and(facts: &FactSet, line: &Subject, names: &[&'static str]) -> Reading<(String, Version, String)> {
     let host = Subject::host();
     let of_kernel = [(&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
@@ -114,7 +114,7 @@ fn kernel_and(facts: &FactSet, line: &Subject, names: &[&'static str]) -> Readin
     }
 }
 
-/// What mkfs would set unasked although the kernel cannot mount it.
+/// Features that mkfs sets by default although the kernel cannot mount them.
 fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<String>> {
     let host = Subject::host();
     let asked = [(&host, tool.name()), (&host, kernel::VERSION.name()), (&host, kernel::VENDOR.name())];
@@ -127,7 +127,7 @@ fn left_out(facts: &FactSet, fs: &str, tool: &Key<Version>) -> Reading<Vec<Strin
     }
 }
 
-/// Whether OpenZFS as it is loaded supports the kernel.
+/// Whether the loaded OpenZFS supports the kernel.
 fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
     let host = Subject::host();
     let classes = facts.known(&mount::CLASS);
@@ -152,7 +152,7 @@ fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
     }
 }
 
-/// The reading of what cannot be concluded: the first of these facts that is not known.
+/// The reading of an impossible conclusion: the first of these facts that is unknown.
 fn missing<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
     let unknown = asked.iter().find_map(|(subject, name)| match facts.reading(subject, name) {
         Reading::Unknown { why, detail, remedy } => Some((*name, *why, detail, remedy.clone())),
@@ -166,7 +166,7 @@ fn missing<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T>
     }
 }
 
-/// What is concluded from these facts, and whether somebody only assumed one of them.
+/// The source of a conclusion from these facts, and whether one of them is assumed.
 fn concluded(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
     let assumed = asked
         .iter()

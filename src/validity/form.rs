@@ -1,18 +1,18 @@
-//! What the value of an option must be, in the forms in which kernels read numbers and sizes.
+//! The forms that the value of an option may have, as kernels read numbers and sizes.
 //!
-//! It knows no options; rows of the table say which form is theirs. The surprise: numbers are read as C writes them, so `010` is
-//! eight and `0x10` sixteen, and what some kernels take and others refuse is neither right nor wrong here.
+//! Options are left to the rows of the table, which name their form. Numbers are read as in C: `010` is eight and
+//! `0x10` sixteen. A value that only some kernels accept is neither right nor wrong here.
 
-/// What the value of an option must be.
+/// The form of an option's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Anything.
+    /// Any value, even an empty one.
     Any,
     /// Anything that is not empty.
     Text,
     /// A whole number.
     Number(Number),
-    /// A size, read as tens with k, m or g behind it.
+    /// A size with an optional suffix k, m or g.
     Size(Size),
     /// One of these.
     Words(Vec<String>),
@@ -25,9 +25,9 @@ pub struct Number {
     pub low: u64,
     /// The most.
     pub high: u64,
-    /// Up to where it depends on the kernel.
+    /// The largest value that at least some kernels accept.
     pub perhaps: u64,
-    /// Others that are taken.
+    /// Further accepted values.
     pub also: Vec<u64>,
     /// Whether it must be a power of two.
     pub power_of_two: bool,
@@ -40,39 +40,39 @@ pub struct Size {
     pub low: u64,
     /// The most.
     pub high: u64,
-    /// Others that are taken.
+    /// Further accepted values, in bytes.
     pub also: Vec<u64>,
-    /// What of it counts.
+    /// The part of the value that counts.
     pub counts: Counts,
 }
 
-/// What of a value a file system looks at.
+/// The part of a value that a file system uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// All of it.
+    /// The whole value.
     #[default]
     All,
-    /// All of it, and it must be a power of two.
+    /// The whole value, which must be a power of two.
     PowerOfTwo,
     /// The lowest bit that is set.
     LowestBit,
 }
 
-/// What is wrong with a value.
+/// The error in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// It is refused: what it should have been.
+    /// It is refused; the accepted form.
     Refused(String),
-    /// It depends on the kernel: what every kernel takes.
+    /// It depends on the kernel; the form that every kernel accepts.
     Unsure(String),
 }
 
-/// The most that a signed number of 32 bits holds.
+/// The largest signed number of 32 bits.
 const INT_MAX: u64 = 0x7fff_ffff;
 
 impl Form {
-    /// What is wrong with a value, if anything.
+    /// The error in a value; `None` if it is right.
     pub fn wrong(&self, value: &str) -> Option<Wrong> {
         match self {
             Self::Any => None,
@@ -88,7 +88,7 @@ impl Form {
 impl Number {
     fn wrong(&self, value: &str) -> Option<Wrong> {
         let what = self.words();
-        // Kernels of old took no sign.
+        // Old kernels accepted no sign.
         let (signed, digits) = value.strip_prefix('+').map_or((false, value), |rest| (true, rest));
         let Some(number) = c_number(digits) else { return Some(Wrong::Refused(what)) };
         if self.takes(number) {
@@ -124,7 +124,7 @@ impl Size {
         if self.also.contains(&bytes) {
             return None;
         }
-        // What does not fit wraps around in some kernels.
+        // A value that does not fit wraps around in some kernels.
         if bytes > INT_MAX {
             return Some(Wrong::Unsure(self.words()));
         }

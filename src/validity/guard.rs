@@ -1,8 +1,7 @@
-//! The last look at advice: every value in it must be accepted by the kernel, tool or server it is for. What is not known
-//! to be accepted is held back like what is refused.
+//! The final check of advice: every value in it must be accepted by the kernel, tool or server it is for. A value that
+//! is not known to be accepted is held back like a refused one.
 //!
-//! It looks at values that advice would put in, not at those it takes out. The surprise: a value that would be ignored or
-//! is on its way out is held back too, for it is no advice.
+//! It checks values that advice would set, not those it removes. An ignored or deprecated value is held back too.
 
 use super::mount::{mount_options, new_file_system, scheduler};
 use super::server::{always, mysql_setting, postgres_value};
@@ -12,13 +11,13 @@ use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::settings::{Setting, SettingKind};
 use crate::version::Version;
 
-/// Whether advice to give a setting these values, or add them to it, may be shown for a subject. The error is a sentence
-/// that says what would refuse it, or what is not known. Settings of which no kernel, tool or server has a say pass.
+/// Whether advice to set or add these values may be shown for a subject. The error is a sentence that names the
+/// refusing component, or the unknown point. Settings outside the control of kernel, tool and server pass.
 pub fn guard(setting: &Setting, values: &[&str], facts: &FactSet, subject: &Subject) -> Result<(), String> {
     guard_with(setting, values, &Beside::default(), facts, subject)
 }
 
-/// What the same finding advises beside the piece in question.
+/// Other advice of the same finding.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beside<'a> {
     /// The file system to make.
@@ -27,8 +26,8 @@ pub struct Beside<'a> {
     pub features: &'a [String],
 }
 
-/// The same for advice that stands beside other advice: a file system that is made without a feature can be mounted
-/// where one with it cannot.
+/// The same, given other advice beside it: a file system that is created without a feature can be mounted where one
+/// with it cannot.
 pub fn guard_with(
     setting: &Setting,
     values: &[&str],
@@ -66,7 +65,7 @@ pub fn guard_with(
     }
 }
 
-/// The ruling as an answer to whoever wants to show advice.
+/// The ruling as the result of the check.
 fn accepted(what: &str, ruling: &Ruling) -> Result<(), String> {
     let because = &ruling.because;
     match ruling.effect {
@@ -84,7 +83,7 @@ fn kernel_of(facts: &FactSet) -> Result<(Version, String), String> {
     version.zip(vendor).ok_or_else(|| "The kernel's version and vendor are not known.".to_owned())
 }
 
-/// Options of the file system that is there, or of the one that is to be made.
+/// Checks options of the existing file system, or of the one to be created.
 fn options(values: &[&str], made: Option<&str>, facts: &FactSet, subject: &Subject) -> Result<(), String> {
     let (version, vendor) = kernel_of(facts)?;
     let of = |scope, key: &Key<String>| facts.resolve(subject, scope).and_then(|at| facts.value(&at, key));
@@ -92,13 +91,13 @@ fn options(values: &[&str], made: Option<&str>, facts: &FactSet, subject: &Subje
     let mounted = facts.resolve(subject, Scope::Mount);
     let in_force = mounted.and_then(|at| facts.value(&at, &mount::SUPER_OPTIONS)).unwrap_or_default();
     let words: Vec<String> = values.iter().map(|&value| value.to_owned()).collect();
-    // Without a file system only what every file system takes is known.
+    // Without a file system only the common options of all file systems are known.
     let fs = there.unwrap_or_else(|| made.unwrap_or("a new file system").to_owned());
     let rulings = mount_options(&fs, &words, &in_force, &version, &vendor);
     words.iter().zip(&rulings).try_for_each(|(option, ruling)| accepted(&format!("{option} ({fs})"), ruling))
 }
 
-/// A feature to make a file system with, or a word that leaves one out, which every kernel can mount.
+/// Checks a feature to create a file system with, or a word that omits one, which every kernel can mount.
 fn made_with(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String> {
     let asked = word.strip_suffix("=1").unwrap_or(word);
     match fs {

@@ -1,8 +1,8 @@
 //! The life of an option over kernel versions: steps, each from a version on, and steps of single vendors.
 //!
-//! It knows versions and effects, not options. The surprise: below a later step that changes whether an option is taken and
-//! heeded, a backporting vendor's kernel is unknown, because nobody can tell from its number whether it took that step; at the
-//! last step everybody is known. A step that only candidates of a release know is no step for anybody else.
+//! This module knows versions and effects, not options. A backporting vendor's kernel below a later step that changes
+//! the option is unknown, because its number does not tell whether it took that step. At the last step every kernel is
+//! known. A step that only release candidates have does not count for any other kernel.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use super::builder::family;
 use super::{Effect, Ruling};
 use crate::version::Version;
 
-/// From a kernel on, an effect.
+/// An effect, from a kernel on.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// The first kernel: its version, and its vendor's release as in `3.10.0-1127`.
     pub from: Version,
-    /// What becomes of the option.
+    /// The effect on the option.
     pub is: Effect,
     /// Why.
     pub because: String,
@@ -26,9 +26,9 @@ pub struct Step {
 /// All steps of an option, each list in ascending order.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
-    /// Of the mainline kernel.
+    /// Steps of the mainline kernel.
     pub steps: Vec<Step>,
-    /// Of vendors that went their own way.
+    /// Steps of vendors that deviate.
     pub vendors: BTreeMap<String, Vec<Step>>,
 }
 
@@ -36,7 +36,7 @@ pub struct Life {
 const NOT_YET: u64 = 8;
 
 impl Life {
-    /// What a kernel makes of the option.
+    /// The ruling of a kernel on the option.
     pub fn at(&self, kernel: &Version, vendor: &str) -> Ruling {
         let possible = self.possible(kernel, vendor);
         let Some((step, later)) = possible.split_first() else {
@@ -57,8 +57,8 @@ impl Life {
         })
     }
 
-    /// The same of a kernel that is seen to take the option, as it is mounted with it now: what may be refused, or not be there,
-    /// is not. What is said of a vendor's own kernels stands, for there it is about what the option does.
+    /// The same for a kernel that provably accepts the option, because it has it mounted: refusal and absence are ruled
+    /// out. A statement about the vendor's own kernels stands, because it is about the effect.
     pub fn where_taken(&self, kernel: &Version, vendor: &str) -> Option<Ruling> {
         if self.of_vendor(kernel, vendor).is_some() {
             return None;
@@ -72,8 +72,8 @@ impl Life {
         if taken.is_empty() { Some(here()) } else { agreed(&taken) }
     }
 
-    /// The same of a kernel that has what it is about, because the one before it had it and both are of who builds his kernels
-    /// himself: only what was taken out of the kernel is gone.
+    /// The same for a kernel that has the feature because its predecessor had it and one person built both: only the
+    /// removal from the kernel counts.
     pub fn again(&self, kernel: &Version, vendor: &str) -> Ruling {
         let ruling = self.at(kernel, vendor);
         if ruling.effect.is_refused() || kernel.number(0) >= NOT_YET {
@@ -82,8 +82,8 @@ impl Life {
         self.where_taken(kernel, vendor).unwrap_or(ruling)
     }
 
-    /// The steps of which one holds for a kernel: the one that its number says, and where its vendor carries code into older
-    /// kernels, every later one.
+    /// The steps that may hold for a kernel: the one for its number and, where its vendor backports code, every later
+    /// one.
     fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&Step> {
         if let Some(step) = self.of_vendor(kernel, vendor) {
             return vec![step];
@@ -100,8 +100,8 @@ impl Life {
             .and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
     }
 
-    /// The steps that a kernel can have taken. What came and went between two candidates of a release is in these candidates
-    /// only: nobody ships them, and nobody carries them anywhere.
+    /// The steps that a kernel can have taken. A step that came and went between two candidates of a release is in
+    /// these candidates only, which nobody ships or backports.
     fn steps_for(&self, kernel: &Version) -> Vec<&Step> {
         let release = |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
         if release(kernel).is_some() {
@@ -116,7 +116,8 @@ impl Life {
     }
 }
 
-/// What these steps agree on. Whether a kernel warns of what it takes and heeds, or has it as its default, is no matter.
+/// The common ruling of these steps. Whether a kernel warns about an option it heeds, or has it by default, makes no
+/// difference.
 fn agreed(steps: &[&Step]) -> Option<Ruling> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
@@ -129,7 +130,7 @@ fn agreed(steps: &[&Step]) -> Option<Ruling> {
     if !steps.iter().all(|step| heeded(&step)) {
         return None;
     }
-    // The least that is true of all.
+    // The weakest ruling, which is true of all.
     Some(steps.iter().find(|step| step.is.is_ok()).unwrap_or(first).ruling())
 }
 
@@ -143,17 +144,17 @@ impl Step {
     }
 }
 
-/// Whether a kernel is at or above another, the vendor's release counted in.
+/// Whether a kernel is at or above another, including the vendor's release.
 pub fn reached(from: &Version, kernel: &Version) -> bool {
     kernel > from || (kernel == from && release(kernel) >= release(from))
 }
 
-/// Whether the number of a kernel says less than it seems.
+/// Whether a kernel may contain more than its number says.
 pub fn backports(kernel: &Version, vendor: &str) -> bool {
     kernel.backports() || vendor.starts_with("el") || vendor == "sles"
 }
 
-/// The vendor's release behind the version: 1127 in `3.10.0-1127.19.1.el7.x86_64`; 0 where there is none.
+/// The vendor's release after the version: 1127 in `3.10.0-1127.19.1.el7.x86_64`; 0 without one.
 pub fn release(version: &Version) -> u64 {
     let tail = version.tail().trim_start_matches('-');
     let digits: String = tail.chars().take_while(char::is_ascii_digit).collect();
@@ -215,7 +216,7 @@ mod tests {
         ] {
             assert_eq!(at(kernel, vendor), expect, "{kernel} ({vendor})");
         }
-        // What stays from a candidate on is in the release, and may be carried.
+        // A step that begins with a candidate and stays is in the release, and may be backported.
         let staying = life(&[("3.10", Effect::Ok), ("6.18-rc1", Effect::Refused)]);
         assert_eq!(staying.at(&v("6.18"), "mainline").effect, Effect::Refused);
         assert_eq!(staying.at(&v("5.14.0-503.el9"), "el9").effect, Effect::Unknown);

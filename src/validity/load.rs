@@ -1,4 +1,4 @@
-//! Reads the table and says everything that is wrong with it at once, each with the row it is in.
+//! Reads the table and reports all its mistakes at once, each with its row.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::life::{Life, Step, release};
 use super::table::{Conflict, Feature, FeatureKind, InForce, Row, Table, Undone};
 use crate::rows::{Problems, read, rows};
 
-/// Options of the three file systems that are advised, and what mkfs makes, compiled in.
+/// Options of the three file systems that are advised, and features of mkfs, compiled in.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
-/// What kernels were built with, compiled in.
+/// Features that kernels are built with, compiled in.
 pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
-/// Both, which are one table.
+/// Both, which form one table.
 pub const TEXT: &str = concat!(
     include_str!("../../rules/tables/validity.toml"),
     "\n",
@@ -40,11 +40,11 @@ struct RawInForce {
     because: String,
 }
 
-/// A value that is neither a number nor a size nor one of some words.
+/// A value that is neither a number nor a size nor a fixed word.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Takes {
-    /// Any, but not none.
+    /// Any non-empty text.
     Text,
 }
 
@@ -160,7 +160,7 @@ struct RawPresent {
     source: String,
 }
 
-/// Reads a table; everything that is wrong with it otherwise.
+/// Parses a table; the error lists all mistakes.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
     read(text, &["options", "undone", "conflict", "mkfs", "present"], |document, problems| {
@@ -220,7 +220,7 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
     });
 }
 
-/// What takes what back; without a source it is nobody's word.
+/// A row about options that revoke others; a source is required.
 fn undone(place: &str, raw: RawUndone, problems: &mut Problems) -> Option<Undone> {
     if raw.source.is_empty() {
         problems.add(place, "a row needs a source");
@@ -266,7 +266,7 @@ fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
     }
 }
 
-/// The most that every kernel takes for a number, and the most that some do.
+/// The largest number that every kernel accepts, and the largest that some accept.
 const INT_MAX: u64 = 0x7fff_ffff;
 const UINT_MAX: u64 = 0xffff_ffff;
 

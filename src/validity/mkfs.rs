@@ -1,5 +1,6 @@
-//! Features that are chosen when a file system is made: known to the tool, and mountable by the kernel. The surprise:
-//! doing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
+//! Features chosen when a file system is created: known to the tool, and mountable by the kernel.
+//!
+//! Choosing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
 
 use super::builder::family;
 use super::life::{backports, reached};
@@ -9,7 +10,7 @@ use crate::truth::Truth;
 use crate::version::Version;
 
 impl Feature {
-    /// Whether a kernel mounts it; unknown where a vendor may have carried it into an older one.
+    /// Whether a kernel mounts it; unknown where a vendor may have backported it.
     pub(super) fn mounted_by(&self, kernel: &Version, vendor: &str) -> Truth {
         let by_vendor = self.vendors.get(family(vendor)).is_some_and(|from| reached(from, kernel));
         if by_vendor || kernel >= &self.kernel {
@@ -21,12 +22,12 @@ impl Feature {
         }
     }
 
-    /// The tool from which on it can be asked for, or left out.
+    /// The version of the tool from which on it can be requested or omitted.
     fn told(&self) -> &Version {
         self.told.as_ref().unwrap_or(&self.tool)
     }
 
-    /// What a kernel makes of it that does not know it.
+    /// The ruling of a kernel that does not know it.
     pub(super) fn unknown_to(&self, kernel: &Version) -> Ruling {
         let (effect, does) = match self.kind {
             FeatureKind::Compatible => (Effect::NoEffect, "mounts it and makes no use of it"),
@@ -42,7 +43,7 @@ impl Feature {
         Ruling { effect, because, source: self.source.clone() }
     }
 
-    /// The same of a kernel of which that is not known.
+    /// The same for a kernel that may know it.
     pub(super) fn may_be_known_to(&self, kernel: &Version) -> Ruling {
         Ruling::unknown(format!(
             "Kernels from {} on {}; whether the vendor carried that into {kernel} is not known.",
@@ -51,7 +52,7 @@ impl Feature {
         ))
     }
 
-    /// Whether it keeps a kernel from using the file system that does not know it.
+    /// Whether a kernel that does not know it refuses the file system, or mounts it read-only.
     pub(super) fn is_needed_of_kernels(&self) -> bool {
         match self.kind {
             FeatureKind::Compatible => false,
@@ -59,7 +60,7 @@ impl Feature {
         }
     }
 
-    /// Whether a kernel that does not know it still reads the file system.
+    /// Whether a kernel that does not know it can still read the file system.
     fn leaves_it_readable(&self) -> bool {
         match self.kind {
             FeatureKind::Compatible | FeatureKind::ReadOnly => true,
@@ -67,7 +68,7 @@ impl Feature {
         }
     }
 
-    /// The word that makes mkfs leave it out, and so is safe with every kernel: `^orphan_file`, `nrext64=0`.
+    /// The word that makes mkfs omit it, which is safe with every kernel: `^orphan_file`, `nrext64=0`.
     fn left_out(&self) -> String {
         if self.of == "xfs" { format!("{}=0", self.name) } else { format!("^{}", self.name) }
     }
@@ -105,7 +106,7 @@ pub fn mkfs_feature(
     }
 }
 
-/// The flag under which a mkfs takes a feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
+/// The flag of a mkfs for this feature (mke2fs(8), mkfs.btrfs(8), mkfs.xfs(8)).
 pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     let name = feature.split('=').next().unwrap_or(feature);
     match (fs, name) {
@@ -119,7 +120,7 @@ pub fn mkfs_flag(fs: &str, feature: &str) -> Option<&'static str> {
     }
 }
 
-/// What the tool sets without being asked and the kernel does not know, or may not.
+/// Features that the tool sets by default and that the kernel does not, or may not, know.
 fn too_new<'t>(
     fs: &'t str,
     tool: &'t Version,
@@ -131,15 +132,15 @@ fn too_new<'t>(
     table().features.iter().filter(set).filter(move |known| known.mounted_by(kernel, vendor) != Truth::True)
 }
 
-/// The words that keep the tool from setting what the kernel does not know, or may not: it could not mount it, or only read, or
-/// would make no use of what an older e2fsck refuses.
+/// The words that keep the tool from setting features unknown, or possibly unknown, to the kernel: it could not mount
+/// the file system, or only read-only, or would not use a feature that an older e2fsck refuses.
 pub fn leave_out(fs: &str, tool: &Version, kernel: &Version, vendor: &str) -> Vec<String> {
     let told = too_new(fs, tool, kernel, vendor).filter(|known| tool >= known.told());
     told.map(Feature::left_out).collect()
 }
 
-/// Whether a file system that the tool makes with these words, and otherwise without being asked for anything, can be
-/// mounted by the kernel: the names of features that stand against it, or may.
+/// Whether the kernel can mount a file system that the tool creates with these words and otherwise by default; the
+/// error names the features that prevent it, or may.
 pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, words: &[String]) -> Ruling {
     let stands_against =
         |known: &&Feature| known.is_needed_of_kernels() && !words.contains(&known.left_out());
@@ -165,15 +166,15 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, w
 pub struct FeatureExample {
     /// Its name.
     pub name: &'static str,
-    /// What makes mkfs set it: `-O`, `fast_commit`.
+    /// The arguments that make mkfs set it: `-O`, `fast_commit`.
     pub with: [String; 2],
-    /// What makes mkfs leave it out.
+    /// The arguments that make mkfs omit it.
     pub without: [String; 2],
-    /// The tool that takes it.
+    /// The version of the tool that accepts it.
     pub tool: &'static Version,
     /// Whether a kernel of the right number can still be built without it.
     pub by_build: bool,
-    /// Other features that are set unasked need it, so that it cannot be left out alone.
+    /// Other default features depend on it, so that it cannot be omitted alone.
     pub needed: bool,
 }
 

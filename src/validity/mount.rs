@@ -1,8 +1,8 @@
-//! Mount options, and the other words that only the kernel accepts: file system types and I/O schedulers.
+//! Mount options, and other words that only the kernel accepts: file system types and I/O schedulers.
 //!
-//! One option may depend on those beside it and on what the file system is mounted with now, so the whole list is asked
-//! at once. The surprise: ext4, XFS and btrfs refuse options they do not know, so one that belongs to another of them is
-//! refused for certain, while one that nobody here knows stays unknown.
+//! An option may depend on its neighbours and on the options in force, so the whole list is judged at once. ext4, XFS
+//! and btrfs refuse options that they do not know. An option of another of the three is therefore certainly refused,
+//! while an unlisted one stays unknown.
 
 use super::builder::{Builder, builder};
 use super::form::Wrong;
@@ -15,20 +15,20 @@ use crate::version::Version;
 /// File systems whose options the table knows.
 const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-/// What a kernel makes of one mount option. `vendor` is the fact `kernel.vendor`.
+/// The ruling of a kernel on one mount option. `vendor` is the fact `kernel.vendor`.
 pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
     let beside = [option.to_owned()];
     Asked { fs, in_force: &[], here: false, kernel, vendor }.one(option, &beside, &beside)
 }
 
-/// The options of a line that hold when all of it is read: mostly the last of those that say one thing.
+/// The options of a line that remain in effect: usually the last one of each group.
 pub fn holding(fs: &str, options: &[String]) -> Vec<String> {
     let of = if fs == "ext3" { "ext4" } else { fs };
     table().holding(of, options)
 }
 
-/// What a kernel makes of each of the mount options that stand together, given those that the file system is mounted
-/// with now (none where it is not).
+/// The ruling of a kernel on each of these mount options together, given the options in force (empty where it is not
+/// mounted).
 pub fn mount_options(
     fs: &str,
     options: &[String],
@@ -39,7 +39,7 @@ pub fn mount_options(
     Asked { fs, in_force, here: false, kernel, vendor }.all(options)
 }
 
-/// The same where it is this very kernel that has the file system mounted so: what is in force, it takes.
+/// The same where this very kernel has the file system mounted with these options: it accepts those in force.
 pub fn mount_options_here(
     fs: &str,
     options: &[String],
@@ -50,12 +50,12 @@ pub fn mount_options_here(
     Asked { fs, in_force, here: true, kernel, vendor }.all(options)
 }
 
-/// For what options are asked about.
+/// The context of a question about options.
 struct Asked<'a> {
     fs: &'a str,
-    /// What the file system is mounted with now.
+    /// The options in force now.
     in_force: &'a [String],
-    /// Whether the kernel that mounted it is the one that is asked about.
+    /// Whether the kernel that mounted it is the one in question.
     here: bool,
     kernel: &'a Version,
     vendor: &'a str,
@@ -66,38 +66,38 @@ pub fn file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     built("file system", fs, kernel, vendor)
 }
 
-/// The same for one that is to be made here, where mounting it shows at once whether it is built in: only what distributions do not
-/// all build is unknown.
+/// The same for a file system to be created here, where mounting it shows at once whether it is built in: only a
+/// feature that some distributions omit is unknown.
 pub fn new_file_system(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     word("file system", fs, kernel, vendor)
 }
 
-/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
 pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     again("file system", fs, kernel, vendor)
 }
 
-/// Whether the table names a file system, whatever it says of it.
+/// Whether the table has a row for a file system.
 pub fn names_file_system(fs: &str) -> bool {
     table().find("file system", fs).is_some()
 }
 
-/// Whether the table names an I/O scheduler, whatever it says of it.
+/// Whether the table has a row for an I/O scheduler.
 pub fn names_scheduler(name: &str) -> bool {
     table().find("scheduler", name).is_some()
 }
 
-/// Whether an option is one of this file system, and not of all of them.
+/// Whether an option belongs to this file system, rather than to all of them.
 pub fn is_option_of(fs: &str, option: &str) -> bool {
     table().find(if fs == "ext3" { "ext4" } else { fs }, option).is_some()
 }
 
-/// Something that lies on a disk, of which a kernel has to have the code.
+/// An on-disk format that a kernel must have the code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// XFS without checksums in its metadata.
     XfsV4,
-    /// An md array of disks one behind the other.
+    /// A linear md array.
     MdLinear,
     /// An md array with a superblock of version 0.90.
     Md090,
@@ -127,17 +127,17 @@ impl Format {
 pub fn format(format: Format, kernel: &Version, vendor: &str) -> Ruling {
     match format {
         Format::XfsV4 | Format::MdLinear => built("format", format.name(), kernel, vendor),
-        // Who has md has this.
+        // Every kernel with md has this.
         Format::Md090 => word("format", format.name(), kernel, vendor),
     }
 }
 
-/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
 pub fn format_again(format: Format, kernel: &Version, vendor: &str) -> Ruling {
     again("format", format.name(), kernel, vendor)
 }
 
-/// What stands between a file system and its disks.
+/// A layer between a file system and its disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// The level of an md array.
@@ -159,16 +159,16 @@ impl Layer {
     }
 }
 
-/// Whether a kernel has the code for one of a layer, by the name that the kernel gives it.
+/// Whether a kernel has the code for a kind of layer, by its name in the kernel.
 pub fn layer(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     match layer {
         Layer::Md | Layer::DeviceMapper => built(layer.name(), name, kernel, vendor),
-        // Who has md has these.
+        // Every kernel with md has these.
         Layer::MdMetadata => word(layer.name(), name, kernel, vendor),
     }
 }
 
-/// The same where who builds his kernels himself has it in the one that runs: see [`super::builds_again`].
+/// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
 pub fn layer_again(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     again(layer.name(), name, kernel, vendor)
 }
@@ -186,10 +186,10 @@ fn again(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     found(of, name).map_or_else(|unknown| unknown, |row| row.life.again(kernel, vendor))
 }
 
-/// Who has a row of his own for what no kernel is built without.
+/// The vendor under which a row holds the steps for self-built kernels: features that no kernel is built without.
 const EVERYBODY: &str = "own";
 
-/// Whether something is built into a kernel: what the table says of all kernels it says of those of distributions.
+/// Whether a feature is built into a kernel: the table's statements about all kernels hold for those of distributions.
 fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     let row = match found(of, name) {
         Ok(row) => row,
@@ -198,7 +198,7 @@ fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     let ruling = row.life.at(kernel, vendor);
     let because = match builder(vendor) {
         Builder::Distribution => return ruling,
-        // What its vendor leaves out, it leaves out too.
+        // A cloud kernel lacks at least everything that its vendor leaves out.
         Builder::Cloud if ruling.effect.is_refused() || is_there(&row.life.at(kernel, "")) => return ruling,
         Builder::Cloud => "The kernels that it makes for clouds are built with less than its others.",
         Builder::Own if ruling.effect.is_refused() => return ruling,
@@ -223,7 +223,7 @@ impl Asked<'_> {
         options.iter().map(|option| self.one(option, options, &holding)).collect()
     }
 
-    /// What becomes of one option beside others, some of which hold.
+    /// The ruling on one option beside others; `holding` are those that remain in effect.
     fn one(&self, option: &str, beside: &[String], holding: &[String]) -> Ruling {
         let table = table();
         let family = family(self.fs, self.kernel, self.vendor);
@@ -261,7 +261,7 @@ impl Asked<'_> {
         ruling
     }
 
-    /// What is said of an option because of another one on the line.
+    /// The ruling on an option because of another one on the line.
     fn conflict(&self, of: &str, option: &str, beside: &[String]) -> Option<Ruling> {
         let rulings = table().conflicts(of, option, beside).map(|(conflict, other)| {
             let ruling = conflict.life.at(self.kernel, self.vendor);
@@ -271,7 +271,7 @@ impl Asked<'_> {
         rulings.into_iter().find(refuses)
     }
 
-    /// What its row says, and what is in force now.
+    /// The ruling of its row, adjusted by the options in force.
     fn of_row(&self, option: &str, row: &Row) -> Ruling {
         if let Some(now) = row.in_force.iter().find(|now| self.in_force.contains(&now.option)) {
             return Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() };
@@ -283,13 +283,13 @@ impl Asked<'_> {
         row.life.where_taken(self.kernel, self.vendor).map_or(ruling, |taken| Ruling::seen(taken.effect))
     }
 
-    /// Whether the kernel that is asked about shows it in force, by itself or by one of these words.
+    /// Whether the kernel in question shows it in force, by itself or by one of these words.
     fn seen(&self, option: &str, shown_as: &[String]) -> bool {
         self.here && self.in_force.iter().any(|shown| shown == option || shown_as.contains(shown))
     }
 }
 
-/// An option that stands neither with the file system nor with all file systems.
+/// The ruling on an option that is listed neither for the file system nor for all.
 fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) -> Ruling {
     let table = table();
     let covered = kernel.number(0) > 3 || (kernel.number(0) == 3 && kernel.number(1) >= 10);
@@ -331,11 +331,11 @@ fn not_listed(fs: &str, family: Option<&str>, option: &str, kernel: &Version) ->
     Ruling::unknown(format!("The table does not know the option {option} of {fs}.{near}"))
 }
 
-/// Flags that the kernel takes before the file system sees them, with a value behind them or without (fs/fs_context.c).
+/// Flags that the kernel handles before the file system sees them, with or without a value (fs/fs_context.c).
 const SUPERBLOCK_FLAGS: [&str; 10] =
     ["async", "dirsync", "lazytime", "mand", "nolazytime", "nomand", "posixacl", "ro", "rw", "sync"];
 
-/// Options that can lose data: nobody who misspelt something is told that one of these was meant.
+/// Options that can lose data: none of them is ever suggested for a misspelt word.
 const NEVER_MEANT: [&str; 7] =
     ["async", "journal_async_commit", "nobarrier", "noload", "nologreplay", "norecovery", "rescue"];
 
@@ -345,9 +345,9 @@ fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Whose options a file system type has.
+/// The family whose options a file system type has.
 fn family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
-    // ext3 has had a driver of its own until 4.2; vendors that backport used the ext4 driver before.
+    // ext3 had its own driver until 4.2; vendors that backport used the ext4 driver earlier.
     let driver_of_its_own = kernel.number(0) < 4 || (kernel.number(0) == 4 && kernel.number(1) < 3);
     match fs {
         "ext3" if driver_of_its_own && !backports(kernel, vendor) => None,
@@ -362,16 +362,16 @@ impl Row {
     }
 }
 
-/// An option of the table as it can be mounted, with what must stand beside it.
+/// An option of the table that can be mounted, with the option that it needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
     /// The option, with a value where it takes one.
     pub option: String,
-    /// What it needs beside it; empty mostly.
+    /// An option that it needs beside it; usually `None`.
     pub beside: Option<String>,
 }
 
-/// Every option of a file system that the table can give an example of, those of all file systems included.
+/// An example of every option of a file system for which the table allows one, including those common to all.
 pub fn examples(fs: &str) -> Vec<Example> {
     let table = table();
     let mut found = Vec::new();

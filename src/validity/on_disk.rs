@@ -1,14 +1,15 @@
-//! Features of a file system that is there, by their names in its superblock: whether a kernel mounts it, and e2fsck checks it.
+//! Features of an existing file system, by their names in its superblock: whether a kernel mounts it, and e2fsck
+//! accepts it.
 //!
-//! Which can be asked for when one is made is for [`super::mkfs`]. The surprise: what a kernel does not need to know, e2fsck
-//! does: an older one refuses the whole file system, and the boot stops there.
+//! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know even features that a
+//! kernel can ignore: an older e2fsck refuses the whole file system, and the boot stops there.
 
 use super::table::{Feature, table};
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;
 
-/// The oldest e2fsprogs that a system of the last ten years came with: that of Red Hat 7.
+/// The oldest e2fsprogs in a system of the last ten years: that of Red Hat 7.
 const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
 fn find(fs: &str, feature: &str) -> Option<&'static Feature> {
@@ -20,7 +21,7 @@ fn not_listed(fs: &str, feature: &str) -> Ruling {
     Ruling::unknown(format!("The table does not know the feature {feature} of {fs}."))
 }
 
-/// What a kernel makes of a file system that has this feature: `ext4` or `xfs`.
+/// The ruling of a kernel on a file system with this feature: `ext4` or `xfs`.
 pub fn feature_on_disk(fs: &str, feature: &str, kernel: &Version, vendor: &str) -> Ruling {
     let Some(known) = find(fs, feature) else { return not_listed(fs, feature) };
     match known.mounted_by(kernel, vendor) {
@@ -30,7 +31,7 @@ pub fn feature_on_disk(fs: &str, feature: &str, kernel: &Version, vendor: &str) 
     }
 }
 
-/// What this e2fsck makes of a feature of ext2, ext3 or ext4; without a version, one that nobody knows.
+/// The ruling of this e2fsck on a feature of ext2, ext3 or ext4; without a version, of an unknown one.
 pub fn feature_checked(feature: &str, tool: Option<&Version>) -> Ruling {
     let Some(known) = find("ext4", feature) else { return not_listed("ext4", feature) };
     let source = known.source.clone();

@@ -1,7 +1,7 @@
-//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, by the table of [`crate::servers`]. A
-//! server refuses to start with a setting or a value that it does not know.
+//! Settings of PostgreSQL, MySQL and MariaDB by release, with their values, from the table of [`crate::servers`]. A
+//! server refuses to start with an unknown setting or value.
 //!
-//! The surprise: a value can hang on how a server was built, which its version does not tell; it is unknown then.
+//! A value can depend on build options that the version does not reveal; it is then unknown.
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +19,14 @@ pub use crate::servers::ChangedBy;
 pub struct ServerSetting {
     /// Its name.
     pub name: &'static str,
-    /// What holds when nothing sets it, as one writes it; `None` where that hangs on the machine or on other settings.
+    /// The default, as written in a configuration; `None` where it depends on the machine or on other settings.
     pub default: Option<&'static str>,
-    /// What makes a new value hold.
+    /// The action by which a new value takes effect.
     pub changed_by: ChangedBy,
 }
 
-/// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; then a setting that a
-/// minor release brought is unknown.
+/// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; a setting that came
+/// with a minor release is then unknown.
 pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
     let Some(setting) = servers().postgres.get(name) else {
         return Ruling::unknown(format!("The table does not know the setting {name}."));
@@ -48,7 +48,7 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
     }
 }
 
-/// What PostgreSQL on Linux makes of a setting with this value.
+/// The ruling of PostgreSQL on Linux on a setting with this value.
 pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
     let known = postgres_setting(name, server);
     let Some(setting) = servers().postgres.get(name).filter(|_| known.effect.is_ok()) else {
@@ -96,14 +96,14 @@ fn word(name: &str, value: &str, server: &Version) -> Ruling {
     }
 }
 
-/// A number as the server reads sizes (guc.c).
+/// Whether this is a number as the server reads sizes (guc.c).
 fn is_size(value: &str) -> bool {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = value.strip_prefix(digits).unwrap_or_default();
     ["", "B", "kB", "MB", "GB", "TB"].contains(&unit) && digits.parse::<u64>().is_ok()
 }
 
-/// What MySQL or MariaDB, whichever `line` is, makes of a setting with this value.
+/// The ruling of MySQL or MariaDB, according to `line`, on a setting with this value.
 pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version) -> Ruling {
     let mut known = servers().mysql.iter().filter(|row| row.of == line && row.name == name).peekable();
     if known.peek().is_none() {
@@ -138,7 +138,7 @@ impl Mysql {
     }
 }
 
-/// Everything that the table knows of a release of a server, each setting once.
+/// All settings of a server's release in the table, each once.
 pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     if of.is_postgres() {
         let known =
@@ -168,7 +168,7 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     settings
 }
 
-/// Whether every release of PostgreSQL that the table covers takes a value.
+/// Whether every release of PostgreSQL in the table accepts a value.
 pub(super) fn always(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else { return false };
     servers().postgres.get(name).is_some_and(|setting| setting.removed.is_none())

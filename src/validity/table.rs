@@ -1,4 +1,4 @@
-//! The table as values, and finding a row in it. It is compiled in; [`super::load`] reads it.
+//! The table as values, and the lookup of rows. It is compiled in; [`super::load`] parses it.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,40 +8,40 @@ use super::form::Form;
 use super::life::Life;
 use crate::version::Version;
 
-/// An option that a later one of the same line takes back.
+/// Options that a later one of the same line revokes.
 #[derive(Clone, Debug)]
 pub struct Undone {
-    /// Of which file systems.
+    /// The file systems it is about.
     pub of: Vec<String>,
-    /// The options, as rows name them.
+    /// The options, by their names in rows.
     pub words: Vec<String>,
-    /// What takes them back.
+    /// The options that revoke them.
     pub by: Vec<String>,
-    /// What does not, although it is among these.
+    /// Exceptions among those.
     pub but: Vec<String>,
-    /// What is in force of them all the same.
+    /// The option that remains in force nevertheless.
     pub leaves: Option<String>,
 }
 
 /// Options that a kernel refuses beside others.
 #[derive(Clone, Debug)]
 pub struct Conflict {
-    /// Of which file systems.
+    /// The file systems it is about.
     pub of: Vec<String>,
-    /// The options, where they hold.
+    /// The options, where they remain in effect.
     pub words: Vec<String>,
-    /// What they are refused beside, wherever it stands.
+    /// The options beside which they are refused, in any order.
     pub beside: Vec<String>,
-    /// From which kernel on.
+    /// The kernels that refuse them.
     pub life: Life,
 }
 
-/// What holds instead while the file system is mounted with an option.
+/// The effect of an option while the file system is mounted with another one.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    /// The option it is mounted with.
+    /// The option in force.
     pub option: String,
-    /// What becomes of the row's option then.
+    /// The effect of the row's option.
     pub is: Effect,
     /// Why.
     pub because: String,
@@ -50,70 +50,70 @@ pub struct InForce {
 /// A row: options that share their life.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// When it has which effect.
+    /// Its effects by kernel.
     pub life: Life,
-    /// What its value must be.
+    /// The form of its value.
     pub form: Form,
     /// A value for tests.
     pub example: Option<String>,
-    /// Without one of these beside it, it is refused.
+    /// Options of which one must stand beside it, or it is refused.
     pub needs_any: Vec<String>,
-    /// What holds while something is in force.
+    /// Effects that depend on options in force.
     pub in_force: Vec<InForce>,
-    /// Other words that a kernel shows in force only where it takes these options, too.
+    /// Other words in mountinfo that prove that the kernel accepts these options too.
     pub shown_as: Vec<String>,
     /// Whether it is refused for ext3.
     pub not_on_ext3: bool,
     /// Whether no test mounts with it.
     pub untried: bool,
-    /// Why, where a step does not say.
+    /// The reason, for steps without one of their own.
     pub because: String,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
-/// What a kernel does with a file system that has a feature which it does not know.
+/// The reaction of a kernel to a file system with a feature that it does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureKind {
-    /// It mounts it and takes no notice.
+    /// It mounts it and ignores the feature.
     Compatible,
-    /// It mounts it for reading only.
+    /// It mounts it read-only.
     ReadOnly,
-    /// It does not mount it.
+    /// It refuses to mount it.
     Incompatible,
 }
 
 /// A feature of a file system that is chosen when it is made.
 #[derive(Clone, Debug)]
 pub struct Feature {
-    /// Of which file system.
+    /// The file system it belongs to.
     pub of: String,
     /// Its name.
     pub name: String,
-    /// Its name in the superblock, where that is another one.
+    /// Its name in the superblock, where that differs.
     pub on_disk: String,
-    /// The tool that knows it.
+    /// The first version of the tool that knows it.
     pub tool: Version,
-    /// The tool from which on its option for features takes it, where that is a later one.
+    /// The first version of the tool whose feature option accepts it, where that is later.
     pub told: Option<Version>,
-    /// The tool that sets it unasked.
+    /// The first version of the tool that sets it by default.
     pub default: Option<Version>,
-    /// The tool from which on it should be used.
+    /// The first version of the tool that should be used.
     pub advised: Option<Version>,
-    /// What a kernel that does not know it does with the file system.
+    /// The reaction of a kernel that does not know it.
     pub kind: FeatureKind,
-    /// The kernel that knows it.
+    /// The first kernel that knows it.
     pub kernel: Version,
-    /// The same of vendors that carried it into an older one.
+    /// The same for vendors that backported it.
     pub vendors: BTreeMap<String, Version>,
     /// Whether a kernel of the right number can still be built without it.
     pub by_build: bool,
-    /// Whether other features that are set unasked need it, so that it cannot be left out alone.
+    /// Other default features depend on it, so that it cannot be omitted alone.
     pub needed: bool,
-    /// Why the later tool.
+    /// Why the later version of the tool is advised.
     pub because: String,
-    /// Who says so.
+    /// The source.
     pub source: String,
 }
 
@@ -122,19 +122,19 @@ pub struct Feature {
 pub struct Table {
     /// All rows of options.
     pub rows: Vec<Row>,
-    /// Which row an option of something is in, by (what takes it, its name as written in the table).
+    /// Index of an option's row, by (component that accepts it, name in the table).
     pub names: BTreeMap<(String, String), usize>,
     /// Features of file systems that are chosen when one is made.
     pub features: Vec<Feature>,
-    /// Features that are found on file systems besides those.
+    /// Further features that are found on file systems.
     pub present: Vec<Feature>,
-    /// What takes what back.
+    /// Options that revoke others.
     pub undone: Vec<Undone>,
-    /// What is refused beside what.
+    /// Options that are refused beside others.
     pub conflicts: Vec<Conflict>,
 }
 
-/// The table that walwise brings. Should it not load, which a test excludes, everything in it is unknown.
+/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
 pub fn table() -> &'static Table {
     static TABLE: LazyLock<Table> =
         LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());
@@ -146,12 +146,12 @@ pub fn key(option: &str) -> &str {
     option.split('=').next().unwrap_or(option)
 }
 
-/// Whether a row of these is one of a file system: its own, or of every one.
+/// Whether a row belongs to a file system: to it alone, or to every one.
 fn is_of(row: &[String], of: &str) -> bool {
     row.iter().any(|name| name == of || name == "vfs")
 }
 
-/// Whether an option is among these names: as it is, or by its key where the name ends in `=`.
+/// Whether an option is among these names: literally, or by its key where the name ends in `=`.
 fn named(names: &[String], option: &str) -> bool {
     names.iter().any(|name| match name.strip_suffix('=') {
         Some(start) => option.strip_prefix(start).is_some_and(|rest| rest.starts_with('=')),
@@ -160,7 +160,7 @@ fn named(names: &[String], option: &str) -> bool {
 }
 
 impl Table {
-    /// The row of an option: as it is, by its key, or by its beginning; with the value, where it has one.
+    /// The row of an option: by the literal text, by its key, or by its prefix; with the value, where it has one.
     pub fn find<'t, 'o>(&'t self, of: &str, option: &'o str) -> Option<(&'t Row, Option<&'o str>)> {
         let named = |name: &str| {
             self.names.get(&(of.to_owned(), name.to_owned())).and_then(|index| self.rows.get(*index))
@@ -181,7 +181,8 @@ impl Table {
         matching.next().and_then(|(_, index)| self.rows.get(*index)).map(|row| (row, None))
     }
 
-    /// The options of a line that hold when all of it is read: those that no other one takes back, and what is left of those.
+    /// The options of a line that remain in effect: those that no other one revokes, and what remains of the revoked
+    /// ones.
     pub fn holding(&self, of: &str, options: &[String]) -> Vec<String> {
         let rows: Vec<&Undone> = self.undone.iter().filter(|row| is_of(&row.of, of)).collect();
         let taken_back = |row: &Undone, at: usize, options: &[String]| {
@@ -200,7 +201,7 @@ impl Table {
         (0..left.len()).filter(holds).filter_map(|at| left.get(at).cloned()).collect()
     }
 
-    /// What an option of a line is refused beside.
+    /// The options of a line beside which an option is refused.
     pub fn conflicts<'t>(
         &'t self,
         of: &str,
@@ -214,7 +215,7 @@ impl Table {
         found.into_iter()
     }
 
-    /// Whether something has an option of this key, with whatever value.
+    /// Whether a component has an option with this key, whatever its value.
     pub fn has_key(&self, of: &str, option: &str) -> bool {
         self.names.keys().any(|(owner, name)| owner == of && key(name) == key(option))
     }

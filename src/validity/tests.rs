@@ -1,4 +1,4 @@
-//! What is publicly documented of options, kernels, tools and servers, against the table.
+//! Public documentation of options, kernels, tools and servers, compared with the table.
 
 use super::*;
 use crate::version::Version;
@@ -164,7 +164,7 @@ fn what_is_mounted_now_decides_what_the_option_alone_cannot() {
     assert_eq!(ruled("noattr2", "attr2"), Refused);
 }
 
-/// What this very kernel shows in force, it takes; what another makes of it, that does not say.
+/// This very kernel accepts every option that it shows in force; that proves nothing about another kernel.
 #[test]
 fn what_is_in_force_is_taken_by_this_kernel() {
     for (fs, option, in_force, kernel, vendor, here, elsewhere) in [
@@ -188,7 +188,7 @@ fn what_is_in_force_is_taken_by_this_kernel() {
     }
 }
 
-/// What is in force is what holds when all of the line is read.
+/// An option in force is one that remains in effect after the whole line was read.
 #[test]
 fn the_last_word_of_a_line_wins_where_it_does() {
     for (fs, line, expect) in [
@@ -369,7 +369,7 @@ mod lines_and_advice {
         assert_eq!(facts.value(&line, &boot::NO_EFFECT), Some(Vec::new()));
     }
 
-    /// What holds of a line needs no kernel to be known.
+    /// Which options of a line remain in effect does not depend on the kernel.
     #[test]
     fn what_a_later_word_takes_back_is_not_in_effect() {
         for (fs, options, in_effect) in [
@@ -420,7 +420,7 @@ mod lines_and_advice {
         assert_eq!(facts.value(&Subject::boot("/data"), &boot::REFUSED), Some(list("space_cache")));
     }
 
-    /// An assumed kernel is another one, and an assumed option tells nothing of this one.
+    /// An assumed kernel is another one, and an assumed option is no evidence about this one.
     #[test]
     fn only_what_was_seen_says_what_this_kernel_takes() {
         let judged = |kernel: Source, in_force: Source| {
@@ -559,7 +559,7 @@ mod lines_and_advice {
     }
 }
 
-/// A word near to an option is told which; never one that can lose data.
+/// A word close to an option gets a suggestion, but never one that can lose data.
 #[test]
 fn a_misspelt_option_is_told_which_was_meant() {
     let kernel = Version::parse("6.1").unwrap();

@@ -1,5 +1,7 @@
-//! What the kernels that vendors ship make of options that are much used, against the table: a column for every kernel. A test
-//! only. `?` stands where nobody here has seen that vendor's source or mounted it there, and neither must become fine by itself.
+//! The rulings of vendors' kernels on common options, compared with the table: a column for every kernel. A test only.
+//!
+//! `?` marks a combination that was neither read in that vendor's source nor mounted there; neither may become accepted
+//! by itself.
 
 use super::Effect;
 use super::mount::mount_options;
@@ -53,7 +55,7 @@ const TRUTH: [(&str, &str, &str); 33] = [
     // Commits 2d544ec923db and 1ff20307393e, both of 6.1.
     ("ext4", "noacl",                  "???R ???RR wwwRR wwRR wwwRR ??R ??"),
     ("ext4", "i_version",              "???n ???nn ooonn oonn ooonn ??n ??"),
-    // Default since 5.6: what an older kernel of a vendor has, it heeds either way.
+    // Default since 5.6: an older kernel of a vendor that has it heeds it either way.
     ("ext4", "dioread_nolock",         "oodd ooddd ooddd oddd odddd odd od"),
     ("ext4", "fast_commit",            "RRRR RRRRR RRRRR RRRR RRRRR RRR RR"),
     // Taken by all, with a warning since 5.10 (c23c393eaab5); 6.18-rc1 and rc2 are nobody's kernels. el8: fs/xfs/xfs_super.c of

@@ -1,7 +1,7 @@
-//! Which kernels a release of OpenZFS builds for, as data in `rules/tables/zfs.toml`.
+//! The kernels that a release of OpenZFS builds for, as data in `rules/tables/zfs.toml`.
 //!
-//! The module is built apart from the kernel; where it does not support one, there is none after the next boot, and no
-//! pool. The surprise: what a distribution ships with its own kernels has their patches, so its number says nothing.
+//! The module is built separately from the kernel; for an unsupported kernel the next boot has no module, and no pool.
+//! A module that a distribution ships with its own kernels contains patches, so its number proves nothing.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -41,7 +41,7 @@ fn load(text: &str) -> Option<Vec<(Version, Version)>> {
     Some(rows)
 }
 
-/// The table that walwise brings. Should it not load, which a test excludes, nothing is known.
+/// The table compiled into walwise. If it does not load, which a test excludes, nothing is known.
 fn table() -> &'static [(Version, Version)] {
     static TABLE: LazyLock<Vec<(Version, Version)>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
     &TABLE
@@ -51,12 +51,12 @@ fn numbers(version: &Version) -> [u64; 3] {
     [version.number(0), version.number(1), version.number(2)]
 }
 
-/// Major and minor: what the maximum is about, whatever the stable release.
+/// Major and minor number, which the maximum refers to, whatever the stable release.
 fn line(kernel: &Version) -> [u64; 2] {
     [kernel.number(0), kernel.number(1)]
 }
 
-/// Whether this module's release supports the kernel; otherwise why that cannot be said.
+/// Whether this module's release supports the kernel; the error says why that is unknown.
 pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> {
     if let Some(own) = OWN_BUILDS.iter().find(|own| module.tail().contains(**own)) {
         return Err(format!("{own} builds OpenZFS with its own kernels, with patches of its own"));
@@ -69,7 +69,7 @@ pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> 
         return Err(format!("the table does not know OpenZFS {}", module.base()));
     };
     if line(kernel) <= line(newest) {
-        // A vendor that backports changes what the module is built against under the same number.
+        // A vendor that backports changes the module's interface under the same number.
         return if kernel.backports() {
             Err(format!("a vendor's kernel {} is not what its number says", kernel.base()))
         } else {

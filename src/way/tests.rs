@@ -1,5 +1,5 @@
-//! Ways as root and as somebody else, on directories of this test. Those that need another owner need root, and are skipped
-//! by nobody: they are ignored unless asked for.
+//! Paths as root and as another user, on directories of this test. Tests that need another owner need root, and are
+//! ignored unless requested.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
@@ -147,7 +147,7 @@ fn in_a_directory_of_somebody_else_it_is_said_and_no_link_is_followed() {
         matches!(tree.file("one/root/file"), Err(Obstacle::Link { .. })),
         "root's link, but who moved it there?"
     );
-    // Whose directory it is need not be said to themselves.
+    // A user needs no warning about his own directory.
     let theirs = Walker { uid: SOMEBODY, gid: SOMEBODY }.file(&tree.at("one/two/file"), Missing::Refused);
     assert!(theirs.unwrap().end.stranger.is_none());
 }

@@ -1,5 +1,6 @@
-//! Counts what strangers try and what they get. An attack that got anything fails its test at its end, after every variant
-//! had its turn. With `WALWISE_TALLY=FILE` each attack leaves a line there, from which the table of SECURITY.md is made.
+//! Counts the attempts of strangers and their gains. An attack that gained anything fails its test at the end, after
+//! all its variants. With `WALWISE_TALLY=FILE` each attack appends a line there, from which the table of SECURITY.md is
+//! made.
 
 use std::env;
 use std::fs::OpenOptions;
@@ -15,19 +16,19 @@ pub struct Attempts {
 }
 
 impl Attempts {
-    /// An attack, in the words of the table.
+    /// An attack, named as in the table.
     pub fn at(attack: &'static str) -> Self {
         Self { attack, made: 0, gains: Vec::new(), lost: 0 }
     }
 
-    /// One attempt, and what the stranger gained by it; nothing is what it should be.
+    /// Records an attempt and the stranger's gains, which should be empty.
     pub fn made(&mut self, how: &str, gains: &[String]) {
         self.made += 1;
         self.lost += usize::from(!gains.is_empty());
         self.gains.extend(gains.iter().map(|gain| format!("{how}: {gain}")));
     }
 
-    /// Fails when anything was gained.
+    /// Fails if anything was gained.
     pub fn end(self) {
         let Self { attack, made, gains, lost } = self;
         if let Some(tally) = env::var_os("WALWISE_TALLY") {
@@ -39,11 +40,11 @@ impl Attempts {
     }
 }
 
-/// How long a race is run: a moment, or `WALWISE_RACE_SECONDS`.
+/// The turns of a race: for a moment, or for `WALWISE_RACE_SECONDS`.
 pub fn race() -> impl Iterator<Item = usize> {
     let seconds = env::var("WALWISE_RACE_SECONDS").map_or(1, |seconds| seconds.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
-    // A slow machine has a few turns, too.
+    // A slow machine gets at least a few turns.
     (0..).take_while(move |turn| *turn < 4 || Instant::now() < end)
 }
 

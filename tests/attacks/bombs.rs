@@ -1,5 +1,5 @@
-//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with all its processes and
-//! come to an end.
+//! Memory and time: configurations that grow when they are read. Root must stay below 150 MB with all its processes,
+//! and must finish.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, give, put};
 use super::root::{self, Run};
 
-/// What root may use at most, in bytes.
+/// The largest memory of root's processes, in bytes.
 const MOST: u64 = 150 << 20;
 
-/// Where it is stopped, so that the machine is not harmed.
+/// The limit at which root is stopped, so that the machine is not harmed.
 const HARMFUL: u64 = 1 << 30;
 
 /// The file that [`measured`] writes, and the words of the command.
 const MEASURED: &str = "WALWISE_MEASURED";
 
-/// Runs a program and writes down the memory of the largest of its processes: the kernel keeps the most of all children that
-/// were waited for, theirs included, so that nobody has to look at the right moment.
+/// Runs a program and records the memory of the largest of its processes. The kernel keeps the maximum of all children
+/// that were waited for, including theirs, so no sampling is needed.
 #[test]
 #[ignore = "needs root: it measures what the attacks run"]
 fn measured() {
@@ -34,7 +34,7 @@ fn measured() {
     process::exit(0);
 }
 
-/// Runs walwise; what it used too much of.
+/// Runs walwise; returns its excesses.
 fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     let result = ground.at("measured");
     let _ = fs::remove_file(&result);
@@ -70,7 +70,7 @@ fn excess(ground: &Ground, arguments: &[&str]) -> Vec<String> {
     gains
 }
 
-/// What all descendants of a process have in memory now, pages that several share counted in parts.
+/// The present memory of all descendants of a process, with shared pages counted in parts.
 fn memory_of_children(pid: i32) -> u64 {
     let children = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let children = children.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
@@ -96,7 +96,7 @@ fn linked(directory: &Path, names: usize, line: &str, end: &str) {
     }
 }
 
-/// A way to make a little much.
+/// A way to turn a small input into a large one.
 type Bomb = (&'static str, fn(&Ground, &Fakes) -> Vec<Fake>);
 
 fn postgres(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path)) -> Fake {
@@ -227,7 +227,7 @@ fn nothing_grows_without_bound() {
     attempts.end();
 }
 
-/// A rule file that somebody sends: root only looks whether it is right.
+/// A rule file from a stranger: root only checks it.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_title_of_nothing_but_braces() {

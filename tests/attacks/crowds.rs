@@ -1,4 +1,4 @@
-//! So many servers of a stranger's that a real one among them might be overlooked.
+//! Crowds: so many servers of a stranger's that a real one among them might be overlooked.
 
 use std::fs;
 

@@ -1,6 +1,8 @@
-//! Processes that call themselves database servers and are none: a copy of `echo`, which takes any arguments, under a
-//! server's name, with its output into a pipe that is full. They look as real as a stranger can make them, so that no
-//! attack fails at the door: a directory of his own with a `postmaster.pid` that names them, a tablespace held open.
+//! Fake database servers: a copy of `echo`, which takes any arguments, under a server's name, with its output into a
+//! full pipe.
+//!
+//! They look as real as a stranger can make them, so that no attack fails early: a directory of their own with a
+//! `postmaster.pid` that names them, a tablespace held open.
 
 use std::fs::{self, Permissions};
 use std::io::{PipeReader, Write as _};
@@ -14,7 +16,7 @@ use super::ground::{Ground, give, give_all, put};
 use super::stranger::{UID, as_uid};
 use super::support::running::wait_for;
 
-/// Held by the attack whose servers run: those of two would share what walwise spends on one uid.
+/// Held by the attack whose fakes run: those of two would share the time that walwise spends on one uid.
 static ONE: Mutex<()> = Mutex::new(());
 
 /// Their programs, and the pipe that they wait at. One attack at a time has any.
@@ -25,7 +27,7 @@ pub struct Fakes {
     _never_read: PipeReader,
 }
 
-/// One of them; killed when it is dropped.
+/// A fake; killed when it is dropped.
 pub struct Fake(Child);
 
 impl Fake {
@@ -43,7 +45,7 @@ impl Drop for Fake {
 }
 
 impl Fakes {
-    /// None yet.
+    /// No fakes yet.
     pub fn on(ground: &Ground) -> Self {
         // One that failed has none any more.
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +71,7 @@ impl Fakes {
         command
     }
 
-    /// Starts it.
+    /// Starts a fake.
     pub fn start(&self, command: &mut Command) -> Fake {
         command.stdout(Stdio::from(self.full.try_clone().unwrap())).stderr(Stdio::null());
         Fake(command.spawn().unwrap())
@@ -89,7 +91,7 @@ impl Fakes {
         self.postgres_of(UID, data, arguments)
     }
 
-    /// The same of somebody else, whose the directory becomes.
+    /// The same as another user, who becomes the directory's owner.
     pub fn postgres_of(&self, uid: u32, data: &Path, arguments: &[&str]) -> Fake {
         let mut command = as_uid(uid, self.program("postgres"));
         command.arg0("postgres");
@@ -121,7 +123,7 @@ impl Fakes {
     }
 }
 
-/// What a server writes at its start: process, directory, time, port, directory of the socket.
+/// The file that a server writes at its start: process, directory, time, port, directory of the socket.
 pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     format!(
         "{pid}\n{}\n1700000000\n5432\n{}\n\n  5432001         0\nready   \n",
@@ -130,7 +132,7 @@ pub fn pid_file(pid: u32, data: &Path, socket: &Path) -> String {
     )
 }
 
-/// A data directory of PostgreSQL that looks like one.
+/// Creates a convincing data directory of PostgreSQL.
 pub fn postgres_data(path: &Path) {
     for name in ["global", "base", "pg_wal", "pg_tblspc"] {
         fs::create_dir_all(path.join(name)).unwrap();
@@ -145,7 +147,7 @@ pub fn postgres_data(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
 }
 
-/// One of MariaDB.
+/// Creates one of MariaDB.
 pub fn mariadb_data(path: &Path) {
     fs::create_dir_all(path).unwrap();
     for name in ["ibdata1", "ib_logfile0", "aria_log_control"] {

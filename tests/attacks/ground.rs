@@ -1,5 +1,5 @@
-//! Where an attack takes place: directories of everybody's and of the stranger's, and the vault, which is root's alone and
-//! must be at the end what it was at the beginning.
+//! The ground of an attack: world-writable directories and the stranger's, and the vault, which belongs to root alone
+//! and must not change.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::stranger::UID;
 use super::support::untouched::Untouched;
 
-/// What only root may know.
+/// A word that only root may know.
 pub const SECRET: &str = "Vt8secretofroot";
 
 /// Below a directory that everybody can reach.
@@ -72,7 +72,7 @@ impl Ground {
     }
 }
 
-/// What of root's is not as it was, in words.
+/// The changes to root's files, in words.
 pub fn damage(vault: &Untouched) -> Vec<String> {
     vault.differences().iter().map(|path| format!("changed root's {}", path.display())).collect()
 }
@@ -99,7 +99,7 @@ pub fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     let _ = fs::remove_file(path);
     fs::write(path, text).unwrap();
     chown(path, Some(UID), Some(UID)).unwrap();
-    // After the owner, whose change takes the setuid bit.
+    // Set after the owner, whose change removes the setuid bit.
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 

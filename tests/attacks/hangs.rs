@@ -1,5 +1,5 @@
-//! A file system that never answers, such as one that a stranger mounts with FUSE and lets nobody have: whatever root was
-//! told to read or write there, it ends by itself, and on TERM at once.
+//! A file system that never answers, such as one that a stranger mounts with FUSE. Whatever root reads or writes there,
+//! walwise exits by itself, and immediately on TERM.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -12,7 +12,7 @@ use super::ground::Ground;
 use super::root::{self, Run};
 use super::support::fuse::HeldFuse;
 
-/// What is asked for, with the held mount point in the place of `HELD`.
+/// The commands, with `HELD` for the held mount point.
 const COMMANDS: [&[&str]; 11] = [
     &["check", "--no-probe", "--output", "HELD/report"],
     &["check", "--no-probe", "--format", "script", "--output", "HELD/below/script"],
@@ -54,7 +54,7 @@ fn what_never_answers_is_given_up() {
     attempts.end();
 }
 
-/// Root ends what waits there. The stranger wants it not to.
+/// Root terminates a walwise that waits there. The stranger wants it to survive.
 #[test]
 #[ignore = "needs root and FUSE"]
 fn what_waits_there_ends_on_term() {
@@ -83,7 +83,7 @@ fn what_waits_there_ends_on_term() {
     attempts.end();
 }
 
-/// Whether a process, or one that it started, waits in the kernel for a FUSE server.
+/// Whether a process, or one of its children, waits in the kernel for a FUSE server.
 fn waits(pid: i32) -> bool {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     tasks.map(|task| task.path()).any(|task| {
@@ -107,7 +107,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
     let directory = ground.shared("drill", 0o755);
     let pipe = ground.at("pipe");
     super::ground::fifo(&pipe);
-    // Both ends, so that it neither waits for a reader nor fails without one.
+    // Open for both, so that it neither waits for a reader nor fails without one.
     let both = fs::OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
     let mut command = root::walwise(["drill".as_ref(), "write".as_ref(), directory.as_os_str()]);
     let mut child =

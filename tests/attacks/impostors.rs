@@ -1,4 +1,4 @@
-//! Strangers who speak for a server that is somebody else's: root must hear the real one.
+//! Impostors: strangers who speak for another user's server. Root must hear the real one.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -15,7 +15,7 @@ use super::stranger::{UID, as_uid, stranger};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 
-/// What a report says of a setting of the server in a directory, if it is not this.
+/// The reported setting of the server in a directory, if it is not the expected one.
 pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
     let subject = format!("cluster {}", data.display());
     let rows = report["facts"].as_array().unwrap();
@@ -33,7 +33,7 @@ fn report() -> Ended {
     root::end(&mut root::walwise(["check", "--no-probe", "--format", "json"]))
 }
 
-/// Ways to be started that change what a process sees of the machine, or how it is seen.
+/// Ways of starting a process that change what it sees of the machine, or how it is seen.
 const GUISES: [(&str, &[&str]); 4] = [
     ("in the open", &[]),
     ("in a user and mount name space", &["unshare", "-Urm"]),

@@ -1,18 +1,18 @@
-//! What the kernel itself keeps strangers from in directories that everybody may write (`fs.protected_*`, sysctl/fs.rst).
+//! The kernel's own protection of world-writable directories (`fs.protected_*`, sysctl/fs.rst).
 //!
-//! These are the machine's, so that one attack at a time sets them, also among several runs, and they are set back when
-//! the guard is dropped. walwise must hold with the kernel's help and without.
+//! These settings are global, so one attack at a time changes them, across concurrent runs too, and they are restored
+//! when the guard is dropped. walwise must hold with this protection and without it.
 
 use std::fs::{self, File};
 
 const LIMITS: [&str; 4] = ["symlinks", "hardlinks", "fifos", "regular"];
 
-/// What the kernel does for us.
+/// The kernel's protection.
 #[derive(Clone, Copy, Debug)]
 pub enum Kernel {
     /// As Debian sets it.
     Protects,
-    /// Nothing, as a kernel does by itself.
+    /// None, the kernel's default.
     Permits,
 }
 
@@ -20,7 +20,7 @@ impl Kernel {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Protects, Self::Permits];
 
-    /// As long as the guard lives.
+    /// Sets it for the lifetime of the guard.
     pub fn set(self) -> Set {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
         lock.lock().unwrap();
@@ -40,7 +40,7 @@ fn file(limit: &str) -> String {
     format!("/proc/sys/fs/protected_{limit}")
 }
 
-/// Sets back what was.
+/// Restores the former settings.
 pub struct Set {
     before: [String; 4],
     _lock: File,

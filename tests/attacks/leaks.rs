@@ -1,4 +1,4 @@
-//! Files of root's that a stranger's server names, so that root reads them and says what is in them.
+//! Leaks: files of root's that a stranger's server names, so that root reads them and shows their contents.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
 use super::ground::{Ground, SECRET, link, put};
 use super::root::{self, VARIABLE};
 
-/// Everything that says what was read.
+/// Every command that shows what was read.
 const OUTPUTS: [&[&str]; 6] = [
     &["check", "--no-probe"],
     &["check", "--no-probe", "--format", "json"],
@@ -19,7 +19,7 @@ const OUTPUTS: [&[&str]; 6] = [
     &["capture", "--no-mask"],
 ];
 
-/// How many servers run at once: more of one stranger's need not be looked at.
+/// The number of servers running at once: more of one stranger's need not be examined.
 const AT_ONCE: usize = 8;
 
 /// A server to be started.
@@ -29,7 +29,7 @@ struct Server {
     arguments: Vec<String>,
 }
 
-/// Where a stranger can name a file of root's, each with what it is called.
+/// Places where a stranger can name a file of root's, each with the file's name.
 struct Leads {
     ground: Ground,
     fakes: Fakes,
@@ -112,7 +112,7 @@ impl Leads {
         }
     }
 
-    /// What is said, and which of the words is in it.
+    /// Runs every output, and reports the words that it contains.
     fn all(&self, attempts: &mut Attempts) {
         let shadow = fs::read_to_string("/etc/shadow").unwrap();
         let shadow: Vec<String> =

@@ -1,8 +1,8 @@
 //! Attacks on a walwise that root runs, by strangers who have an account on the machine and nothing else.
 //!
-//! Each test says what the stranger wants and counts what he gets; he must get nothing. The tests know the program from
-//! outside only. They need root, which plays both sides: it runs walwise as cron would, and everything else as somebody
-//! else. `tests/attacks/run` shows the counts.
+//! Each test states the stranger's goal and counts his gains; there must be none. The tests use the program only from
+//! outside. They need root, which plays both sides: it runs walwise as cron would, and everything else as another user.
+//! `tests/attacks/run` shows the counts.
 #![allow(
     missing_docs,
     clippy::unwrap_used,

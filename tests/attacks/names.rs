@@ -1,5 +1,5 @@
-//! Names, arguments and environments with control characters: nothing that a terminal would obey and no line of the
-//! stranger's own may be printed.
+//! Names, arguments and environments with control characters: nothing that controls a terminal and no forged line may
+//! be printed.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -12,7 +12,7 @@ use super::ground::{Ground, put};
 use super::root;
 use super::stranger::{Act, Answer, UID, as_uid};
 
-/// What a terminal would obey, what hides text, and a line that stands alone.
+/// Sequences that control a terminal or hide text, and a forged line.
 const TREACHEROUS: [&[u8]; 7] = [
     b"\x1b]0;owned\x07",
     b"\x1b[2J\x1b[31m",
@@ -40,7 +40,7 @@ const OUTPUTS: [&[&str]; 13] = [
     &["explain"],
 ];
 
-/// What in a text a terminal would obey, and lines that are the stranger's.
+/// The control sequences and forged lines in a text.
 pub fn treachery(said: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(said);
     let mut gains = Vec::new();

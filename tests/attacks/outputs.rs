@@ -1,5 +1,5 @@
-//! Files that root writes where others can write, too: what lies there already must neither be written through nor lend
-//! the new file its mode, owner or name.
+//! Files that root writes where others can write, too: an existing object must neither be written through nor lend the
+//! new file its mode, owner or name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ pub enum Way {
 impl Way {
     const ALL: [Self; 6] = [Self::Json, Self::Script, Self::Live, Self::Capture, Self::Record, Self::Manual];
 
-    /// What the file is called.
+    /// The name of the file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json | Self::Live => "rep.json",
@@ -43,7 +43,7 @@ impl Way {
         }
     }
 
-    /// Writes it into a directory.
+    /// Writes the file into a directory.
     pub fn write(self, ground: &Ground, directory: &Path) -> Ended {
         let file = directory.join(self.name()).display().to_string();
         let arguments: Vec<String> = match self {
@@ -66,12 +66,12 @@ impl Way {
         root::end(&mut root::walwise(arguments))
     }
 
-    /// What others may do with it: nothing, but read what is public anyway.
+    /// The permissions of others: none, except reading public files.
     fn mode(self) -> u32 {
         if self == Self::Manual { 0o644 } else { 0o600 }
     }
 
-    /// How a whole file begins and ends; the program's own files that are made beside it do, too.
+    /// Whether the file has its proper beginning and end; the program's own temporary files have them, too.
     fn is_whole(self, text: &str) -> bool {
         match self {
             Self::Json | Self::Live | Self::Record => text.starts_with('{') && text.ends_with("}\n"),
@@ -82,7 +82,7 @@ impl Way {
     }
 }
 
-/// What a drill acknowledged, and what survived of it.
+/// The logs of a drill: acknowledgements and survivors.
 fn drill(ground: &Ground) -> [PathBuf; 2] {
     let head = "walwise-drill 1 run=3ffa4d685e4b194f method=fdatasync segments=recycled when=2026-11-22T13:27:57Z directory=/srv/d";
     let of = |boot: &str, rest: &str| {
@@ -100,7 +100,7 @@ fn drill(ground: &Ground) -> [PathBuf; 2] {
 /// A record of the drill's own stack, so that root adds to it.
 pub const RECORD: &str = "{\"walwise_drills\":1,\"stack\":[\"stack host host.name=vm\"],\"cuts\":[]}\n";
 
-/// What the stranger has laid where root's file shall be.
+/// The object that the stranger has put in the place of root's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trap {
     Nothing,
@@ -242,7 +242,7 @@ impl Place {
     }
 }
 
-/// What a name stands for, without following it.
+/// The object of a name, links not followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     inode: u64,
@@ -270,7 +270,7 @@ fn entries(directory: &Path) -> BTreeMap<PathBuf, Entry> {
     all
 }
 
-/// One attempt: what is gained by it.
+/// One attempt; returns its gains.
 fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<String> {
     let path = directory.join(way.name());
     drill(ground);
@@ -320,7 +320,7 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     }
     let whole =
         path.is_file() && fs::read(&path).is_ok_and(|text| way.is_whole(&String::from_utf8_lossy(&text)));
-    // A report may find something, which is no failure.
+    // A report may contain findings, which is no failure.
     let done = matches!(ended.code, Some(0 | 3..=5));
     if done && !whole {
         gains.push(format!("root is told that it was written, and it was not: {}", ended.said()));
@@ -328,7 +328,7 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
     gains
 }
 
-/// Every trap in every place.
+/// Runs every trap in every place.
 fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], traps: &[Trap]) {
     for &kernel in kernels {
         let _set = kernel.set();
@@ -346,7 +346,8 @@ fn all(attempts: &mut Attempts, way: Way, kernels: &[Kernel], places: &[Place], 
     }
 }
 
-/// In a directory of root's own each way does write, whole and for root alone: else nothing below would show anything.
+/// In root's own directory each way does write, completely and for root alone; without that the tests below would prove
+/// nothing.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn in_root_s_own_directory_it_is_written() {
@@ -424,7 +425,7 @@ fn nobody_blocks_an_output() {
     attempts.end();
 }
 
-/// sudo keeps somebody's environment: nothing of root's is written into the state directory that it names.
+/// sudo keeps another user's environment: no file of root's is written into the state directory that it names.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_kept_report_is_not_kept_where_the_environment_says() {
@@ -433,7 +434,7 @@ fn a_kept_report_is_not_kept_where_the_environment_says() {
     let theirs = ground.theirs("state");
     link(&ground.vault(), &theirs.join("walwise"));
     let vault = ground.watch();
-    // What is the machine's own stays as it is.
+    // The machine's own files stay unchanged.
     let cover = "mount --make-rprivate / && mount -t tmpfs -o mode=755 none /var/lib && exec \"$@\"";
     let mut command = root::cron("unshare");
     command.args(["-m", "sh", "-c", cover, "sh", &root::program(), "check", "--no-probe", "--save"]);

@@ -1,7 +1,7 @@
-//! Mount points with names that a shell would obey, and every command that is printed about them, given to a shell.
+//! Mount points with names that a shell would interpret, and every printed command about them, given to a shell.
 //!
-//! The shell runs as nobody in an empty directory of his, finds no program but `true` under every name, and leaves a file
-//! there if it was made to.
+//! The shell runs as nobody in an empty directory, finds no program but `true` under every name, and leaves a file
+//! there if it was fooled.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use super::stranger::stranger;
 use super::support::loops::Loop;
 use super::support::postgres::Cluster;
 
-/// What a command would leave.
+/// The file that a fooled shell leaves.
 const TRACE: &str = "TRACE";
 
 /// Names of mount points. None has a slash.
@@ -40,7 +40,7 @@ const NAMES: [&str; 14] = [
     "#~*?[$(:>TRACE)]{a,b}!",
 ];
 
-/// What printed commands begin with.
+/// The first words of printed commands.
 const PROGRAMS: &[&str] = &[
     "walwise",
     "mount",
@@ -114,7 +114,7 @@ const PROGRAMS: &[&str] = &[
     "echo",
 ];
 
-/// Every way to have them printed.
+/// Every form of output with commands.
 const FORMS: [[&str; 2]; 8] = [
     ["--format", "text"],
     ["--format", "json"],
@@ -205,7 +205,7 @@ impl Shell {
     }
 }
 
-/// What of a document a shell obeys.
+/// The parts of a document that a shell interprets.
 fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
     let mut found = commands(document);
     if json {
@@ -214,7 +214,7 @@ fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
         commands_in(&value, "", &mut found);
     }
     if document.starts_with("#!/bin/sh") {
-        // As somebody runs it who has read it, and with every command taken in.
+        // Run as an attentive reader would, and with every command pasted.
         let path = format!("PATH={}", shell.stubs.display());
         let ready = document.replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin", &path);
         found.insert(ready.replace("I_HAVE_READ_THIS=no", "I_HAVE_READ_THIS=yes"));
@@ -246,7 +246,7 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
     assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
 }
 
-/// What makes file systems appear at hostile points and asks about one, in a name space of its own.
+/// Mounts file systems at hostile points and asks about one, in a name space of its own.
 const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc/fstab && \
     mount --bind \"$1/units\" /etc/systemd/system && mount -o nobarrier,data=writeback \"$2\" \"$3\" && \
     mkdir -p \"$3/d\" && shift 3 && exec \"$@\"";

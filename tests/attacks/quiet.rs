@@ -1,18 +1,18 @@
-//! What looking makes the kernel do: a stranger's dirty pages must not be written because root looks around, and nothing
-//! is opened for writing.
+//! The kernel's activity caused by looking: a stranger's dirty pages must not be written because root looks around, and
+//! nothing is opened for writing.
 
 use super::attempts::Attempts;
 use super::root;
 use super::support::loops::{ext4, xfs};
 
-/// Calls by which a file system or a device is written or made to write.
+/// Calls that write to a file system or a device, or cause a write.
 const CALLS: &str =
     "fsync,fdatasync,sync,syncfs,sync_file_range,ioctl,msync,write,pwrite64,open,openat,openat2,creat,execve";
 
-/// Ioctls that write or make something be written; BLKFLSBUF makes a mounted XFS sync.
+/// Ioctls that write or cause a write; BLKFLSBUF makes a mounted XFS sync.
 const HARMFUL: [&str; 4] = ["BLKFLSBUF", "BLKRRPART", "FIFREEZE", "BLKDISCARD"];
 
-/// What of a trace is more than looking.
+/// The calls of a trace that do more than look.
 fn writes(trace: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for line in trace {
@@ -41,7 +41,7 @@ fn writes(trace: &[String]) -> Vec<String> {
     found
 }
 
-/// Root looks at mounted file systems whose pages are dirty. Whoever wrote them wants nothing, and must not wait.
+/// Root looks at mounted file systems with dirty pages. Their owner wants nothing, and must not wait.
 #[test]
 #[ignore = "needs root and loop devices"]
 fn looking_makes_nobody_write() {

@@ -1,4 +1,4 @@
-//! walwise as root runs it from cron: its environment and directory, a deadline, and what it said and opened.
+//! walwise as root runs it from cron: its environment and directory, a deadline, its output and its opened files.
 
 use std::fs;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// A variable of root's, which nobody else may learn.
+/// A variable of root's, which nobody else may see.
 pub const VARIABLE: &str = "Qx3rootvariable";
 
-/// Much longer than anything takes on a working machine, in seconds. `WALWISE_PATIENCE` is for a version of which it is
-/// known that it hangs.
+/// A time limit far beyond any run on a working machine, in seconds. `WALWISE_PATIENCE` is for a version that is known
+/// to hang.
 pub fn patience() -> u64 {
     std::env::var("WALWISE_PATIENCE").map_or(60, |seconds| seconds.parse().unwrap())
 }
 
-/// The program: the one built here, or that which `WALWISE_PROGRAM` names, such as one that is installed.
+/// The program: the one built here, or the one that `WALWISE_PROGRAM` names, such as an installed one.
 pub fn program() -> String {
     std::env::var("WALWISE_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_walwise").to_owned())
 }
@@ -39,12 +39,12 @@ pub fn cron(program: &str) -> Command {
     command
 }
 
-/// How it went.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code, if it ended by itself.
     pub code: Option<i32>,
-    /// That it had to be killed at the deadline.
+    /// Whether it was killed at the deadline.
     pub late: bool,
     /// The signal that ended it.
     pub signal: Option<i32>,
@@ -55,7 +55,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// All that was said.
+    /// All of its output.
     pub fn said(&self) -> String {
         String::from_utf8_lossy(&[self.out.as_slice(), self.err.as_slice()].concat()).into_owned()
     }
@@ -65,7 +65,7 @@ impl Ended {
         serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("no JSON ({e}): {}", self.said()))
     }
 
-    /// That root waits for ever, in words.
+    /// A sentence if root had to wait for ever.
     pub fn hang(&self) -> Option<String> {
         self.late.then(|| "root hangs".to_owned())
     }
@@ -97,7 +97,7 @@ impl Run {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     pub fn printed(&self) -> String {
         fs::read_to_string(self.outputs.path().join("out")).unwrap_or_default()
     }
@@ -116,7 +116,7 @@ impl Run {
                 break None;
             }
             meanwhile(&self);
-            // Not to take the processor from what is waited for.
+            // Leaves the processor to the process that is waited for.
             std::thread::sleep(Duration::from_millis(1));
         };
         let read = |name| fs::read(self.outputs.path().join(name)).unwrap();
@@ -132,19 +132,19 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // Of a group whose leader was waited for nobody is left, or only what must not be.
+        // After the leader was waited for, the group is empty or holds only processes that must not remain.
         let _ = killpg(self.pid(), Signal::SIGKILL);
         // What is stuck in a system call is not waited for.
         let _ = self.child.try_wait();
     }
 }
 
-/// Runs a command to its end or to a deadline that only what hangs comes to.
+/// Runs a command to its end, or to a deadline that only a hanging command reaches.
 pub fn end(command: &mut Command) -> Ended {
     Run::start(command).end(patience(), |_| ())
 }
 
-/// What walwise did by system calls: the lines of strace that one of these words is in.
+/// The system calls of walwise: the lines of strace that contain one of these words.
 pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     let place = tempfile::tempdir().unwrap();
     let trace = place.path().join("trace");
@@ -169,7 +169,7 @@ pub fn traced(calls: &str, arguments: &[&str]) -> (Ended, Vec<String>) {
     (ended, text.lines().map(str::to_owned).collect())
 }
 
-/// Of a trace of opens, those that opened a thing of this name for more than looking at where it is.
+/// Of a trace of opens, those that opened an object of this name for more than looking at its place.
 pub fn opened(trace: &[String], what: &Path) -> Vec<String> {
     let shown = format!("<{}", what.display());
     let really = |line: &&String| {

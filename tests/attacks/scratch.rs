@@ -23,7 +23,7 @@ fn probe(directory: &Path) -> std::process::Command {
     ])
 }
 
-/// What below a directory is of a probe's making.
+/// The probe's files below a directory.
 fn left(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {

@@ -1,4 +1,4 @@
-//! What a masked capture gives away: names and numbers that people put where masks do not look.
+//! The secrets in a masked capture: names and numbers in places that masks might overlook.
 
 use super::attempts::Attempts;
 use super::fakes::{Fakes, postgres_data};

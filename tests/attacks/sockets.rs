@@ -1,4 +1,4 @@
-//! Sockets: those of others must not be knocked at for a stranger, and his own may answer in any way.
+//! Sockets: a stranger must not make root connect to another user's socket, and his own may answer anything.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
@@ -173,7 +173,7 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     attempts.end();
 }
 
-/// A socket of the stranger's that leads nowhere, a file in its place, a name that is too long.
+/// A socket of the stranger's without a listener, a file in its place, an overlong name.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn what_is_no_socket_is_passed_over() {

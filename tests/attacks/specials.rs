@@ -1,5 +1,5 @@
-//! Files that are none: devices, fifos, sockets, endless and huge files where a server has its own. Opening a tape or a
-//! watchdog already does something, reading a fifo never ends.
+//! Objects that are no regular files: devices, fifos, sockets, and endless or huge files in the place of a server's.
+//! Opening a tape or a watchdog already has an effect; reading a fifo never ends.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::ground::{Ground, fifo, give, link, put};
 use super::root;
 use super::stranger::{Act, UID};
 
-/// The files of a server's that root looks at.
+/// The files of a server that root examines.
 const READ: [&str; 8] = [
     "PG_VERSION",
     "postmaster.pid",

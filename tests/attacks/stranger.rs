@@ -1,7 +1,7 @@
-//! The stranger, who has an account and no more, and what he does while root runs something.
+//! The stranger, who has an account and nothing else, and his actions while root runs something.
 //!
-//! What he does in a loop is done by this very program under his uid: it executes itself to run [`acts`], whose arguments
-//! are in the environment. He is killed when his guard is dropped.
+//! This very program performs repeated actions under his uid: it executes itself to run [`acts`], whose arguments are
+//! in the environment. It is killed when its guard is dropped.
 
 use std::env;
 use std::fs;
@@ -17,10 +17,10 @@ use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 
 use super::ground::Ground;
 
-/// His uid and gid, of no account.
+/// The stranger's uid and gid, which belong to no account.
 pub const UID: u32 = 4242;
 
-/// Somebody else, who is no friend of his.
+/// Another user, unrelated to the stranger.
 pub const OTHER: u32 = 4343;
 
 /// Which act, and its arguments, a line each.
@@ -31,7 +31,7 @@ pub fn stranger(program: impl AsRef<Path>) -> Command {
     as_uid(UID, program)
 }
 
-/// Any program as somebody, without supplementary groups, which the standard library takes from who was root.
+/// Any program as this user, without supplementary groups, which the standard library would keep from root.
 pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     command.uid(uid).gid(uid).current_dir("/").stdin(Stdio::null());
@@ -39,24 +39,24 @@ pub fn as_uid(uid: u32, program: impl AsRef<Path>) -> Command {
     command
 }
 
-/// What he does while root runs something.
+/// An action of the stranger's while root runs something.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// Exchanges two names, without end.
     Exchange(PathBuf, PathBuf),
-    /// Waits until somebody opens a fifo, whatever its name is then, and makes a file that says so.
+    /// Waits until a process opens a fifo, whatever its name is then, and creates a file as a sign.
     Await(PathBuf, PathBuf),
     /// As soon as the first name is there, moves it to the second and puts a link to the third in its place; again and
     /// again.
     Steal(PathBuf, PathBuf, PathBuf),
-    /// Listens on a socket and answers in this way.
+    /// Listens on a socket and gives this answer.
     Listen(PathBuf, Answer),
     /// Looks through the command lines of all processes for a word; makes a directory of that name in a directory and
     /// writes what was seen to a file.
     Peek(String, PathBuf, PathBuf),
 }
 
-/// How a socket answers.
+/// The answer of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It takes connections and is silent.
@@ -103,7 +103,7 @@ impl Act {
         }
     }
 
-    /// Does it, as somebody, until the guard is dropped. What is to be seen of it at first is waited for.
+    /// Performs it, as this user, until the guard is dropped. Waits for its first visible effect.
     pub fn start(&self, ground: &Ground, uid: u32) -> Doing {
         let program = ground.at("stranger");
         if !program.exists() {
@@ -116,7 +116,7 @@ impl Act {
         command.args(["stranger::acts", "--exact", "--ignored", "--nocapture"]).env(ACT, self.words());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut out = child.stdout.take().unwrap();
-        // It says so when it has begun.
+        // It reports its beginning.
         let (mut said, mut byte) = (Vec::new(), [0]);
         while !said.ends_with(BEGUN.as_bytes()) {
             assert_eq!(out.read(&mut byte).unwrap(), 1, "{self:?}: {}", String::from_utf8_lossy(&said));
@@ -126,10 +126,10 @@ impl Act {
     }
 }
 
-/// What is said when an act has begun.
+/// The report of an act's beginning.
 const BEGUN: &str = "begun\n";
 
-/// Somebody who does something.
+/// A running act.
 pub struct Doing(Child);
 
 impl Drop for Doing {
@@ -139,7 +139,7 @@ impl Drop for Doing {
     }
 }
 
-/// The stranger's side; nothing when nobody asked for it.
+/// The stranger's side; does nothing unless an act is requested.
 #[test]
 #[ignore = "needs root: what strangers do while root runs something; started by the attacks"]
 fn acts() {
@@ -190,7 +190,7 @@ fn acts() {
     }
 }
 
-/// What is there once somebody has connected to a listener's socket.
+/// The file that appears once a client has connected to a listener's socket.
 pub fn heard(socket: &Path) -> PathBuf {
     socket.with_extension("heard")
 }

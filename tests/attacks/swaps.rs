@@ -1,4 +1,4 @@
-//! Races: two names that the stranger exchanges while root looks at them or writes to them.
+//! Races: two names that the stranger swaps while root looks at them or writes to them.
 
 use super::attempts::{Attempts, race};
 use super::fakes::{Fakes, mariadb_data, postgres_data};

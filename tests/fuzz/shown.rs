@@ -1,14 +1,14 @@
-//! What every output must keep to.
+//! Properties of every output.
 
 use walwise::inside::facts::{FactRow, FactSet, Reading};
 use walwise::inside::text::is_treacherous;
 
-/// That a text neither steers a terminal nor hides anything.
+/// Checks that a text neither controls a terminal nor hides anything.
 pub fn safe(text: &str) {
     assert!(!text.chars().any(is_treacherous), "{text:?}");
 }
 
-/// That every text in a set of facts is safe.
+/// Checks that every text in a set of facts is safe.
 #[allow(dead_code, reason = "not every target has facts")]
 pub fn facts(facts: &FactSet) {
     facts.warnings().iter().for_each(|note| safe(&note.to_string()));

@@ -1,6 +1,6 @@
-//! What the built-in rules can advise for database servers, against the table of settings, for every release that is
-//! covered: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. That the table itself is right of the servers that are
-//! installed is for `settings`.
+//! The possible advice of the built-in rules for database servers, compared with the table of settings, for every
+//! covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. `settings` compares the table itself with
+//! the installed servers.
 
 use walwise::inside::facts::Area;
 use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target};
@@ -13,7 +13,7 @@ use walwise::inside::version::Version;
 
 use super::support::advised::{self, Advised, as_value};
 
-/// The facts are of a machine here; why a rule comes out as it does is not asked.
+/// The facts count as this machine's; traces are not needed.
 const NOW: Circumstances = Circumstances { live: true, traced: false };
 
 /// A release of a server, as the cluster of a target.
@@ -50,7 +50,7 @@ impl Release {
         }
     }
 
-    /// Whether the server lacks the setting that a fact is about, and others of its line have it.
+    /// Whether the server lacks the setting of a fact that other servers of its line have.
     fn lacks(&self, fact: &str) -> bool {
         let Some(name) =
             fact.split_once('.').and_then(|(from, name)| (from == area(self.of)).then_some(name))
@@ -62,7 +62,7 @@ impl Release {
         !has(&self.version) && ["5.7.9", "10.5.0", "12.0", "99.0"].iter().any(|other| has(&version(other)))
     }
 
-    /// Whether a condition asks for something that the server lacks, so that it never holds.
+    /// Whether a condition needs a fact that the server lacks, so that it never holds.
     fn never(&self, cond: &Cond) -> bool {
         match cond {
             Cond::All(parts) => parts.iter().any(|part| self.never(part)),
@@ -72,7 +72,7 @@ impl Release {
         }
     }
 
-    /// Whether a condition can hold on this release, whatever else is the case.
+    /// Whether a condition can hold on this release, whatever the other facts.
     fn may(&self, rule: &Rule, cond: &Cond) -> bool {
         let rule = Rule { when: cond.clone(), ..rule.clone() };
         let found = evaluate_one(&rule, &self.facts, &Self::subject(&rule), NOW);
@@ -93,7 +93,7 @@ fn area(of: &str) -> &'static str {
     if of == "postgres" { "pg" } else { "mysql" }
 }
 
-/// Every series with its minor releases as far as anything depends on them.
+/// Every series with the minor releases that anything depends on.
 fn releases(of: &'static str) -> Vec<Release> {
     let minors = |line: &str, from: u32, to: u32| -> Vec<String> {
         (from..=to).map(|minor| format!("{line}.{minor}")).collect()
@@ -170,7 +170,7 @@ fn what_is_advised_without_a_server_is_taken_by_every_release() {
     assert!(advice >= 5, "four methods, and checksums: {advice}");
 }
 
-/// What the server wants done before a new value holds is what the advice says.
+/// The advice states the action by which the server makes a new value effective.
 #[test]
 fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     let rules = RuleSet::builtin();
@@ -200,7 +200,7 @@ fn advice_names_the_reload_or_restart_that_its_setting_needs() {
     }
 }
 
-/// The releases that brought, changed or took away something that storage decides, told by their public documents.
+/// The releases that added, changed or removed something relevant to storage, by their public documents.
 #[test]
 fn what_a_release_does_not_take_is_held_back() {
     for (of, version, setting, value, taken) in [
@@ -227,7 +227,7 @@ fn what_a_release_does_not_take_is_held_back() {
     }
 }
 
-/// What is not a setting: the place of a server that runs with the defaults of its release on ext4 on flash.
+/// Facts other than settings: the place of a server that runs with the defaults of its release on ext4 on flash.
 const PLACE: &[(&str, &str)] = &[
     ("kernel.version", "6.1.140"),
     ("vm.dirty_background", "1717986918"),
@@ -245,7 +245,7 @@ const PLACE: &[(&str, &str)] = &[
     ("mysql.redo_sizes_ignored", ""),
 ];
 
-/// A server that nobody has configured.
+/// A server without any configuration.
 fn unconfigured(release: &Release) -> FactSet {
     let (target, server) = (Subject::target("/db"), Subject::cluster("/db"));
     let (mount, disk) = (Subject::mount("/db"), Subject::device("sda"));

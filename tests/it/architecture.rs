@@ -1,5 +1,5 @@
-//! The shape of the program, held by a test: which module may know which, what the pure layers may not touch, and that
-//! every file says what it is for.
+//! The shape of the program, enforced by tests: allowed dependencies between modules, forbidden words in the pure
+//! layers, and a header in every file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Modules that take values and return values, and what they may therefore not mention.
+/// Modules that take values and return values, and the words that are therefore forbidden in them.
 const PURE: &[&str] = &[
     "truth",
     "version",
@@ -119,11 +119,11 @@ const IMPURE: &[&str] = &[
     "clap::",
 ];
 
-/// Who may write: outputs that a person asked for, and the scratch directory and the drill with what they write through. The
-/// way makes the directories of outputs.
+/// The modules that may write: requested outputs, the scratch directory and the drill, with the code they write
+/// through. The way creates the directories of outputs.
 const WRITERS: &[&str] = &["src/output", "src/way.rs", "src/probes"];
 
-/// What opens for writing, or makes, names and removes things.
+/// Calls that open for writing, or create, name and remove objects.
 const WRITING: &[&str] = &[
     "File::create",
     "File::options",
@@ -207,7 +207,7 @@ fn pure_layers_touch_nothing() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// How lines begin that a person runs.
+/// Beginnings of command lines for a person to run.
 const PROGRAMS: &[&str] = &[
     "walwise check ",
     "walwise drill ",

@@ -1,7 +1,7 @@
-//! What is kept beside the sources though the program makes it: manual pages, completions, pictures, schema, reference. Each
-//! must be what the program of today makes.
+//! Generated files kept beside the sources: manual pages, completions, pictures, schema, reference. Each must equal the
+//! output of the present program.
 //!
-//! `WALWISE_UPDATE=1 cargo test --test it assets` writes all of them anew.
+//! `WALWISE_UPDATE=1 cargo test --test it assets` writes all of them again.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ fn of_repository(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// What the screens show of the recorded machine in `tests/screens`, with what was measured there.
+/// The screens for the recorded machine in `tests/screens`, with its measurement.
 fn pictures() -> Vec<generate::Named> {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
@@ -37,7 +37,7 @@ fn pictures() -> Vec<generate::Named> {
     generate::pictures(session, Some(measured), SIZE)
 }
 
-/// Every file that is made, by its name in the repository.
+/// Every generated file, by its name in the repository.
 fn made() -> BTreeMap<String, String> {
     let within = |directory: &'static str, documents: Vec<generate::Named>| {
         documents.into_iter().map(move |(name, document)| (format!("{directory}/{name}"), document))
@@ -51,7 +51,7 @@ fn made() -> BTreeMap<String, String> {
     files
 }
 
-/// Directories in which everything is made.
+/// Directories with generated files only.
 const MADE: [&str; 3] = ["assets/man", "assets/completions", "assets/screens"];
 
 #[test]

@@ -1,5 +1,5 @@
-//! What if: assumed facts change nothing of the report of the real machine, everything that follows from them is told, and
-//! none of them opens advice that can lose data.
+//! What if: assumed facts leave the report of the real machine unchanged, all their consequences are reported, and none
+//! of them opens advice that can lose data.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The change of a fact in what would be different.
+/// The change of a fact in `what_if`.
 fn fact<'r>(what_if: &'r Value, subject: &str, name: &str) -> Option<&'r str> {
     let change = list(&what_if["difference"]["facts"])
         .iter()
@@ -125,8 +125,8 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// A fact of a collector is concluded anew from one that an earlier collector would have read.
-/// What README says of a drive with power-loss protection makes one of a drive that has a volatile cache.
+/// A fact of a collector is concluded again from one that an earlier collector would have read. The README's example of
+/// a drive with power-loss protection works on a drive with a volatile cache.
 #[test]
 fn another_disk_can_be_assumed_as_the_readme_says() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
@@ -253,7 +253,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
     }
 }
 
-/// What is typed on the screens is read as on the command line, and so is every mistake.
+/// Input on the screens is parsed as on the command line, mistakes included.
 #[test]
 fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     let machine = machine(&host("sata-volatile"));
@@ -309,7 +309,7 @@ impl Machine {
         self.session.what_if(&self.report, assumptions, &self.host, &Request::default())
     }
 
-    /// All that the interlock asks of a measurement, for every target, and flushes that are sent.
+    /// Every measurement that the interlock needs, for every target, and flushes that are sent.
     fn favourable(&self) -> Vec<Assumption> {
         let targets = self.session.read.subjects(Scope::Target);
         let facts =
@@ -335,7 +335,7 @@ fn dangerous(report: &Report) -> Vec<String> {
     risky.map(|(of, advice)| format!("{of} {} {}", advice.setting, advice.change.words())).collect()
 }
 
-/// All that the interlock asks for, assumed: what it would open is named, and stands nowhere else.
+/// Every fact that the interlock needs, assumed: the advice that would open is named, and occurs nowhere else.
 #[test]
 fn assumed_facts_open_no_interlock() {
     let mut offered = 0;

@@ -1,5 +1,5 @@
-//! `check --baseline` and `--save` as a shell sees them: what is kept where and for whom, what is refused, and on real file
-//! systems that exactly what was changed is named.
+//! `check --baseline` and `--save` as a shell sees them: place and owner of kept reports, refusals, and on real file
+//! systems exactly the changes that were made.
 
 mod loops;
 
@@ -17,7 +17,7 @@ fn checked(arguments: &[&str]) -> Output {
     walwise().arg("check").args(arguments).output().unwrap()
 }
 
-/// That it is refused in one sentence, before anything is printed; the sentence.
+/// Checks that it is refused in one sentence, before anything is printed; returns the sentence.
 fn refused(arguments: &[&str]) -> String {
     let output = checked(arguments);
     let complaint = stderr(&output);

@@ -1,5 +1,5 @@
-//! A capture, masked or not, replayed: the same findings as on the machine, and no identity of the machine in what is
-//! masked.
+//! A capture, masked or not, replayed: it yields the findings of the machine, and a masked one contains no identity of
+//! the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -41,7 +41,7 @@ fn captured(command: Command, options: &[&str], target: &Path) -> String {
     String::from_utf8(said(command, &[&["capture"], options].concat(), target, b"")).unwrap()
 }
 
-/// What was found, by rule and subject, of the subjects that other tests do not touch, without what masks change.
+/// Findings by rule and subject, for subjects that other tests do not touch, without the parts that masks change.
 fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> {
     let rows = crate::support::findings(report);
     let rows = rows.filter(|row| ours.contains(row["subject"].as_str().unwrap()));
@@ -72,7 +72,7 @@ fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> 
     found.chain(not).collect()
 }
 
-/// Everything a target stands on, and the host.
+/// Everything below a target, and the host.
 fn ours(report: &Value) -> BTreeSet<String> {
     let targets = report["targets"].as_array().unwrap().iter();
     let subjects = targets.flat_map(|target| target["subjects"].as_array().unwrap().clone());
@@ -104,7 +104,7 @@ fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
     }
 }
 
-/// What a report of the machine and one of its capture say otherwise; nothing where they agree.
+/// The difference between a report of the machine and one of its capture; empty where they agree.
 fn difference(live: &Value, replayed: &Value) -> String {
     let ours = ours(live);
     if ours != self::ours(replayed) {
@@ -234,7 +234,7 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
     }
 }
 
-/// Whoever gets a capture asks what its maker did not think of.
+/// The reader of a capture asks questions that its maker did not foresee.
 #[test]
 fn a_capture_without_a_target_answers_for_every_mount_point() {
     let capture = tempfile::NamedTempFile::new().unwrap();

@@ -1,4 +1,4 @@
-//! The whole program as a shell sees it: what it prints where, what it leaves behind, and its exit codes.
+//! The whole program as a shell sees it: its outputs, the files it leaves behind, and its exit codes.
 
 mod exit_codes;
 mod hostile;
@@ -22,14 +22,15 @@ fn outcome<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> (Option<i32>, String, 
     (output.status.code(), stdout(&output), stderr(&output))
 }
 
-/// That it succeeded; what it printed.
+/// Checks that it succeeded; returns its output.
 fn printed(arguments: &[&str]) -> String {
     let (code, out, err) = outcome(arguments);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments:?}");
     out
 }
 
-/// That it failed with this code, one complaint on standard error and nothing on standard output; the complaint.
+/// Checks that it failed with this code, one complaint on standard error and nothing on standard output; returns the
+/// complaint.
 fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[A]) -> String {
     let (found, out, err) = outcome(arguments);
     assert_eq!((found, out.as_str()), (Some(code), ""), "{arguments:?}: {err}");
@@ -38,7 +39,7 @@ fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[
     err
 }
 
-/// Every command there is.
+/// Every command.
 const COMMANDS: [&[&str]; 18] = [
     &[],
     &["check"],

@@ -1,5 +1,5 @@
-//! What can be on a disk, on real loop devices of three sizes: none of it is called free beyond the run that is told as
-//! unread, and none is reached by the mkfs of a script that was made while the disk was free.
+//! Possible contents of a disk, on real loop devices of three sizes. None is called free beyond the reported unread
+//! run. None is overwritten by the mkfs of a script made while the disk was free.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ const MIB: u64 = 1 << 20;
 /// Fills a loop device of so many MiB; false where such a thing is not made on so small a one.
 type Fill = Box<dyn Fn(&Loop, u64) -> bool>;
 
-/// What can be on a disk.
+/// A kind of contents.
 struct Kind {
     name: String,
     fill: Fill,
@@ -48,7 +48,7 @@ fn write(disk: &Loop, mib: u64, place: i64, bytes: &[u8]) {
     device.sync_all().unwrap();
 }
 
-/// Bytes that look like anything, of so many MiB.
+/// So many MiB of random bytes.
 fn chance(mib: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let next = || {
@@ -164,7 +164,7 @@ fn longest_run(image: &Path) -> u64 {
     longest
 }
 
-/// Every kind on a disk of so many MiB; what is wrong, in sentences. The script reads all of a small disk only.
+/// Every kind on a disk of so many MiB; returns the errors, in sentences. The script reads all of a small disk only.
 fn wrong(mib: u64, with_script: bool) -> Vec<String> {
     let mut problems = Vec::new();
     let mut tried = 0;

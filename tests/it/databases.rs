@@ -1,4 +1,4 @@
-//! Real servers that keep their things on several file systems, found without being named: a verdict per directory.
+//! Real servers with files on several file systems, found without being named: a verdict per directory.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::support::{check_json, fact, outcome, stderr, stdout, verdict, walwise
 
 const SECRET: &str = "Zk7hunter2";
 
-/// What a report says that a directory is for.
+/// The reported roles of a directory.
 fn roles(report: &Value, directory: &Path) -> Vec<String> {
     let subject = format!("target {}", directory.display());
     let targets = report["targets"].as_array().unwrap();

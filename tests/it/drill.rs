@@ -1,4 +1,4 @@
-//! The drill with the real program: a writer that is killed in mid-commit, what is left of its work, and the comparison.
+//! The drill with the real program: a writer that is killed in mid-commit, the surviving pages, and the comparison.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 
 use crate::support::{names, run, stderr, stdout, walwise};
 
-/// What a writer printed until somebody killed it in this directory.
+/// The output of a writer that was killed in this directory.
 fn acknowledged(directory: &Path, arguments: &[&str]) -> String {
     let mut writer = walwise()
         .args(["drill", "write"])
@@ -61,7 +61,7 @@ fn what_was_acknowledged_is_found_again_and_what_is_damaged_is_missed() {
     }
 }
 
-/// What a drill has shown counts for the stack that was drilled, and a record of another counts for nothing.
+/// A drill counts for the stack that was drilled, and a record of another stack does not count.
 #[test]
 fn a_record_speaks_of_the_stack_that_was_drilled() {
     let directory = tempfile::tempdir_in("/var/tmp").unwrap();

@@ -1,5 +1,4 @@
-//! What help and README tell people to type: every command of it can be typed as it stands, and names rules and facts that
-//! there are.
+//! The commands in help and README: each can be typed as it stands, and names existing rules and facts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +29,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Why a line cannot be typed as it stands, if so.
+/// Why a line cannot be typed as it stands; `None` if it can.
 fn wrong(line: &str) -> Option<String> {
     let words = words(line);
     let cli = match Cli::try_parse_from(&words) {

@@ -1,5 +1,5 @@
-//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have few colours or none, or
-//! only ASCII; what is saved is what `walwise check` prints.
+//! Journeys to a saved report: by keys, by the mouse alone, on terminals that answer nothing, have few colours or none,
+//! or only ASCII. The saved report equals the output of `walwise check`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ fn only_file(place: &Path) -> PathBuf {
     place.join(&names[0])
 }
 
-/// What `walwise check` prints of the same capture.
+/// The output of `walwise check` for the same capture.
 fn printed(format: &str) -> String {
     let host = capture("ext4-nobarrier.host");
     stdout(&walwise().args(["check", "--format", format, "--host"]).arg(host).output().unwrap())
@@ -141,7 +141,7 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     pty.ends(0);
 }
 
-/// From the start to a saved report with no key pressed but those of the file's name.
+/// From the start to a saved report without any key except those of the file's name.
 #[test]
 fn the_mouse_alone_exports_and_can_be_freed() {
     let place = tempfile::tempdir().unwrap();
@@ -268,7 +268,7 @@ impl Drop for Tmux {
     }
 }
 
-/// What is copied arrives at the terminal around tmux, whichever of its two settings allows it.
+/// Copied text arrives at the terminal around tmux, whichever of its two settings allows it.
 #[test]
 #[ignore = "needs tmux"]
 fn copying_goes_through_tmux() {

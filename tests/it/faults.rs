@@ -1,5 +1,5 @@
-//! What may happen to walwise while it works: signals at any moment, places that cannot be measured, directories that
-//! go away. It ends as the contract says, and its scratch file is gone.
+//! Faults while walwise works: signals at any moment, unmeasurable places, vanishing directories. It ends as
+//! documented, and its scratch file is removed.
 
 mod disks;
 mod injected;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::support::running::{Running, wait_for};
 use crate::support::{names, scratch_free, stderr, stdout};
 
-/// Longer than any test may take: only what a test does ends such a probe.
+/// Longer than any test: only the test's action ends such a probe.
 const ENDLESS: &str = "3000";
 
 /// Both commands that probe a directory, which say it in JSON.

@@ -1,5 +1,5 @@
-//! Stacks that no kernel makes: cycles, very deep chains, arrays that stand on themselves. They end in a report, and no
-//! end of such a stack counts as proven.
+//! Stacks that no kernel makes: cycles, very deep chains, arrays on top of themselves. They end in a report, and no end
+//! of such a stack counts as proven.
 
 use std::fmt::Write as _;
 

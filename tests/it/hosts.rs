@@ -1,5 +1,5 @@
-//! Recorded machines (`tests/hosts/*.host`): what was read there leads to the same findings everywhere. Each file says in
-//! its first lines where it comes from.
+//! Recorded machines (`tests/hosts/*.host`): the recorded answers lead to the same findings everywhere. Each file names
+//! its origin in its first lines.
 
 use std::path::{Path, PathBuf};
 

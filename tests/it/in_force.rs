@@ -1,6 +1,6 @@
-//! What is called in force, looked at as root, as the server's owner and as a stranger, for every way to set what decides
-//! durability: it is what the server itself says in a new session, no two of the three contradict each other, and root knows
-//! whatever the owner knows.
+//! Settings reported as in force, seen by root, by the server's owner and by a stranger, for every way to set those
+//! that decide durability. They equal the server's own answer in a new session, no two of the three views contradict
+//! each other, and root knows everything that the owner knows.
 
 mod mariadb;
 mod postgres;
@@ -17,7 +17,7 @@ use super::support::{evidence, fact, stderr};
 /// A uid of no account.
 const STRANGER: u32 = 4242;
 
-/// Who looks.
+/// The viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Viewer {
     Root,
@@ -29,14 +29,14 @@ impl Viewer {
     const ALL: [Self; 3] = [Self::Root, Self::Owner, Self::Stranger];
 }
 
-/// What somebody saw.
+/// The view of a viewer.
 struct Sight {
     report: Value,
     subject: String,
 }
 
 impl Sight {
-    /// Of a data directory, by a command that is walwise as somebody.
+    /// The view of a data directory by a walwise that runs as some user.
     fn of(data: &Path, mut walwise: Command) -> Self {
         walwise.arg("check").arg(data).args(["--no-probe", "--format", "json"]);
         let output = walwise.output().unwrap();
@@ -49,7 +49,7 @@ impl Sight {
         fact(&self.report, &self.subject, name)
     }
 
-    /// What the database allows on a directory, whatever the disks beneath do.
+    /// The database's part of the verdict on a directory, independent of the disks below.
     fn allowed(&self, data: &Path) -> &'static str {
         let all = evidence(&self.report, data, "database", &self.subject);
         let says = |standing: &str| all.iter().any(|(found, _)| found == standing);
@@ -75,7 +75,7 @@ fn stranger(program: &Path) -> Command {
     command
 }
 
-/// What all saw, one of whom saw nothing that another contradicts; `shows` is what the server shows, by the name of the fact.
+/// All views, no two of which contradict each other; `shows` is the server's answer, by the name of the fact.
 fn agree(row: &str, data: &Path, sights: &BTreeMap<Viewer, Sight>, shows: &BTreeMap<&str, Value>) {
     for (viewer, sight) in sights {
         for (name, shown) in shows {

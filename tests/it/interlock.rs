@@ -1,7 +1,7 @@
-//! Advice that removes flushes, from facts to plan: it appears for exactly the machines that its specification allows, in
-//! the whole program, and no built-in rule has another way to lose data.
+//! Advice that removes flushes, from facts to plan: in the whole program it appears for exactly the machines that its
+//! specification allows, and no built-in rule has another way to lose data.
 //!
-//! That the interlock itself opens in exactly the allowed combinations is enumerated in src/durability/tests/interlock.
+//! src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
 
 use walwise::inside::durability::judge;
 use walwise::inside::facts::Scope;
@@ -12,11 +12,11 @@ use walwise::inside::settings;
 
 use crate::support::machine::Machine;
 
-/// The one rule that may.
+/// The only rule that may give such advice.
 const RULE: &str = "barrier.option-behind-battery";
 
-/// What loses committed data, by setting: the product's list and the manuals of servers and file systems. Words are
-/// those of the settings; of ones that no rule can name yet too, so that the day they can, they are guarded.
+/// Values that lose committed data, by setting: from the product's list and the manuals of servers and file systems.
+/// They include settings that no rule can name yet, so that these are guarded from the first day.
 const LOSING: &[(&str, &[&str])] = &[
     (
         "mount.options",
@@ -64,7 +64,7 @@ const LOSING: &[(&str, &[&str])] = &[
     ("mysql.innodb_flush_method", &["nosync", "O_DIRECT_NO_FSYNC", "littlesync"]),
 ];
 
-/// The same in commands, whatever the setting calls itself.
+/// The same in commands, whatever the name of the setting.
 const LOSING_COMMANDS: &[&str] = &[
     "nobarrier",
     "barrier=0",

@@ -1,5 +1,5 @@
-//! Journeys through the real program in a real terminal: what a person sees, and that terminal and directories are in the end
-//! as they were found ([`Pty::ends`] looks at that for all of them).
+//! Journeys through the real program in a real terminal: the visible screens, and the restored state of terminal and
+//! directories at the end, which [`Pty::ends`] checks for all of them.
 
 mod failures;
 mod inputs;

@@ -1,4 +1,4 @@
-//! The whole program on real file systems: facts against what the system's own tools say, verdicts, exit codes, advice
+//! The whole program on real file systems: facts compared with the system's own tools, verdicts, exit codes, advice
 //! that mounts, and a free disk from plan to mount.
 
 use std::collections::BTreeSet;

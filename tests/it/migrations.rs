@@ -1,5 +1,6 @@
-//! Migrations from one release of a distribution to another (`tests/migrations.toml`): of each a recorded machine is made, which is
-//! synthetic, and every answer of `walwise upgrade` is held to what is true. What comes of it is kept in `tests/MIGRATIONS.md`.
+//! Migrations from one release of a distribution to another (`tests/migrations.toml`). Each becomes a synthetic
+//! recorded machine, and every answer of `walwise upgrade` is compared with the truth. The results are kept in
+//! `tests/MIGRATIONS.md`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -112,7 +113,7 @@ fn disk(number: usize) -> String {
     format!("vd{}", char::from(b'a' + u8::try_from(number).unwrap()))
 }
 
-/// The machine as a capture would tell of it.
+/// The machine in the form of a capture.
 fn host(system: &System, migration: &Migration) -> String {
     let mut capture = Capture::default();
     let System { id, version, release, build, e2fsprogs, xfsprogs } = system;
@@ -273,7 +274,7 @@ fn volume(capture: &mut Capture, target: &str, disk: &str) {
     capture.says("list /sys/class/block/dm-0/slaves", disk);
 }
 
-/// What came of a row: by name the answer and why, and the exit code with `--fail-on-undecided`.
+/// The answers of a row, by name with the reason, and the exit code with `--fail-on-undecided`.
 fn answers(dir: &Path, system: &System, migration: &Migration) -> (i32, BTreeMap<String, (String, String)>) {
     let path = dir.join("host");
     fs::write(&path, host(system, migration)).unwrap();
@@ -302,8 +303,8 @@ fn word(answer: &str) -> &'static str {
     }
 }
 
-/// Nothing that fails or loses something is missed, nothing that works is called otherwise, and what cannot be told is what nobody
-/// can tell.
+/// Every failure and every loss is reported, nothing that works is called otherwise, and answers are undecided only
+/// where nobody can know.
 #[test]
 fn every_migration_is_answered_as_it_is() {
     let table: Table = toml::from_str(TEXT).unwrap();

@@ -1,4 +1,4 @@
-//! Targets that were mistyped: none gets a verdict, and most are told what was meant.
+//! Mistyped targets: none gets a verdict, and most get a suggestion.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const THERE: [&str; 8] = [
     "data/mariadb",
 ];
 
-/// What was typed, and the directory that was meant.
+/// The typed target, and the directory that was meant.
 const TYPED: [(&str, &str); 40] = [
     ("srv/pg/dta", "srv/pg/data"),
     ("srv/pg/daat", "srv/pg/data"),
@@ -61,7 +61,7 @@ const TYPED: [(&str, &str); 40] = [
     ("dat/mariadb", "data/mariadb"),
 ];
 
-/// What the program says to a target below this directory; it must be a mistake.
+/// The program's answer to a target below this directory, which must be a mistake.
 fn refused(target: &Path) -> String {
     let output = walwise().args(["check", "--no-probe", "--no-programs"]).arg(target).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}: {}", target.display(), stdout(&output));

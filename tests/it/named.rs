@@ -1,4 +1,4 @@
-//! Configuration files that are named for servers that do not run: what is used of them, and what cannot be.
+//! Configuration files named for servers that do not run: the parts that are used, and files that cannot be.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::support::{check_json, fact, stderr, stdout, walwise};
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
 
-/// What a command says to a file that it cannot use.
+/// The answer of a command to an unusable file.
 fn refused(command: &str, option: &str, file: &Path) -> String {
     let mut walwise = walwise();
     walwise.arg(command).arg(option).arg(file);

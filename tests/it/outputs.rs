@@ -1,4 +1,4 @@
-//! Outputs beside somebody who is not to be trusted, on file systems that never answer, and through pipes.
+//! Outputs beside an untrusted user, on file systems that never answer, and through pipes.
 //!
 //! Files of another user need root, and so does a mount.
 
@@ -26,7 +26,7 @@ fn shared(mode: u32) -> (tempfile::TempDir, PathBuf) {
     (dir, shared)
 }
 
-/// What somebody else does in a directory.
+/// The actions of another user in a directory.
 fn somebody(directory: &Path, script: &str) {
     let uid = SOMEBODY.to_string();
     let output = Command::new("setpriv")
@@ -186,7 +186,7 @@ impl Fed for Command {
     }
 }
 
-/// What touches a file that somebody named, and where it is named.
+/// Commands that touch a named file.
 fn touching(at: &str) -> Vec<Vec<String>> {
     let (file, calm) = (format!("{at}/x"), calm());
     let commands: [&[&str]; 12] = [

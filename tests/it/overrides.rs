@@ -1,8 +1,8 @@
-//! Verdicts over real stacks, and what happens to them when somebody tells a queue that there is nothing to flush: at the
-//! top, further down, and on one of two members. Every override is taken back.
+//! Verdicts over real stacks, and their changes when a queue is told that there is nothing to flush: at the top,
+//! further down, and on one of two members. Every override is reverted.
 //!
-//! The disks of these tests are files on this machine's own disk, which decides parts of every verdict; so verdicts are
-//! held against the one before.
+//! The disks of these tests are files on this machine's own disk, which influences every verdict; each verdict is
+//! therefore compared with the one before.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ fn ways(report: &Value, target: &Path) -> Vec<Vec<String>> {
     found["paths"].as_array().unwrap().iter().map(hops).collect()
 }
 
-/// What the kernel is believed to do with a flush at a device: its standing, and the sentence.
+/// The belief about a flush at a device: its standing, and the sentence.
 fn belief(report: &Value, target: &Path, device: &str) -> (String, String) {
     let mut all = evidence(report, target, "belief", &format!("device {device}"));
     assert_eq!(all.len(), 1, "{device}: {all:?}");

@@ -1,9 +1,9 @@
-//! All advice of all rules × all versions that the table tells apart: kernels of every line and of the vendors that go
-//! their own way, and the tools that make file systems. That of database servers is for `advice`.
+//! All advice of all rules × all versions that the table distinguishes: kernels of every line and of deviating vendors,
+//! and the tools that create file systems. Advice for database servers is left to `advice`.
 //!
-//! For each version that a rule can apply to, what the guard lets out must be what the table, asked by itself, calls
-//! accepted; and each piece of advice must come out somewhere, for one that never does is a row that the table lacks. The
-//! surprise: only what a rule knows of versions and file systems is given here, so "can apply" is wider than on any machine.
+//! For each version that a rule can apply to, the values that the guard passes must equal those that the table alone
+//! accepts. Each piece of advice must pass somewhere; one that never does reveals a missing row. Only versions and file
+//! systems are given here, so "can apply" is wider than on any machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use walwise::inside::version::Version;
 
 use crate::support::machine::subject;
 
-/// Settings whose values no kernel, tool or server is asked about, and why that is right.
+/// Settings whose values no kernel, tool or server checks, with the justification.
 const NOBODY_REFUSES: &[(&str, &str)] = &[
     ("block.write_cache", "the rules read the file that takes it"),
     ("database.placement", "words for people"),
@@ -54,11 +54,11 @@ const DISTRIBUTIONS: &[(&str, &str, bool)] = &[
     ("6.8.12", "ubuntu", false),
 ];
 
-/// File systems of which rules speak by name; none where there is none yet.
+/// File systems that rules name, and an empty one.
 const FILE_SYSTEMS: &[&str] =
     &["", "ext4", "ext3", "xfs", "btrfs", "zfs", "f2fs", "nfs4", "tmpfs", "overlay"];
 
-/// Versions by what they are of: `kernel` or a tool.
+/// Versions by component: `kernel` or a tool.
 type Versions = BTreeMap<&'static str, BTreeSet<String>>;
 
 static STEPS: LazyLock<Versions> = LazyLock::new(steps);
@@ -121,7 +121,7 @@ fn steps() -> Versions {
     found
 }
 
-/// Every version that a condition tests a fact against.
+/// Every version that a condition compares a fact with.
 fn tested(cond: &Cond, found: &mut dyn FnMut(&'static str, &Version)) {
     match cond {
         Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| tested(kid, found)),
@@ -136,7 +136,7 @@ fn tested(cond: &Cond, found: &mut dyn FnMut(&'static str, &Version)) {
     }
 }
 
-/// Every fact that a condition asks of.
+/// Every fact that a condition tests.
 fn facts_of(cond: &Cond, found: &mut BTreeSet<&'static str>) {
     match cond {
         Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| facts_of(kid, found)),
@@ -170,7 +170,7 @@ fn kernels() -> Vec<(Version, &'static str)> {
     mainline.map(|version| (version, "mainline")).chain(shipped).collect()
 }
 
-/// What is known: versions and a file system, nothing else.
+/// The known facts: versions and a file system, nothing else.
 #[derive(Clone, Default)]
 struct Case {
     known: BTreeMap<&'static str, String>,
@@ -239,7 +239,7 @@ impl Case {
         finding.outcome != Outcome::DoesNotApply
     }
 
-    /// What the table says of the values of a setting, asked by itself; nothing where it has no say.
+    /// The table's own ruling on the values of a setting; empty where it has none.
     fn effects(&self, setting: &str, values: &[String], beside: &Beside<'_>) -> Vec<Effect> {
         let Some((kernel, vendor)) = &self.kernel else { return Vec::new() };
         let feature = |fs, name: &str| {
@@ -273,7 +273,7 @@ impl Case {
     }
 }
 
-/// The machines that differ in what a setting's validity hangs on.
+/// The machines that differ in the facts that a setting's validity depends on.
 fn cases(setting: &str) -> Vec<Case> {
     let all = |cases: Vec<Case>, more: &dyn Fn(&Case) -> Vec<Case>| cases.iter().flat_map(more).collect();
     let start = vec![Case::new()];
@@ -313,7 +313,7 @@ fn is_ours(spec: &AdviceSpec) -> bool {
     !["pg", "mysql"].contains(&spec.setting.name.split('.').next().unwrap())
 }
 
-/// What the rule advises beside.
+/// The rule's other advice.
 fn beside(rule: &Rule) -> (Option<String>, Vec<String>) {
     let fixed = |setting: &'static str| {
         let of = rule.advise.iter().filter(move |spec| spec.setting.name == setting);

@@ -1,4 +1,4 @@
-//! What is there to be pasted, read by those for whom it is meant: findmnt and mount, systemd, udev, a renderer of Markdown.
+//! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of Markdown.
 
 use std::fs;
 use std::io::Write as _;
@@ -204,7 +204,7 @@ fn files(text: &str, directory: &Path) -> Vec<std::path::PathBuf> {
     files.into_iter().map(|(path, _)| path).collect()
 }
 
-/// What systemd has to say of a unit among those of this directory.
+/// systemd's messages about a unit among those of this directory.
 fn verify(directory: &Path, unit: &Path) -> (bool, String) {
     let output = Command::new("systemd-analyze")
         .args(["verify", "--man=no"])
@@ -270,7 +270,7 @@ fn read_ahead(report: &Report) -> String {
     udev::render(report).replace("queue/scheduler", "queue/read_ahead_kb")
 }
 
-/// What udev makes of rules for a device, in a name space of its own where no other rules are and its database is not.
+/// udev's result of rules for a device, in a name space of its own without other rules and without its database.
 fn udev_test(rules: &str, device: &str) -> String {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("99-walwise.rules"), rules).unwrap();

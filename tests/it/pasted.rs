@@ -1,7 +1,7 @@
-//! Names as an enemy would choose them, in every command that any output prints, run by a shell.
+//! Hostile names in every command of every output, run by a shell.
 //!
 //! Nothing is mounted: the machines are facts and a recorded host whose mount points, devices and directories have such
-//! names. Each name leaves a trace in the working directory where a shell takes it for more than a name.
+//! names. Each name leaves a trace in the working directory if a shell takes it for more than a name.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,7 +19,7 @@ use walwise::inside::report::{Format, Report};
 use walwise::inside::rules::RuleSet;
 use walwise::inside::text::safe;
 
-/// What a name leaves when it is run.
+/// The file that a name leaves when it is executed.
 const TRACE: &str = "TRACE";
 
 /// Names that do something where they are not quoted, and names that confuse who quotes them.
@@ -62,7 +62,7 @@ const NAMES: &[&str] = &[
     "é☃",
 ];
 
-/// Programs that a printed command may name. None of them does anything here.
+/// Programs that a printed command may name. None of them has any effect here.
 const PROGRAMS: &[&str] = &[
     "blkid",
     "cat",
@@ -216,7 +216,7 @@ fn recorded(name: &str, rules: &RuleSet) -> Report {
     report
 }
 
-/// What stands between backticks and begins with a program, up to the backtick that no quote protects.
+/// Text between backticks that begins with a program, up to the backtick that no quote protects.
 fn spans(line: &str) -> Vec<String> {
     let mut out = Vec::new();
     for (at, _) in line.match_indices('`') {
@@ -234,7 +234,8 @@ fn spans(line: &str) -> Vec<String> {
     out
 }
 
-/// All that somebody could take for a command: indented lines, what follows a label, code, and lines that are no comments.
+/// Everything that could be taken for a command: indented lines, text after a label, code, and lines that are no
+/// comments.
 fn commands(format: Format, text: &str) -> Vec<String> {
     let mut out: Vec<String> = text.lines().flat_map(spans).collect();
     let starts = |line: &str| PROGRAMS.iter().any(|program| line.starts_with(&format!("{program} ")));

@@ -1,5 +1,5 @@
-//! What every plan must be, whatever the machine and the rules: no setting twice, in an order that can be followed, and
-//! nothing in it that no finding advises. Over every recorded host, and over findings that no rule would make.
+//! Properties of every plan, for any machine and any rules: no setting twice, an executable order, and nothing that no
+//! finding advises. Checked over every recorded host, and over findings that no rule would make.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ use walwise::inside::settings;
 
 use crate::support::reports;
 
-/// How far up a setting is: what it is changed on.
+/// The height of a setting: of the object that it changes.
 fn height(step: &Step) -> u8 {
     match step.advice.setting.scope {
         Scope::Device | Scope::Host => 0,
@@ -33,7 +33,7 @@ fn is_keep(step: &Step) -> bool {
     step.advice.change == Change::Keep
 }
 
-/// What is wrong with a plan, in words.
+/// The errors of a plan, in words.
 fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut seen = BTreeSet::new();
@@ -83,7 +83,7 @@ fn wrong(report: &Report, target: &TargetSummary, plan: &Plan) -> Vec<String> {
     wrong
 }
 
-/// What of a step no finding about its target advises.
+/// The part of a step that no finding about its target advises.
 fn baseless(report: &Report, target: &TargetSummary, step: &Step) -> Option<String> {
     let advice: Vec<&Advice> = report
         .findings

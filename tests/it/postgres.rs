@@ -45,7 +45,7 @@ fn scan(cluster: &Cluster) -> (FactSet, Listening) {
     (run_all(&host, &request, &mut |_, _| {}), host)
 }
 
-/// The live host, with everything it answered kept.
+/// The live host, with all its answers recorded.
 struct Listening {
     live: LiveHost,
     answers: Mutex<Vec<u8>>,

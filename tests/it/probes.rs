@@ -1,4 +1,4 @@
-//! Probes on real directories: structure, limits, and above all that nothing stays behind. No figure is asserted except
+//! Probes on real directories: structure, limits, and above all complete removal of files. No figure is asserted except
 //! counts that do not depend on time.
 
 mod loops;

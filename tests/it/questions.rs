@@ -1,4 +1,4 @@
-//! How often a host is asked, counted: so and so many questions for each device and mount, however many there are.
+//! The number of questions to a host: constant for each device and mount, however many there are.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -70,7 +70,7 @@ fn asked(disks: usize) -> BTreeMap<Question, usize> {
     host.asked.into_inner().unwrap()
 }
 
-/// More than a device, its partition and its mount together need today.
+/// More than a device, its partition and its mount together need now.
 const MOST_PER_DISK: usize = 60;
 
 #[test]

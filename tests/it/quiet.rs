@@ -1,7 +1,8 @@
-//! Looking never makes the kernel write: what walwise and the programs that it runs call, by strace, over real file systems.
+//! Looking never makes the kernel write: the calls of walwise and of the programs it runs, by strace, over real file
+//! systems.
 //!
-//! Outputs go to pipes here, so that nothing at all is opened for writing. How many dirty pages are left after looking is
-//! counted in the lab (tests/lab/stacks/quiet-*.sh), where nobody else writes.
+//! Outputs go to pipes here, so nothing at all is opened for writing. The lab counts the dirty pages left after looking
+//! (tests/lab/stacks/quiet-*.sh), where no other process writes.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::support::pty::Pty;
 use crate::support::strace::{Call, calls, watch};
 use crate::support::{scratch_free, stdout};
 
-/// What is opened for writing: who opens what, and why that writes nothing.
+/// Objects opened for writing: by whom, and why that writes nothing.
 const OPENED: [(&str, &str, &str); 4] = [
     ("walwise", "/dev/null", "what children complain about goes there"),
     ("walwise", "/dev/tty", "the screens draw there"),
@@ -33,8 +34,8 @@ const OWN: [(&str, &str); 7] = [
     ("FIONBIO", "signals wake the screens through a pipe that must not block"),
 ];
 
-/// ioctls of the programs that are run: what they ask a device for, and what their libraries look at. Which devices there
-/// are is the machine's, so all of them are listed.
+/// ioctls of the programs that are run: their queries to a device, and those of their libraries. The devices depend on
+/// the machine, so all queries are listed.
 const OF_PROGRAMS: [(&str, &str); 17] = [
     ("TCGETS", "whether it is a terminal"),
     ("TIOCGWINSZ", "how wide its lines may be"),
@@ -55,7 +56,7 @@ const OF_PROGRAMS: [(&str, &str); 17] = [
     ("NVME_IOCTL", "nvme id-ctrl, smart-log, get-feature: commands of the admin queue that read"),
 ];
 
-/// What these calls do that looking may not do.
+/// Calls that looking may not make.
 fn disturbances(calls: &[Call]) -> Vec<String> {
     let bad = |call: &&Call| match call.name.as_str() {
         "open" | "openat" | "openat2" => {

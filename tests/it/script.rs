@@ -1,4 +1,4 @@
-//! The script for a free disk, run by a shell on loop devices: inert as it comes, careful when edited.
+//! The script for a free disk, run by a shell on loop devices: inert as delivered, careful when edited.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;
@@ -66,7 +66,7 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
     script::render(&reports::of(&facts, vec![finding])).unwrap()
 }
 
-/// The script with the edits of somebody who wants it to run.
+/// The script with the edits of a person who wants it to run.
 pub fn edited(script: &str, point: &Path) -> String {
     let mount_point = format!("MOUNTPOINT={}\n#", point.display());
     script
@@ -75,7 +75,7 @@ pub fn edited(script: &str, point: &Path) -> String {
         .replace("MOUNTPOINT=  ", &mount_point)
 }
 
-/// What a shell does with it.
+/// The output of a shell that runs it.
 pub fn sh(script: &str) -> Output {
     Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
 }

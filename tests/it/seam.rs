@@ -1,4 +1,5 @@
-//! The seam to the real machine: what never answers, what devices hold, what may be seen without privileges.
+//! The seam to the real machine: file systems that never answer, the contents of devices, and visibility without
+//! privileges.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! A secret in every place where people keep them, each another word: no output of walwise holds one.
+//! A secret in every place where people keep them, each another word: no output of walwise contains one.
 
 mod planted;
 

@@ -1,5 +1,5 @@
-//! `walwise check` beside a real PostgreSQL server whose data lies on ext4 and whose WAL on XFS: what it finds, measures
-//! and advises, and that the server takes what it advises.
+//! `walwise check` beside a real PostgreSQL server with its data on ext4 and its WAL on XFS: its findings, measurements
+//! and advice, which the server accepts.
 
 use std::path::Path;
 use std::process::Command;
@@ -54,7 +54,7 @@ impl Machine {
     }
 }
 
-/// What a measurement that advises a change would have left.
+/// Records a measurement that advises a change.
 fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe { id: "commit".to_owned() };
     facts.know(target, &probe::BEST_METHOD, WalSyncMethod::of(method).unwrap(), source());
@@ -113,7 +113,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     }
 }
 
-/// What strace(1) saw of files: opened for writing, made, removed, renamed.
+/// The file operations in the output of strace(1): opened for writing, created, removed, renamed.
 fn changes(trace: &str) -> Vec<&str> {
     let opened =
         |line: &str| line.contains("O_WRONLY") || line.contains("O_RDWR") || line.contains("O_CREAT");
@@ -193,7 +193,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     }
 }
 
-/// What is in force, with where it is set, stands beside what is advised.
+/// The value in force, with its source, stands beside the advised one.
 fn side_by_side(report: &Report, before: &str, method: &str, data: &str) {
     let step = report
         .plans

@@ -1,7 +1,7 @@
-//! The table of servers' settings and everything that rules advise, against real servers: what the table says of the
-//! installed release must be what that release says of itself, and it must run with every value that can be advised.
+//! The table of servers' settings and all advice of rules, compared with real servers. The table must agree with the
+//! installed release about itself. The release must run with every value that can be advised.
 //!
-//! All of it is taken from the rules and the table, so that a new rule or row is tried by itself.
+//! Everything is derived from the rules and the table, so that a new rule or row is tested automatically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::stderr;
 
-/// What is known of a server's data directory, with programs its full release too.
+/// The facts of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
     let host = LiveHost::asking_through(env!("CARGO_BIN_EXE_walwise").into());
     let request =
@@ -35,7 +35,7 @@ fn names(of: ServerKind, releases: &[&str]) -> BTreeSet<&'static str> {
     releases.iter().flat_map(known).map(|setting| setting.name).collect()
 }
 
-/// What is read of a cluster that nobody configured is what the table says of its release.
+/// The facts of an unconfigured cluster equal the table's values for its release.
 #[test]
 fn defaults_that_are_read_are_those_of_the_table() {
     for major in 12..=19 {
@@ -73,7 +73,7 @@ fn line(name: &str, value: &str) -> String {
     format!("{name} = '{value}'\n")
 }
 
-/// What PostgreSQL says of one of its settings.
+/// PostgreSQL's description of one of its settings.
 struct Row {
     context: String,
     setting: String,

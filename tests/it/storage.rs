@@ -1,4 +1,4 @@
-//! The storage collectors on this machine: against lsblk and findmnt, and on file systems made for the purpose.
+//! The storage collectors on this machine: compared with lsblk and findmnt, and on file systems made for the purpose.
 
 use std::collections::BTreeSet;
 

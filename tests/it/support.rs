@@ -1,4 +1,4 @@
-//! What several tests share: the program itself, and real file systems on loop devices that go away with their guard.
+//! Shared helpers: the program itself, and real file systems on loop devices that are removed with their guard.
 
 #![allow(dead_code, reason = "every test module uses its own share")]
 
@@ -49,7 +49,7 @@ pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Opt
     row["reading"].get("value")
 }
 
-/// What applies and what is undecided.
+/// The applying and the undecided findings.
 pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"].into_iter().flat_map(|list| report[list].as_array().unwrap())
 }
@@ -71,7 +71,7 @@ pub fn verdict<'r>(report: &'r serde_json::Value, target: &Path) -> Option<&'r s
     verdicts.iter().find(|v| v["target"] == subject.as_str())?["standing"].as_str()
 }
 
-/// What the verdict of a target says of a subject in a layer, as standing and sentence, each once over all its ways.
+/// The verdict's statement about a subject in a layer, as standing and sentence, each once over all its ways.
 pub fn evidence(
     report: &serde_json::Value,
     target: &Path,

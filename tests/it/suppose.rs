@@ -1,7 +1,8 @@
-//! What is supposed is what would be: for each row of a table a change is supposed, then made for real, and both machines are
-//! compared; where what follows is not modelled, the supposition was refused before, with what to assume.
+//! Assumptions compared with reality: each row of a table assumes a change, then makes it for real, and compares both
+//! machines. An assumption whose consequences are not modelled must have been refused, with the further assumptions
+//! needed.
 //!
-//! Both sides are differences to one report of before, made by the same code: that of `what_if` and that of `--baseline`.
+//! Both sides are differences to one earlier report, made by the same code: that of `what_if` and that of `--baseline`.
 
 mod catalogue;
 mod mariadb;
@@ -16,10 +17,10 @@ use serde_json::Value;
 use crate::support::running::wait_for;
 use crate::support::{check_json, fact, stderr, stdout, walwise};
 
-/// What is different, by what it is of: facts, findings and verdicts.
+/// The differences by subject: facts, findings and verdicts.
 type Different = BTreeMap<String, String>;
 
-/// What is held against what was supposed.
+/// The state that an assumption is compared with.
 pub struct Before {
     directory: tempfile::TempDir,
     target: PathBuf,
@@ -36,7 +37,7 @@ impl Before {
         Self { directory, target: target.to_owned(), own: own.iter().map(|&name| name.to_owned()).collect() }
     }
 
-    /// What would be different.
+    /// The differences under assumptions.
     pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
@@ -53,7 +54,7 @@ impl Before {
         }
     }
 
-    /// What is different now.
+    /// The present differences.
     pub fn now(&self) -> Different {
         let before = self.directory.path().join("before.json");
         let baseline = ["--baseline", before.to_str().unwrap()];
@@ -104,16 +105,16 @@ fn undisturbed(target: &Path, mut look: impl FnMut() -> Value) -> Value {
     report
 }
 
-/// What became of a row.
+/// The result of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
-    /// What was supposed is what is.
+    /// The assumption equals reality.
     Equal,
-    /// It was refused before.
+    /// The assumption was refused.
     Refused,
 }
 
-/// Holds a row: what was supposed before the change against what is after it.
+/// Checks a row: the assumption before the change, compared with the state after it.
 pub fn hold(row: &str, before: &Before, assumed: &[String], make: impl FnOnce()) -> Came {
     let supposed = before.supposing(assumed);
     make();

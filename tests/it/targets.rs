@@ -1,4 +1,4 @@
-//! Targets on real file systems: which mount a directory lies on, what a device means, what a directory says of itself.
+//! Targets on real file systems: the mount of a directory, the meaning of a device, the properties of a directory.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`): for each of it machines on which the
-//! whole program must not give it, and says what holds instead.
+//! Advice that was right ten years ago and is wrong today (`tests/traps.toml`). For each, the whole program must not
+//! give it on certain machines, and states the present rule instead.
 
 use std::collections::BTreeSet;
 
@@ -104,7 +104,7 @@ impl Case {
         machine.report(true)
     }
 
-    /// What is not as the case says.
+    /// The deviations from the case.
     fn problems(&self) -> Vec<String> {
         let report = self.report();
         let mut problems = Vec::new();
@@ -161,7 +161,7 @@ impl Case {
     }
 }
 
-/// What a piece of advice sets or adds, each as `SETTING: value`.
+/// The values that a piece of advice sets or adds, each as `SETTING: value`.
 fn words(advice: &Advice) -> Vec<String> {
     advice.change.values().iter().map(|value| format!("{}: {value}", advice.setting)).collect()
 }

@@ -1,5 +1,5 @@
-//! What walwise says of mount units and of lines of fstab is what systemd itself makes of them: its generator and its own merging
-//! of drop-ins, over the same files beneath a root of their own.
+//! The facts about mount units and lines of fstab equal systemd's own result: its generator and its merging of
+//! drop-ins, over the same files below a root of their own.
 
 use std::collections::BTreeMap;
 use std::fs;

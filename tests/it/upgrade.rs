@@ -1,5 +1,5 @@
-//! The next kernel: an fstab with mistakes of every kind, each named once with its level and nothing else beside them, on a
-//! recorded machine; and on this one what will not mount is asked of the kernel itself.
+//! The next kernel. An fstab with mistakes of every kind, each reported once with its level and nothing else beside
+//! them, on a recorded machine. On this machine the kernel itself confirms the mounts that will fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::loops::Loop;
 use crate::support::{fact, run, stderr, stdout, walwise};
 
-/// A line of an fstab with what is to be said of it: part, level, and a word that says what; nothing for a line that is right.
+/// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a correct line.
 type Line = (&'static str, Option<(&'static str, &'static str, &'static str)>);
 
 /// Written for kernel 6.1, to be read with 6.17.
@@ -67,7 +67,7 @@ fn upgrade(arguments: &[&str]) -> Output {
     walwise().arg("upgrade").args(arguments).output().unwrap()
 }
 
-/// What is told, and the exit code.
+/// The items of the answer, and the exit code.
 fn told(arguments: &[&str]) -> (i32, Vec<Value>) {
     let output = upgrade(&[arguments, &["--format", "json"]].concat());
     let report: Value =
@@ -124,7 +124,7 @@ fn every_mistake_is_named_once_and_nothing_else() {
     }
 }
 
-/// What is wrong with the next kernel and is not with this one is told as the upgrade's, and the other way round.
+/// A mistake under the next kernel that is none under this one counts as the upgrade's, and the reverse.
 #[test]
 fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     let dir = tempfile::tempdir().unwrap();
@@ -145,7 +145,8 @@ fn what_the_upgrade_brings_is_told_from_what_is_there_already() {
     assert_eq!((text(better, "part"), text(better, "subject")), ("better", "boot /m/removed"));
 }
 
-/// What is named and is as it is, is no change; and a kernel that is older than the one that runs is no upgrade.
+/// A component that is named with its present version is no change; and a kernel that is older than the running one is
+/// no upgrade.
 #[test]
 fn what_is_assumed_is_held_against_what_is() {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/sata-volatile.host");
@@ -229,7 +230,7 @@ fn wrong_use_is_said() {
     }
 }
 
-/// Recorded machines of every kind with a kernel that they could get, or could have had: something is told of it.
+/// Recorded machines of every kind with a possible later or earlier kernel: each gets an answer.
 #[test]
 fn any_machine_can_be_asked_about_any_kernel() {
     let hosts = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap().step_by(4);
@@ -309,8 +310,8 @@ fn what_is_said_to_be_refused_is_refused() {
     }
 }
 
-/// After the upgrade, with the report from before it: the same mistakes, each once, those that the new kernel makes of the
-/// lines told as new.
+/// After the upgrade, with the earlier report as baseline: the same mistakes, each once, and those that the new kernel
+/// causes marked as new.
 #[test]
 fn with_a_baseline_from_before_every_mistake_is_named_once() {
     let dir = tempfile::tempdir().unwrap();
@@ -374,7 +375,7 @@ fn a_kernel_beyond_what_openzfs_supports_stands_in_the_way() {
     assert_eq!(open, [("not-known".to_owned(), true)], "the table does not know that release");
 }
 
-/// A type that the table does not know is told, and decides for whoever asks for what is undecided.
+/// A type that is missing from the table is reported, and counts where undecided items do.
 #[test]
 fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
     let dir = tempfile::tempdir().unwrap();
@@ -396,7 +397,7 @@ fn a_file_system_that_the_table_does_not_know_cannot_be_told() {
     assert!(!items.iter().any(|item| item["part"] == "not-known"), "{code}: {items:?}");
 }
 
-/// What lies on the disks needs code that a kernel may lack, though nothing about it changes.
+/// The contents of the disks need code that a kernel may lack, although nothing about them changes.
 #[test]
 fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");

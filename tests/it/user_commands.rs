@@ -1,5 +1,5 @@
-//! Commands of a user's rules: what walwise understands stands everywhere, what it does not is shown as the user's own and
-//! nowhere else. And mistakes that two files make together, which the command that a report names must show.
+//! Commands of a user's rules: those that walwise understands appear everywhere, the others as the user's own and
+//! nowhere else. And mistakes between two files, which the command in a report must show.
 
 use std::fs;
 use std::path::{Path, PathBuf};

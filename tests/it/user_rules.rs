@@ -1,5 +1,5 @@
-//! A user's rules: what they change is said, what is wrong with them takes nothing else away, and what others than root
-//! could have written in `/etc` does not count. And by which rules a report was made.
+//! A user's rules: their changes are reported, their mistakes disable nothing else, and files in `/etc` that others
+//! than root could have written do not count. And the identity of the rules behind a report.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -57,7 +57,8 @@ fn said(report: &Value, words: &str) -> bool {
     warnings(report).iter().any(|warning| warning.contains(words))
 }
 
-/// What may leave a configuration file is compiled in: a table beside a user's rules is a file with mistakes.
+/// The settings that may leave a configuration file are compiled in: a table beside a user's rules is a file with
+/// mistakes.
 #[test]
 fn a_users_table_lets_no_secret_out() {
     let (data, rules) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

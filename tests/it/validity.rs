@@ -1,6 +1,6 @@
-//! The validity table against this very kernel: every option that it calls accepted must mount, every one it calls
-//! refused must not, and one without effect must change nothing; features are made and mounted; what rules advise for a
-//! remount must be in force after it. File systems are real, on loop devices.
+//! The validity table compared with this very kernel: every accepted option must mount, every refused one must not, and
+//! one without effect must change nothing. Features are created and mounted, and advised remounts must be in force
+//! afterwards. File systems are real, on loop devices.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -85,7 +85,7 @@ fn sorted(mut options: Vec<String>) -> Vec<String> {
     options
 }
 
-/// What the kernel makes of one option, with what it needs beside it.
+/// The kernel's ruling on one option, with the option that it needs beside it.
 fn effect(fs: &str, example: &Example) -> (String, Effect) {
     let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
     let ruling = mount_options(fs, &words, &[], &kernel(), "mainline").pop().unwrap();
@@ -160,8 +160,8 @@ fn the_values_of_every_option_of_the_table_are_kept() {
     assert_eq!(lost.collect::<Vec<_>>(), [""; 0], "{}", names.len());
 }
 
-/// Each line, mounted for real, is taken where every word of it is, and refused where one is; and what is in force is what the
-/// words come to that no other one takes back.
+/// Each line, mounted for real, is accepted where every word of it is, and refused where one is. The options in force
+/// are those that no other word of the line revokes.
 #[test]
 #[ignore = "needs root: mounts loop devices"]
 fn lines_of_options_do_what_the_table_says() {
@@ -290,7 +290,7 @@ fn tool(fs: &str) -> Version {
     text.split_whitespace().find(|word| number(word)).and_then(Version::parse).expect("a version")
 }
 
-/// Makes a file system with these words and mounts it: what failed, if anything.
+/// Creates a file system with these words and mounts it; returns the failure, if any.
 fn make(fs: &str, words: &[String]) -> Result<(), String> {
     let disk = Loop::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));

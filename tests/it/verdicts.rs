@@ -1,7 +1,7 @@
-//! The table of verdicts in assets/verdicts.md: every combination of what decides, judged by the program itself and brought
-//! together where the verdict is the same. The test holds the file against what is generated now.
+//! The table of verdicts in assets/verdicts.md: every combination of deciding facts, judged by the program itself and
+//! merged where the verdict is the same. The test compares the file with the generated table.
 //!
-//! With `WALWISE_UPDATE=1` it writes the file anew.
+//! With `WALWISE_UPDATE=1` it writes the file again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -100,7 +100,7 @@ fn row_like(row: &Row) -> Row {
     Row { sets: row.sets.clone(), verdict: row.verdict, missing: Vec::new() }
 }
 
-/// What always leaves it open when it is missing, and what does so in some of the combinations.
+/// Facts whose absence always leaves the verdict open, and those for which it does so in some of the combinations.
 fn without(row: &Row) -> String {
     let every = |title: &&&str| row.missing.iter().all(|set| set.contains(**title));
     let some: BTreeSet<&str> = row.missing.iter().flatten().copied().collect();

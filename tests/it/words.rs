@@ -1,5 +1,5 @@
-//! What the screens say, the text report says in the same words: of recorded hosts, every sentence that a screen takes from
-//! the report is looked for in what `check` prints. Spaces and line ends are where each has room for them.
+//! Screens and text report use the same words: for recorded hosts, every sentence that a screen takes from the report
+//! occurs in the output of `check`, apart from spaces and line ends.
 
 use std::fs;
 use std::path::Path;

@@ -1,9 +1,8 @@
-//! How choices are judged, in the source: every `match` on one names all its values, nothing else decides by one, and no
-//! word of one is compared outside the places where words enter. So a value that is new, and a word that nobody knows,
-//! fall to no side unseen.
+//! The judgement of choices in the source: every `match` on one names all its values, nothing else decides by one, and
+//! its words are compared only where they enter. A new value, or an unknown word, can therefore not be overlooked.
 //!
-//! It reads the syntax and knows no types: a choice is seen where one of its values is named. The surprise: in a tuple each
-//! place counts for itself, so that `_` beside a value is a value that nobody named.
+//! The test reads the syntax and knows no types: a choice is recognised where one of its values is named. In a tuple
+//! each position counts for itself, so `_` beside a value is an unnamed value.
 
 #![cfg(test)]
 #![allow(missing_docs, reason = "a test may fail loudly")]
@@ -17,7 +16,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit, Pat};
 
-/// Where enumerations that are no facts are judged like choices.
+/// Modules in which enumerations that are no facts are judged like choices.
 const JUDGEMENT: [&str; 6] = [
     "src/drivers.rs",
     "src/durability",
@@ -27,7 +26,7 @@ const JUDGEMENT: [&str; 6] = [
     "src/validity",
 ];
 
-/// Where words enter: what tools, files and people write is translated there.
+/// Modules where words enter: they translate the words of tools, files and people.
 const ENTRANCES: [&str; 7] = [
     "src/cli",
     "src/collect",

@@ -1,7 +1,7 @@
-//! The child that writes and reads for a drill, so that a signal ends the drill whatever became of the disk.
+//! The child that writes and reads for a drill, so that a signal ends the drill whatever the state of the disk.
 //!
-//! It does nothing before it is told to, and waits after every commit until that was printed. The surprise: it is killed when
-//! the drill ends, as a power cut would end it, for what it writes is there to stay.
+//! It does nothing before it is told to, and waits after every commit until that was printed. It is killed when the
+//! drill ends, like a power cut would end it, and its files remain.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,14 +21,14 @@ use crate::probes::Control;
 use crate::probes::drill::{self, Ground};
 use crate::text::{error_words, safe};
 
-/// The hidden argument that makes the program such a child.
+/// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__drill";
 
 const WRITE: &str = "write";
 const READ: &str = "read";
 
-/// What the child says: the directory will do; it will not, and why; the drill failed, and why; the drill has begun; a commit
-/// is durable (its number follows); a file was read; what was read. We: go on.
+/// The child's messages: the directory is usable; it is not, and why; the drill failed, and why; the drill has begun; a
+/// commit is durable (its number follows); a file was read; the result of reading. Ours: go on.
 const READY: u8 = b'r';
 const REFUSED: u8 = b'u';
 const FAILED: u8 = b'e';
@@ -38,16 +38,16 @@ const BUSY: u8 = b'b';
 const FOUND: u8 = b'f';
 const GO: u8 = b'g';
 
-/// How often a signal is looked for.
+/// The interval between checks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a commit, or a file, may take; what takes longer is no disk to drill.
+/// The longest time of a commit, or of reading a file; a slower disk cannot be drilled.
 const LONGEST: Duration = Duration::from_mins(2);
 
-/// How long the kernel has for letting go of the child.
+/// The time for the kernel to release the child.
 const LETTING_GO: Duration = Duration::from_secs(1);
 
-/// A writer that waits for its beginning.
+/// A writer that waits for its start signal.
 pub(super) struct Writer {
     errand: Option<Errand>,
     directory: String,
@@ -71,7 +71,7 @@ impl Writer {
         }
     }
 
-    /// Writes until it is cancelled. `tell` hears that it has begun and then every commit.
+    /// Writes until it is cancelled. `tell` is called when it has begun, and after every commit.
     pub(super) fn run(
         &mut self,
         control: &Control,
@@ -82,7 +82,7 @@ impl Writer {
         let mut go_on = true;
         while !control.is_cancelled() {
             if std::mem::take(&mut go_on) {
-                // If it is gone it is not heard of either.
+                // If the child has exited, the next read reports it.
                 let _ = errand.line.say(GO, b"");
                 since = Instant::now();
             }
@@ -98,7 +98,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends it.
+    /// Ends the child.
     pub(super) fn end(&mut self) {
         if let Some(errand) = self.errand.take() {
             errand.end(LETTING_GO);
@@ -106,7 +106,7 @@ impl Writer {
     }
 }
 
-/// What is left of the drill of a directory. Boot, stack and time are for the caller to say.
+/// The surviving part of a directory's drill. Boot, stack and time are added by the caller.
 pub(super) fn read(directory: &Path) -> Result<Survived, CliError> {
     let shown = safe(path_bytes(directory));
     let mut errand = send(&[READ.as_ref(), directory.as_os_str()])?;
@@ -134,7 +134,7 @@ fn send(words: &[&OsStr]) -> Result<Errand, CliError> {
     })
 }
 
-/// Why there is nothing more to hear.
+/// Why no further message arrives.
 fn ended(heard: Result<errand::Message, Silence>, directory: &str, patience: Duration) -> CliError {
     match heard {
         Ok((REFUSED, why)) => CliError::Usage(String::from_utf8_lossy(&why).into_owned()),
@@ -146,7 +146,7 @@ fn ended(heard: Result<errand::Message, Silence>, directory: &str, patience: Dur
     }
 }
 
-/// Does the child's work if the arguments (the program's name first) ask for it; `None` if they do not.
+/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let words = errand::words(arguments, ARGUMENT)?;
     let Ok(mut line) = Line::home() else { return Some(ExitCode::FAILURE) };
@@ -157,7 +157,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         }
         _ => return Some(ExitCode::FAILURE),
     };
-    // Whoever does not listen any more needs no reason.
+    // If the reader is gone, nobody needs the reason.
     let _ = match served {
         Ok(()) => Ok(()),
         Err(Ended::Refused(why)) => line.say(REFUSED, why.as_bytes()),

@@ -1,7 +1,7 @@
-//! Manual pages, one for every command: what clap knows of it, then its examples.
+//! Manual pages, one for every command: clap's description, then its examples.
 //!
-//! The surprise: clap's own text after the options is left out; in a page that fills its lines the examples would run
-//! together, so they are set here from the same source as the help.
+//! clap's own text after the options is omitted. A manual page fills its lines, which would merge the examples, so they
+//! are formatted here from the same source as the help.
 
 use std::fmt::Write as _;
 use std::io;
@@ -48,7 +48,7 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     if command.has_subcommands() {
         man.render_subcommands_section(&mut bytes)?;
     }
-    // Each part begins with the same definition; once is enough.
+    // Each part begins with the same definition; one is enough.
     let text = String::from_utf8_lossy(&bytes);
     let (once, rest) = text.split_once(".TH ").unwrap_or(("", &text));
     let mut page = format!("{once}.TH {}", rest.replace(once, ""));
@@ -67,7 +67,7 @@ fn page(command: &Command, of: &str, name: &str) -> io::Result<String> {
     Ok(page)
 }
 
-/// Text that roff shows as it is, to be copied: neither a request nor an escape, and no dash or quote that looks alike.
+/// Text that roff renders literally, for copying: no request, no escape, and no look-alike dash or quote.
 fn roff(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

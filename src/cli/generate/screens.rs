@@ -1,4 +1,4 @@
-//! Pictures of the screens: a host is read as ever, what was measured is put beside it, and the screens draw the report.
+//! Pictures of the screens: the host is read as usual, a measurement is added, and the screens draw the report.
 
 use std::path::Path;
 
@@ -14,10 +14,10 @@ use crate::pipeline::{self, Session};
 use crate::text;
 use crate::ui;
 
-/// A larger file is no output of `walwise probe`.
+/// The largest output of `walwise probe` that is read, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// The pictures that the arguments ask for.
+/// The pictures that the arguments request.
 pub(super) fn drawn(args: &Screens) -> Result<Vec<Named>, CliError> {
     let rules = host::rules(args.from.rules.as_deref())?;
     let session = host::look(&args.from, args.target.as_deref(), rules)?;
@@ -36,7 +36,8 @@ pub fn measurement(bytes: &[u8]) -> anyhow::Result<Measurement> {
     serde_json::from_slice(bytes).context("it is not what `walwise probe --format json` prints")
 }
 
-/// A picture of every screen on a terminal of this size, columns first. What was measured is shown of the first directory.
+/// A picture of every screen on a terminal of this size, columns first. The measurement is assigned to the first
+/// directory.
 pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16, u16)) -> Vec<Named> {
     let target: Option<Subject> = pipeline::measurable(&session.judged().0).into_iter().next();
     let mut times = Vec::new();
@@ -47,7 +48,7 @@ pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16,
     ui::pictures(session.report(), histogram(&times), size)
 }
 
-/// The times of one-page commits with the default, where the probe kept them.
+/// The times of one-page commits with the default, where the measurement holds them.
 fn default_times(measurement: &Measurement) -> Vec<f64> {
     let default = measurement.comparisons.first().map_or(measurement.best, |of| of.against);
     let row = measurement.methods.iter().find(|row| row.method == default && row.pages == 1);

@@ -1,8 +1,8 @@
-//! bcache: whether writes stay on the cache device first, and what state that is in, from `bcache/` in sysfs
+//! bcache: whether writes stay on the cache device first, and the state of the cache, from `bcache/` in sysfs
 //! (Documentation/admin-guide/bcache.rst).
 //!
-//! It stands on its backing device and, while one is attached, on the members of the cache set. The surprise: in state
-//! `no cache` the mode shown is what would be in force with a cache.
+//! A bcache device stands on its backing device and, while one is attached, on the members of the cache set. In state
+//! `no cache` the mode shown is the one that would be in force with a cache.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::facts::{Choice, FactSet, Reading, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
-/// Records what a bcache device says of itself.
+/// Records the mode, state and members of a bcache device.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
         let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);

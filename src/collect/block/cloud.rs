@@ -1,15 +1,15 @@
-//! Which cloud's disk it is, and whether what it holds outlives the machine, by the exact model string.
+//! The cloud that a disk belongs to, and whether its data outlives the machine, by the exact model string.
 //!
 //! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide (NVMe volumes and
 //! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils' 80-azure-disk.rules, and Alibaba's
-//! guide to NVMe disks. The surprise: Google's `nvme_card-pd` is kept and `nvme_card` and `nvme_card0` are not, so no
-//! prefix decides anything.
+//! guide to NVMe disks. Google's `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never
+//! decides.
 
 use super::topology::Node;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 
-/// Model, cloud, and whether its data is gone when the machine is stopped or moved.
+/// Model, cloud, and whether the data is lost when the machine is stopped or moved.
 const DISKS: &[(&str, &str, bool)] = &[
     ("Amazon Elastic Block Store", "Amazon Elastic Block Store", false),
     ("Amazon EC2 NVMe Instance Storage", "Amazon EC2 instance store", true),
@@ -23,7 +23,7 @@ const DISKS: &[(&str, &str, bool)] = &[
     ("Alibaba Cloud Elastic Block Storage", "Alibaba Elastic Block Storage", false),
 ];
 
-/// What Hyper-V calls every disk, Azure's temporary ones too.
+/// The model of every disk under Hyper-V, Azure's temporary disks included.
 const HYPERV: &str = "Msft Virtual Disk";
 
 fn find(model: &str) -> Option<(&'static str, bool)> {
@@ -74,7 +74,7 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     facts.put(subject, &device::EPHEMERAL, ephemeral);
 }
 
-/// Why a model is not known, where the disk may well have one.
+/// Why a model is unknown, where the disk may well have one.
 fn unread(model: &Reading<String>) -> Option<Why> {
     match model {
         Reading::Unknown { why: Why::Absent, .. } | Reading::Known { .. } => None,

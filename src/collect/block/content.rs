@@ -1,8 +1,8 @@
-//! What holds each block device, and whether an unused one is free to be given to a database.
+//! The contents of block devices, and whether an unused device is free to be given to a database.
 //!
-//! Free needs proof: nothing uses the device, its known places have been read, and neither a signature nor other data was
-//! found. A device in use is not read at all. The surprise: reading needs root, and what could not be read is never free;
-//! nor is anything in a container, where the disks of the host are seen but not what the host does with them.
+//! *Free* needs proof: nothing uses the device, its known places have been read, and they hold neither a signature nor
+//! other data. A device in use is not read at all. Reading needs root, and a device that could not be read is never
+//! free. Nothing is free in a container, which shows the host's disks but not their use.
 
 mod uses;
 
@@ -74,7 +74,7 @@ fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
     by_number().or_else(|| device_at(host, path_bytes(path), facts))
 }
 
-/// What is said of a device.
+/// The answer about one device.
 struct Answer {
     used_by: Reading<Vec<String>>,
     /// Of a device that was read.
@@ -83,7 +83,7 @@ struct Answer {
     holds: Reading<Vec<String>>,
 }
 
-/// Who uses a device and, where nobody does, what is on it. `alone` is what [`sees_every_mount`] says.
+/// The users of a device and, where it has none, its contents. `alone` is the answer of [`sees_every_mount`].
 fn answer(
     host: &dyn Host,
     subject: &Subject,
@@ -99,7 +99,7 @@ fn answer(
         _ => Reading::known(uses.iter().map(Use::to_string).collect(), source),
     };
     if in_use {
-        // What is in use is not read: nothing found on it would change the answer.
+        // A device in use is not read: its contents would not change the answer.
         let source = || Source::derived([device::USED_BY.name()]);
         let holds = uses.iter().map(Use::held).collect();
         let content = Reading::known(Content::Holds, source());
@@ -143,7 +143,7 @@ fn answer(
     Answer { used_by, found: Some(found), content, holds }
 }
 
-/// What was found, in words.
+/// The contents found, in words.
 fn held(found: &host::Content) -> Vec<String> {
     let mut holds = names(found);
     if holds.is_empty() && found.data {
@@ -159,7 +159,7 @@ fn names(found: &host::Content) -> Vec<String> {
     found.found.iter().map(|name| safe(name.as_bytes())).collect()
 }
 
-/// Whether all that is mounted can be seen from here; unknown in a container.
+/// Whether all mounts are visible from here; unknown in a container.
 fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
     match facts.get(&Subject::host(), &machine::CONTAINER) {
         Reading::Known { value, .. } if value != "none" => {
@@ -169,14 +169,14 @@ fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
     }
 }
 
-/// What is on a device.
+/// The contents of a device.
 fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Reading<host::Content> {
     let Some(path) = facts.value(subject, &device::PATH) else {
         return Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
     };
     let bytes = crate::text::raw(&path);
     let node = Path::new(OsStr::from_bytes(&bytes));
-    // A stale node, or one that somebody put over it, leads elsewhere.
+    // A stale node, or one that a user put over it, leads elsewhere.
     let number = host.stat(node).ok().map(|stat| format!("{}:{}", stat.node_major, stat.node_minor));
     if number.zip(facts.value(subject, &device::DEVNO)).is_some_and(|(of_node, own)| of_node != own) {
         return Reading::unknown(Why::Ambiguous, format!("{path} is the node of another device"));
@@ -190,7 +190,7 @@ fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Read
     }
 }
 
-/// What was not read in time, with what helps where nobody named it.
+/// The reading of a device that was not read in time, with a remedy where it was not the target.
 fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
     match look {
         Look::Named => unread,
@@ -202,7 +202,7 @@ fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
     }
 }
 
-/// A capture holds one of the two looks.
+/// Asks for one of the two looks; a capture holds only one of them.
 fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::Content, Miss> {
     let other = match look {
         Look::Passing => Look::Named,
@@ -235,7 +235,7 @@ mod tests {
         Question::Content(format!("/dev/{name}").into(), Look::Passing)
     }
 
-    /// What reading found of a disk of which a part was read.
+    /// The result for a disk that was read in part.
     fn found(found: &[&str], data: bool) -> host::Content {
         let found = found.iter().map(|&f| f.to_owned()).collect();
         host::Content { found, data, bytes_read: 64 << 20, unread_run: 1 << 20, ..host::Content::default() }

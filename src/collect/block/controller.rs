@@ -1,8 +1,8 @@
-//! What the tools of RAID controllers say of the volumes that disks really are.
+//! The volumes behind disks, as the tools of RAID controllers report them.
 //!
-//! The driver of a disk's SCSI host decides which tools are asked, once for all disks of a family and only by root; each
-//! tool's answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. It does not judge. The
-//! surprise: the kernel knows nothing of all this, so without the tool everything here is unknown.
+//! The driver of a disk's SCSI host decides which tools are asked, once per family of disks and only by root. All
+//! answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. Judgement is left to
+//! `durability`. The kernel knows none of this, so without the tool all of it is unknown.
 
 mod arcconf;
 mod ask;
@@ -35,13 +35,13 @@ use crate::text::safe;
 /// Asks the controllers' tools.
 pub const COLLECTOR: Collector = Collector { id: "RAID controllers", run };
 
-/// Who knows the controllers of a family, and how to find a disk among their volumes.
+/// How to ask the controllers of a family, and how to find a disk among their volumes.
 struct Knows {
-    /// Tools that know them, the one that knows most first, and how each is asked.
+    /// Tools for these controllers, the most informative first, and how each is asked.
     tools: &'static [(Tool, Asker)],
-    /// What to install where none of them is.
+    /// The package to install where no tool is found.
     install: &'static str,
-    /// How volumes stand among SCSI addresses.
+    /// The numbering of volumes in SCSI addresses.
     addresses: Addresses,
 }
 
@@ -162,7 +162,7 @@ fn ask(
     }))
 }
 
-/// What there is to say of controllers whose tools walwise does not read.
+/// The reading for controllers whose tools walwise cannot parse.
 fn unread() -> Reading<String> {
     let remedy = "check with the controller's own tool whether the battery protects the cache";
     Reading::unknown(Why::Absent, "walwise cannot read this controller's tool")
@@ -176,7 +176,7 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
     }
 }
 
-/// Finds each disk among the volumes and records what is said of it.
+/// Finds each disk among the volumes and records the statements about it.
 fn tell(host: &dyn Host, family: Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
     let disks: Vec<Disk> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
@@ -207,7 +207,7 @@ fn tell(host: &dyn Host, family: Family, answers: &Answers, facts: &mut FactSet,
     }
 }
 
-/// What is left where the tool has answered, and none of its volumes is the disk for certain.
+/// The remedy where the tool answered but no volume matches the disk for certain.
 fn find_it(tool: Tool, disk: &Subject) -> String {
     format!(
         "find the serial number of {} in what {} lists: is it a volume or a pass-through (JBOD) disk? smartctl tells it",
@@ -220,7 +220,7 @@ fn class(disk: &Subject) -> String {
     format!("/sys/class/block/{}", disk.name())
 }
 
-/// What the kernel knows of a disk by which its volume can be found.
+/// The identity of a disk, as the kernel knows it, by which its volume can be found.
 fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
     let name = Path::new("/sys/class/block").join(crate::collect::path_of(crate::text::raw(subject.name())));
     let wwid = host.attribute(&name.join("device/wwid")).ok();
@@ -237,7 +237,7 @@ fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
     }
 }
 
-/// Records what the volumes say that this disk may be: what all of them say alike.
+/// Records the statements on which all volumes agree that this disk may be.
 fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: &mut FactSet) {
     let models: BTreeSet<_> = volumes.iter().map(|(adapter, _)| adapter.model.clone()).collect();
     let model = match models.into_iter().collect::<Vec<_>>().as_slice() {

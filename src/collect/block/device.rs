@@ -1,8 +1,8 @@
-//! Block devices: what each is, what its queue says of caches and flushes, and its limits (sysfs-block).
+//! Block devices: the kind of each, the caches and flushes of its queue, and its limits (sysfs-block).
 //!
-//! How a disk is attached and what it claims of its cache is read in [`super::transport`]; what only some kinds have, in a
-//! file a kind. A partition has no queue of its own and gets its disk's readings, with the disk's files as source. The
-//! surprise: `write back` in a queue of md or device-mapper says nothing of the disks beneath, so every hop is read.
+//! The attachment and the cache claim of a disk are read in [`super::transport`]; attributes of only some kinds have
+//! one file per kind. A partition has no queue of its own and inherits its disk's readings, with the disk's files as
+//! source. `write back` in the queue of md or device-mapper does not describe the disks below, so every hop is read.
 
 use super::topology::{Node, walk};
 use super::transport::Transports;
@@ -38,14 +38,14 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     );
 }
 
-/// What several devices have in common.
+/// State shared by several devices.
 #[derive(Default)]
 struct Around {
     transport: Transports,
     drbd: drbd::Drbd,
 }
 
-/// Records what a device with a queue says of itself.
+/// Records the attributes of a device with a queue.
 fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet) {
     queue(host, node, facts);
     counts_flushes(host, node, facts);
@@ -151,7 +151,7 @@ fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
     }
 }
 
-/// What a partition has from its disk.
+/// Facts that a partition inherits from its disk.
 const INHERITED: &[KeyInfo] = &[
     device::WRITE_CACHE.info,
     device::FUA.info,
@@ -175,7 +175,7 @@ const INHERITED: &[KeyInfo] = &[
     device::CACHE_TYPE.info,
 ];
 
-/// Whether a partition has this from its disk.
+/// Whether a partition inherits this fact from its disk.
 pub fn is_of_whole_disk(key: &KeyInfo) -> bool {
     INHERITED.iter().any(|inherited| inherited.name == key.name)
 }

@@ -1,7 +1,7 @@
-//! Device-mapper devices: name, unique id, and the kind that the id's prefix gives away without root.
+//! Device-mapper devices: name, unique id, and the kind that the id's prefix reveals without root.
 //!
-//! Which target lies inside (linear, thin, cache …) only root can see: see [`super::mappings`].
-//! The prefixes are those lsblk(8) goes by. The surprise: a partition on a multipath disk is a device-mapper device too.
+//! Only root can see the targets inside (linear, thin, cache …): see [`super::mappings`]. The prefixes are those that
+//! lsblk(8) uses. A partition on a multipath disk is a device-mapper device too.
 
 use super::topology::Node;
 use crate::collect::attribute;

@@ -1,8 +1,8 @@
-//! DRBD: when a device calls a write done, from /proc/drbd of DRBD 8.4, the version in the kernel (drivers/block/drbd/
-//! drbd_proc.c).
+//! DRBD: when a device reports a write as done, from /proc/drbd of DRBD 8.4, the version in the kernel
+//! (drivers/block/drbd/drbd_proc.c).
 //!
-//! The lower device is among the `slaves` that the topology reads. The surprise: DRBD 9 prints its version there and
-//! nothing of its devices, and a device that is connected to nobody has no protocol; both end as unknown.
+//! The lower device is among the `slaves` that the topology reads. DRBD 9 prints only its version there, and a device
+//! without a connection has no protocol; both are unknown.
 
 use std::collections::BTreeMap;
 use std::path::Path;

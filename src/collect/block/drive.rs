@@ -1,8 +1,8 @@
-//! What disks say of themselves when asked as root, past the kernel: write caches, volatile caches, warnings, platters.
+//! Answers of the disks themselves, asked as root: write caches, volatile caches, warnings, rotation.
 //!
-//! Only disks are asked that a mount or an unused device stands on, a bounded number of them, several at a time, each
-//! with the tool for its kind ([`nvme`], [`smart`], [`flag`]); the answers are not judged. The surprise: a disk that
-//! sleeps is not woken, so what it would say stays unknown.
+//! Only disks below a mount or an unused device are asked. Their number is bounded, several are asked at a time, and
+//! each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging the answers is left to `durability`. A
+//! sleeping disk is not woken, so its answers stay unknown.
 
 mod flag;
 mod nvme;
@@ -23,10 +23,10 @@ use crate::text::safe;
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
 
-/// More disks are not asked.
+/// The largest number of disks that are asked.
 const MOST: usize = 64;
 
-/// How many are asked at a time.
+/// The number of disks asked at a time.
 const AT_A_TIME: usize = 8;
 
 /// Facts of one disk.
@@ -50,7 +50,7 @@ enum Way {
     Nvme,
     /// SATA and SAS disks that are really there.
     Disk,
-    /// What a hypervisor or a USB bridge shows as a SCSI disk.
+    /// A SCSI disk that a hypervisor or a USB bridge presents.
     Shown,
 }
 
@@ -133,7 +133,7 @@ fn ask(questions: &Questions, way: Way) -> Told {
     }
 }
 
-/// What hides its zones shows none to the kernel; what shows them is known already.
+/// A disk that hides its zones shows none to the kernel; one that shows them is known already.
 fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut FactSet) {
     if key.name != device::SHINGLED.name() {
         return facts.put_value(disk, key, reading);
@@ -152,7 +152,7 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
     }
 }
 
-/// Asks nobody, and says why of whatever the answers would have told.
+/// Asks nobody, and records the reason for every fact that the answers would have told.
 fn leave(host: &dyn Host, disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
     let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
     for (disk, way) in disks {
@@ -198,12 +198,12 @@ struct Questions<'a> {
     host: &'a dyn Host,
     node: &'a str,
     late: &'a BTreeSet<Tool>,
-    /// Why nobody is asked: then this is the answer to every question.
+    /// Why nothing is asked; it is then the answer to every question.
     unasked: Option<&'a Reading<Value>>,
 }
 
 impl Questions<'_> {
-    /// What a tool prints when it is asked with these words before the disk's node, or why it prints nothing.
+    /// The output of a tool for these arguments before the disk's node, or why there is none.
     fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
         if let Some(reading) = self.unasked {
             return Err(reading.clone());
@@ -222,7 +222,7 @@ impl Questions<'_> {
                     told.late.insert(tool);
                     refused(&miss, &argv)
                 }
-                // Whoever is root already cannot be helped by being root.
+                // For root itself, becoming root is no remedy.
                 MissKind::Denied => Reading::unknown(Why::Denied, format!("{argv}: {miss}")),
                 _ => refused(&miss, &argv),
             }),
@@ -230,7 +230,7 @@ impl Questions<'_> {
     }
 }
 
-/// What a tool printed.
+/// The output of a tool.
 struct Answer {
     text: Vec<u8>,
     argv: String,
@@ -249,7 +249,7 @@ impl Answer {
         first.and_then(Result::ok).unwrap_or_default()
     }
 
-    /// A known reading from it, or that it does not say this.
+    /// A known reading of the value, or that the answer lacks `what`.
     fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
         match value {
             Some(value) => Reading::known(value, self.source()),
@@ -258,7 +258,7 @@ impl Answer {
     }
 }
 
-/// A refusal for a fact of another type.
+/// The same refusal for a fact of another type.
 fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
     refusal.clone().and_then(|_| Err("it was refused".to_owned()))
 }

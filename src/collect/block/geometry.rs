@@ -1,8 +1,8 @@
-//! Where a partition begins and whether that fits the blocks beneath, and what a queue says of good and whole writes
+//! The start of a partition and its alignment to the blocks below; and the preferred and atomic write sizes of a queue
 //! (Documentation/ABI/stable/sysfs-block).
 //!
-//! The surprise: the kernel's `alignment_offset` knows the disk's own offset and the chunk of an array, `start` does not;
-//! where they disagree nothing is concluded.
+//! The kernel's `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not. Where
+//! the two disagree the alignment stays unknown.
 
 use super::topology::Node;
 use crate::collect::attribute;
@@ -10,7 +10,7 @@ use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::Host;
 
-/// What the unit of `start` is, whatever the disk's own blocks are.
+/// The unit of `start` in bytes, independent of the disk's block size.
 const SECTOR: u64 = 512;
 
 /// Records what the queue of a whole device prefers, promises and delays.
@@ -45,7 +45,7 @@ fn may_promise_atomic_writes(kind: DeviceKind) -> bool {
     }
 }
 
-/// Records where a partition begins; what its disk is like has been read.
+/// Records the start of a partition; the attributes of its disk have been read.
 pub fn partition(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let start = attribute::number(host, &node.attribute("start")).map(|n| n.saturating_mul(SECTOR));
     let block = facts.value(&node.subject, &device::PHYSICAL_BLOCK);

@@ -1,8 +1,8 @@
-//! What a whole block device is, by the name its driver gave it (drivers/block, drivers/md, drivers/scsi/sd.c of the
-//! kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
+//! The kind of a whole block device, by the name that its driver gave it (drivers/block, drivers/md, drivers/scsi/sd.c
+//! of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
 //!
-//! Device-mapper devices are told apart in [`super::dm`]. The surprise: what is not listed is `other`, which nothing is
-//! concluded from, so a driver that is unknown here costs an answer and never gives a wrong one.
+//! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from which nothing is concluded,
+//! so an unknown driver costs an answer but never gives a wrong one.
 
 use super::topology::Node;
 use crate::facts::catalog::device::DeviceKind;

@@ -1,8 +1,8 @@
-//! What lies inside device-mapper devices (linear, thin, cache …), how a cache is written, and how full thin pools are,
-//! from dmsetup(8) as root, once for the whole host.
+//! Targets inside device-mapper devices (linear, thin, cache …), the write mode of a cache, and the fill level of thin
+//! pools, from dmsetup(8) as root, once for the whole host.
 //!
-//! What may leave its tables is decided in the host's redaction. The surprise: a volume may have several targets, and one
-//! that nobody lists is called `other`.
+//! The host's redaction decides which parts of its tables are passed on. A volume may have several targets; an unlisted
+//! one is `other`.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -40,7 +40,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                 Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
             }
         };
-        // Other kinds are told by their ids: they hold what their names say.
+        // Other kinds are known from their ids, and their names tell their contents.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
             describe(&subject, &found, &status, &name, facts);
@@ -114,7 +114,7 @@ fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>
     })
 }
 
-/// `NAME: TARGET [MODE]`, a line each.
+/// One line per target: `NAME: TARGET [MODE]`.
 fn parse_table(text: &[u8]) -> Table {
     let mut table = Table::new();
     for (name, mut words) in lines(text) {
@@ -125,7 +125,7 @@ fn parse_table(text: &[u8]) -> Table {
     table
 }
 
-/// `NAME: thin-pool METADATA/ALL DATA/ALL`, a line each, as percentages; nothing of a pool that failed.
+/// One line per pool, `NAME: thin-pool METADATA/ALL DATA/ALL`, as percentages; `None` for a pool that failed.
 fn parse_status(text: &[u8]) -> BTreeMap<String, Option<[f64; 2]>> {
     let share = |word: Option<&str>| {
         let (used, all) = word?.split_once('/')?;

@@ -1,9 +1,9 @@
-//! Linux software RAID: level, members and their states, what it is doing and how it stays consistent, from `md/` in
-//! sysfs (Documentation/admin-guide/md.rst).
+//! Linux software RAID: level, members and their states, current activity and consistency policy, from `md/` in sysfs
+//! (Documentation/admin-guide/md.rst).
 //!
-//! Which devices it stands on is found by the topology. The surprise: levels without redundancy have no `degraded`, no
-//! `sync_action` and no bitmap, so those stay unknown as absent; and the array that only holds a firmware RAID's
-//! metadata together (`external:imsm`) has an empty level and no size, while its volumes are arrays of their own.
+//! The devices below are found by the topology. Levels without redundancy have no `degraded`, no `sync_action` and no
+//! bitmap, so those facts are unknown (absent). The container array of a firmware RAID (`external:imsm`) has an empty
+//! level and no size; its volumes are arrays of their own.
 
 use super::topology::Node;
 use crate::collect::{attribute, refused};
@@ -12,7 +12,7 @@ use crate::facts::{Choice, FactSet, Reading, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
-/// Records what an array says of itself.
+/// Records the attributes of an array.
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let text = |name: &str| attribute::text(host, &node.attribute(name));
     let number = |name: &str| attribute::number(host, &node.attribute(name));
@@ -52,7 +52,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.put(subject, &device::MD_MEMBERS, members);
 }
 
-/// The members in whose state this word is.
+/// The members whose state contains this word.
 fn those(members: &[String], state: &str) -> Vec<String> {
     let of = |member: &String| {
         let mut words = member.split(' ');

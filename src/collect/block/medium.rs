@@ -1,8 +1,8 @@
-//! What a disk is made of, for what speed can be expected of it, and whether it writes in shingled zones; both concluded
-//! from how it is attached, its model, the kernel's rotational flag and `queue/zoned` (sysfs-block).
+//! The medium of a disk, which sets the expected speed, and whether it writes in shingled zones. Both are derived from
+//! the attachment, the model, the rotational flag and `queue/zoned` (sysfs-block).
 //!
-//! The surprise: the rotational flag is believed on a disk that is really there and nowhere else. Virtual machines, RAID
-//! controllers, networks and USB bridges show `1` whatever lies behind, so there the answer is `virtual`, or not known.
+//! The rotational flag is believed only on a physical disk. Virtual machines, RAID controllers, networks and USB
+//! bridges show `1` whatever lies behind, so the answer there is `virtual` or unknown.
 
 use super::topology::Node;
 use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
@@ -10,12 +10,12 @@ use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::quote::Command;
 
-/// Vendors of disks that a program plays, as the model begins or as it goes on behind the vendor.
+/// Vendors of emulated disks: the beginning of the model, or the part after the vendor.
 const PLAYED: &[&str] = &["QEMU", "VMware", "VBOX", "ORCL-VBOX", "LIO-ORG", "Linux scsi_debug"];
 /// A volume of an LSI controller's own RAID shows itself among plain SAS disks.
 const VOLUMES: &[&str] = &["LSILOGIC Logical Volume", "LSI Logical Volume", "Dell VIRTUAL DISK"];
 
-/// Records what a device that stands on nothing is made of, and how it writes.
+/// Records the medium and the write mode of a device that stands on nothing.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     let medium = match node.kind {
         DeviceKind::Zram | DeviceKind::Ram => {
@@ -61,7 +61,7 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     }
     match facts.get(&Subject::host(), &machine::VIRTUALISATION) {
         Reading::Known { value, .. } if value == "none" => {}
-        // What a hypervisor hands through looks like what it plays.
+        // A disk that a hypervisor passes through looks like an emulated one.
         Reading::Known { .. } => return known(Medium::Virtual, &[machine::VIRTUALISATION.name()]),
         Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
     }
@@ -115,8 +115,8 @@ fn hides_its_disks(transport: Transport) -> bool {
     }
 }
 
-/// `queue/zoned` shows disks that tell of their zones. One that hides them is suspected where platters take discards,
-/// which is how smartmontools' drive database marks them too.
+/// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where platters take
+/// discards, as in smartmontools' drive database.
 fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     let by_zones = |zones: Shingled| Reading::known(zones, Source::derived([device::ZONED.name()]));
     match facts.get(disk, &device::ZONED) {
@@ -138,7 +138,7 @@ fn shingled(disk: &Subject, facts: &FactSet) -> Reading<Shingled> {
     }
 }
 
-/// What a person can ask for the zones.
+/// The remedy by which a person can query the zones.
 fn names_zones(disk: &Subject) -> String {
     let ask = Command::or_why(Command::new("smartctl -i /dev/").value(disk.name()));
     format!("{ask} names its zones, if any")

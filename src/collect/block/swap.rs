@@ -1,7 +1,7 @@
-//! Swap: which devices hold it, from /proc/swaps (proc(5)).
+//! Swap: the devices that hold it, from /proc/swaps (proc(5)).
 //!
-//! A swap file counts for the device beneath its mount. The surprise: when a line names something that cannot be found,
-//! no other device is said to be free of swap; nor is any in an LXC container, whose /proc/swaps is made up by lxcfs.
+//! A swap file counts for the device below its mount. If a line names something that cannot be found, no other device
+//! is known to be free of swap. The same holds in an LXC container, whose /proc/swaps is synthesised by lxcfs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub const COLLECTOR: Collector = Collector { id: "swap", run };
 
 const SWAPS: &str = "/proc/swaps";
 
-/// What is swapped to now, by the paths that the kernel tells; none where that is not known.
+/// Paths of active swap as the kernel prints them; empty where they are unknown.
 pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
     if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
         return Vec::new();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is read stays read; nothing is said to be free of swap beside a line that is not understood.
+        /// Readable lines stay valid; beside a line that is not understood, no device is known to be free of swap.
         #[test]
         fn a_bad_line_costs_what_it_could_have_named(
             bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),

@@ -1,8 +1,8 @@
-//! The block devices and what each stands on, from /sys/class/block (Documentation/ABI/stable/sysfs-block): partitions
-//! on their disk, md, device-mapper and bcache on their `slaves`.
+//! The block devices and the devices below each, from /sys/class/block (Documentation/ABI/stable/sysfs-block):
+//! partitions on their disk, md, device-mapper and bcache on their `slaves`.
 //!
-//! What a device can and how it behaves is left to [`super::device`]. Each device is looked at once, so the cost is
-//! linear. The surprise: a device of size 0 (an unused loop, an empty zram) gets its kind and size and nothing else.
+//! Capabilities and behaviour of a device are left to [`super::device`]. Each device is visited once, so the cost is
+//! linear. A device of size 0 (an unused loop, an empty zram) gets only its kind and size.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -38,7 +38,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// A device of this name and kind whose place is not known.
+    /// A device of this name and kind whose place is unknown.
     #[cfg(test)]
     pub fn new(name: &str, kind: &str) -> Self {
         let subject = self::subject(OsStr::new(name));
@@ -46,12 +46,12 @@ impl Node {
         Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
     }
 
-    /// One of its attributes.
+    /// The path of an attribute in sysfs.
     pub fn attribute(&self, name: &str) -> PathBuf {
         Path::new(CLASS).join(&self.name).join(name)
     }
 
-    /// Whether its name begins like this.
+    /// Whether its name begins with this prefix.
     pub fn is_called(&self, prefix: &str) -> bool {
         self.name.as_bytes().starts_with(prefix.as_bytes())
     }
@@ -84,9 +84,9 @@ const LEAVES: &[&str] = &[
     "dasd",
 ];
 
-/// Finds every block device with a size, records what it is, what it stands on and what `describe` finds in its own
-/// attributes, those with a queue before the others. `describe` sees what is known of the host and of this device, and may
-/// keep something from one device to the next.
+/// Finds every block device with a size; records its kind, the devices below it, and the attributes that `describe`
+/// finds. Devices with a queue come first. `describe` sees the facts of the host and of this device, and may keep state
+/// from one device to the next.
 pub fn walk<S: Default>(
     host: &dyn Host,
     facts: &mut FactSet,

@@ -1,9 +1,9 @@
-//! How a disk is attached, by what network, who made it, and what it claims of its own cache.
+//! The attachment of a disk, its network, its maker, and the claim it makes of its own cache.
 //!
-//! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. It does not
-//! judge whether a claim is to be believed. The surprise: the driver decides more than the model, because a RAID
-//! controller's volume, a virtual machine's disk and a SATA disk can all be called `sda`; and an NVMe disk with one port
-//! is a multipath disk to many kernels, so its transport is asked of its controllers (drivers/nvme/host/multipath.c).
+//! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. Whether a claim
+//! is believed is left to `durability`. The driver decides more than the name, because a RAID controller's volume, a
+//! virtual machine's disk and a SATA disk can all be called `sda`. Many kernels present a single-port NVMe disk as a
+//! multipath disk, so its transport is read from its controllers (drivers/nvme/host/multipath.c).
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use crate::facts::{Choice, FactSet, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
-/// Reads transports; remembers the driver of each SCSI host and what carries each NVMe subsystem, since many disks share
-/// one.
+/// Reads transports; remembers the driver of each SCSI host and the carrier of each NVMe subsystem, since many disks
+/// share one.
 #[derive(Default)]
 pub struct Transports {
     drivers: HashMap<String, Reading<String>>,
@@ -25,7 +25,7 @@ pub struct Transports {
 }
 
 impl Transports {
-    /// Records transport, driver, model and claim of a whole disk; nothing for what is no disk.
+    /// Records transport, driver, model and claim of a whole disk; does nothing for other devices.
     pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
         if !node.kind.is_disk() {
             return;
@@ -83,7 +83,7 @@ fn is_scsi_host(part: &str) -> bool {
     is_numbered(part, "host")
 }
 
-/// What a transport of NVMe (nvme_ctrl_ops.name) is.
+/// The transport of an NVMe carrier (nvme_ctrl_ops.name).
 fn over_nvme(carrier: &str) -> Transport {
     match carrier {
         "pcie" | "apple-nvme" => Transport::Nvme,
@@ -164,7 +164,7 @@ const BY_NAME: &[(&str, Transport)] = &[
     ("cciss", Transport::Raid),
 ];
 
-/// What carries all paths of a subsystem.
+/// The carrier that all paths of a subsystem share.
 fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
     let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
     let names = match host.list(&home) {
@@ -185,7 +185,7 @@ fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
     }
 }
 
-/// What carries a disk on the network.
+/// The network that a disk is attached by.
 fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<Fabric> {
     if let Some(carrier) = nvme {
         return carrier.and_then(|carrier| Fabric::read(&carrier));
@@ -227,7 +227,7 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
     Reading::known(word, place)
 }
 
-/// The file in which the driver says what the disk told it of its cache.
+/// The attribute in which the driver shows the disk's statement about its cache.
 fn claim_file(node: &Node) -> Option<PathBuf> {
     if node.is_called("vd") {
         return Some(node.attribute("cache_type"));

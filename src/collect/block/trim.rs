@@ -1,9 +1,9 @@
-//! Whether the weekly trim of util-linux reaches a file system: fstrim.timer is enabled, and fstab lists the mount point
-//! (fstrim(8), `--listed-in`).
+//! Whether the weekly trim of util-linux reaches a file system: fstrim.timer is enabled, and fstab lists the mount
+//! point (fstrim(8), `--listed-in`).
 //!
-//! Trimming by cron or by a unit of somebody's own is not looked for. The surprises: a mount that stands in fstab trims the
-//! whole file system, so other mounts of it count as well; and before util-linux 2.33 the service trimmed whatever was
-//! mounted. Whether a distribution's preset enables the timer is not guessed: the link is there or it is not.
+//! Trimming by cron or by a custom unit is not detected. A mount listed in fstab trims the whole file system, so its
+//! other mounts count as well. Before util-linux 2.33 the service trimmed everything that was mounted. The preset of a
+//! distribution is not consulted: only the link that enables the timer counts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub const COLLECTOR: Collector = Collector { id: "trimming", run };
 
 const FSTAB: &str = "/etc/fstab";
 const UNITS: &str = "/etc/systemd/system";
-/// Where the timer is linked when it is enabled: by the administrator, or by the distribution for good.
+/// Where the timer is linked when it is enabled: by the administrator, or permanently by the distribution.
 const ENABLED: [&str; 3] = [
     "/etc/systemd/system/timers.target.wants/fstrim.timer",
     "/usr/lib/systemd/system/timers.target.wants/fstrim.timer",
@@ -68,12 +68,12 @@ fn timer(host: &dyn Host) -> Reading<bool> {
     }
 }
 
-/// What is no link was written there as a file, which masks nothing.
+/// An object that is no link was created as a file, which masks nothing.
 fn no_link(miss: &Miss) -> bool {
     matches!(miss.kind, MissKind::Absent | MissKind::Failed)
 }
 
-/// What fstab lists, by what is mounted there now.
+/// The entries of fstab, by what is mounted there now.
 struct Listed {
     any: bool,
     file_systems: BTreeSet<(String, String)>,
@@ -129,7 +129,7 @@ impl Listed {
     }
 }
 
-/// What tells a mounted file system from others: its source, and its number where that is not a mount's own.
+/// The identity of a mounted file system: its source, and its device number unless that is specific to one mount.
 fn file_system(facts: &FactSet, subject: &Subject) -> (String, String) {
     let number = facts.value(subject, &mount::DEVNO).filter(|number| !number.starts_with("0:"));
     let source = || facts.value(subject, &mount::SOURCE).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Which disks are two ways to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital product
-//! data page 83h or the NVMe name space).
+//! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital
+//! product data page 83h or the NVMe name space).
 //!
-//! Each path keeps its own facts and stays an end of the stack, because each has a queue of its own that can be told to
-//! drop flushes, and counters of its own; [`FactSet::disks`] and [`FactSet::unit`] are where they count once. That was
-//! preferred to a device made up for the unit, of which nothing could be read. The surprise: identities are sometimes
-//! copied by careless makers, so paths to one unit must agree on the size too.
+//! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters and a queue that can be
+//! told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count the paths once. A synthetic device for the unit
+//! was rejected: nothing could be read of it. Some makers give several units one identity, so paths must agree on the
+//! size too.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -35,7 +35,7 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     facts.put(&node.subject, &device::UNIT, reading);
 }
 
-/// Joins those of these disks that show one identity and one size: further paths to the unit of the first.
+/// Joins disks that show the same identity and size: further paths to the unit of the first.
 pub fn join<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
     let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
     for disk in disks {

@@ -1,8 +1,8 @@
-//! Whether what is mounted now will be mounted by the next boot too: a line of fstab or a mount unit that names its mount
-//! point, an automounter above it, or the kernel, for the root.
+//! Whether the next boot will mount what is mounted now: by a line of fstab or a mount unit for its mount point, by an
+//! automounter above it, or by the kernel, for the root.
 //!
-//! That nothing does is known only where everything that could say so was read. The surprise: a line may name the same
-//! place by another path, through a link, so a line whose mount point has nothing on it now leaves the question open.
+//! *No* is known only where every source of mounts was read. A line may reach the same place by another path, through a
+//! link. A line whose mount point has nothing on it now therefore leaves the answer unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 /// Mount points of partitions that systemd finds by their type, without a line (systemd-gpt-auto-generator(8)).
 const BY_TYPE: [&str; 8] = ["/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/var", "/var/tmp"];
 
-/// Records it for every mount of a disk or of a network file system; `unread` says what could not be read.
+/// Records the answer for every mount of a disk or of a network file system; `unread` says what could not be read.
 pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     let next = NextBoot::of(facts);
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
@@ -27,7 +27,7 @@ pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
     }
 }
 
-/// Whether a file system of this class is mounted at boot by what is read here.
+/// Whether lines of fstab or units mount a file system of this class at boot.
 fn has_lines(class: MountClass) -> bool {
     match class {
         MountClass::Block | MountClass::Network => true,
@@ -37,13 +37,13 @@ fn has_lines(class: MountClass) -> bool {
     }
 }
 
-/// What is read once of all that the next boot mounts.
+/// The parts of the next boot that are read once for all mounts.
 struct NextBoot {
-    /// What the lines of each mount say of it.
+    /// The answers of each mount's lines.
     of_mounts: BTreeMap<Subject, Vec<Reading<bool>>>,
     /// Mount points at which automounters wait.
     automounted: BTreeSet<String>,
-    /// Why lines and units may not be all that mounts something, if they may not be.
+    /// Why something besides lines and units may mount it, where something may.
     outside: Option<Reading<bool>>,
     /// A line that mounts where nothing is mounted now, in words.
     elsewhere: Option<String>,

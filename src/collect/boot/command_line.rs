@@ -1,7 +1,7 @@
 //! The kernel's command line: the options of the root, and what else of it the next boot mounts, unlocks and waits for.
 //!
-//! What is not looked at is told by name. The surprise: of several `rootflags=` the kernel takes the last, systemd joins them all, and
-//! an initramfs does as it likes, so options that differ are not known whole.
+//! Parameters that are not examined are listed by name. The kernel takes the last of several `rootflags=`, systemd
+//! joins them all, and each initramfs differs; options that disagree are therefore incomplete.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,13 +36,13 @@ fn last<'s>(settings: &'s [Setting], key: &[u8]) -> Option<&'s Setting> {
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
-/// Whether the options of the root are said once, or each time alike.
+/// Whether the root's options are given once, or the same each time.
 fn flags_agree(settings: &[Setting]) -> bool {
     let mut flags = settings.iter().filter(|setting| setting.key == b"rootflags");
     flags.next().is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
-/// What is said of the root, where options are.
+/// The root as an entry, where it has options.
 fn root(settings: &[Setting]) -> Option<Entry> {
     let flags = last(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last(settings, key) {
@@ -62,8 +62,8 @@ fn root(settings: &[Setting]) -> Option<Entry> {
     })
 }
 
-/// The names of what is not looked at, and of what waits for something that is not there now. A capture from before the names were
-/// kept does not know.
+/// The names of parameters that are not examined, and of those that wait for a device that is absent now. An old
+/// capture without names leaves them unknown.
 fn unread(
     host: &dyn Host,
     facts: &FactSet,

@@ -1,8 +1,8 @@
 //! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their devices are there now.
 //!
-//! What is unlocked now is read with the other devices, and only of that it is known that it can be. The surprise: a plain device has no
-//! header, so the defaults of cryptsetup are a part of it where its line does not say them, and a line without a type is that of a plain
-//! device where no header is found; one with a random key is made anew at each boot, and needs none.
+//! Devices that are unlocked now are read with the other devices, and only those are known to be unlockable. A plain
+//! device has no header, so the defaults of cryptsetup apply wherever its line is silent. A line without a type is a
+//! plain device where no header is found. A device with a random key is created at each boot and needs no header.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::text::safe;
 
 const CRYPTTAB: &str = "/etc/crypttab";
 
-/// Options without a value of which it is known what they do.
+/// Options without a value whose effect is known.
 const FLAGS: [&str; 19] = [
     "_netdev",
     "bitlk",
@@ -39,7 +39,7 @@ const FLAGS: [&str; 19] = [
     "x-initrd.attach",
 ];
 
-/// Records them; none where there is no such file.
+/// Records the lines; no facts where the file does not exist.
 pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
     let machine = Subject::host();
     let settings = match host.config(Path::new(CRYPTTAB), Dialect::Crypttab) {
@@ -97,7 +97,7 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
     }
 }
 
-/// A device that is unlocked now under a name, and its id, whose beginning says what its header is.
+/// A device that is unlocked now under this name, and its id, whose prefix names the type of its header.
 fn unlocked(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
     let named = facts.known(&block::DM_NAME);
     let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
@@ -112,7 +112,7 @@ fn lies_on(host: &dyn Host, facts: &FactSet, (unlocked, uuid): &(Subject, String
         || device::found(host, facts, named).is_some_and(|device| facts.below(unlocked).contains(&device))
 }
 
-/// A line, as far as it is told.
+/// A line, as far as it is known.
 struct Line<'l> {
     device: &'l str,
     key: &'l str,
@@ -124,7 +124,7 @@ impl Line<'_> {
         self.options.iter().any(|option| option.split('=').next() == Some(name))
     }
 
-    /// What an option is set to, the last time.
+    /// The last value of an option.
     fn value(&self, name: &str) -> Option<&str> {
         let values = self.options.iter().filter_map(|option| option.split_once('='));
         values.filter(|(of, _)| *of == name).map(|(_, value)| value).next_back()
@@ -138,13 +138,13 @@ impl Line<'_> {
         ["plain", "swap", "tmp"].into_iter().any(|word| self.has(word)) && !self.says_header()
     }
 
-    /// Made anew at each boot, so that nothing of it is older than the boot.
+    /// Whether it is created at each boot, so that its contents never outlive a boot.
     fn is_made_anew(&self) -> bool {
         self.key == "random" && (self.has("swap") || self.has("tmp"))
     }
 
-    /// Whether it is opened as a plain device by what cryptsetup takes where nothing is said. Without a type it is one where there is
-    /// no header; what is named by an id has one.
+    /// Whether it is opened as a plain device with cryptsetup's defaults. A line without a type is plain where no
+    /// header is found; an id always belongs to a header.
     fn is_by_defaults(&self, uuid: Option<&str>) -> bool {
         let is_plain = self.says_plain()
             || !self.says_header()
@@ -160,7 +160,7 @@ impl Line<'_> {
         })
     }
 
-    /// Whether all that it says is known to be taken, and its key to be there.
+    /// Whether every option of the line is known to work, and its key to be there.
     fn is_known(&self) -> bool {
         let has_key = match self.key {
             "none" | "there" => true,
@@ -185,7 +185,8 @@ impl Line<'_> {
         }
     }
 
-    /// Whether a key of this many bits is one of its cipher; 256 are what every default takes. Who has a header does not ask.
+    /// Whether this is a valid key size for its cipher, in bits; every default is 256. A device with a header ignores
+    /// the option.
     fn takes_size(&self, size: u32) -> bool {
         let cipher = self.value("cipher");
         let sizes = ciphers().find(|(of, _)| Some(*of) == cipher).map_or(&[256][..], |(_, sizes)| sizes);
@@ -208,7 +209,7 @@ fn ciphers() -> impl Iterator<Item = (&'static str, &'static [u32])> {
     .into_iter()
 }
 
-/// A number of seconds, or with a unit of systemd.time(7).
+/// Whether this is a time span: a number of seconds, or one with a unit of systemd.time(7).
 fn is_time(value: &str) -> bool {
     let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
     unit.len() < value.len() && ["", "s", "sec", "m", "min", "h", "hr", "ms"].contains(&unit)
@@ -222,7 +223,7 @@ mod tests {
     use crate::facts::catalog::host as machine;
     use crate::host::{Question, Setting};
 
-    /// What is said of these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
+    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
     fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
         let rows = (1..)
             .zip(lines)

@@ -1,8 +1,9 @@
-//! Whether the device that a line names is there now: a path under /dev, or a tag such as `UUID=`, which udev turns into a
-//! link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
+//! Whether the device that a line names exists now: a path under /dev, or a tag such as `UUID=`, which udev turns into
+//! a link under /dev/disk (fstab(5), mount(8), systemd.mount(5)).
 //!
-//! Whether it will be there at the next boot nobody can know; that a later boot step makes it (an unlocked disk, a network
-//! disk) is left to rules. The surprise: inside a container /dev is somebody's choice, so there nothing is missing for certain.
+//! Whether it will exist at the next boot is unknowable; that a later boot step creates it (an unlocked disk, a network
+//! disk) is left to `rules`. Inside a container /dev is chosen by the runtime, so no device there is missing for
+//! certain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -26,10 +27,10 @@ const TAGS: [(&str, &str); 5] = [
     ("ID=", "/dev/disk/by-id"),
 ];
 
-/// The names in each directory of links that was asked for, or why they are not known.
+/// The names in each directory of links that was listed, or why they are unknown.
 pub type Listed = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
-/// Records it for every line. The kernel's own command line led to the root file system of this very boot.
+/// Records the answer for every line. The root on the kernel's own command line exists, because this boot mounted it.
 pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut Listed) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
@@ -57,7 +58,7 @@ fn needs_none(facts: &FactSet, line: &Subject) -> bool {
         || fstype == "ubifs"
 }
 
-/// Whether what a line or a unit names is there.
+/// Whether the device that a line or a unit names exists.
 pub fn of(
     host: &dyn Host,
     facts: &FactSet,

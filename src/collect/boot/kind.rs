@@ -1,20 +1,20 @@
-//! Lines that mount a device as another file system than the one that is mounted from it now.
+//! Lines that mount a device with another file system type than the one it is mounted with now.
 //!
-//! What comes of it is said elsewhere. The surprise: the line of the kernel's command line led to the root of this very boot, so
-//! nothing is concluded of it.
+//! The consequences are left to `report::upgrade`. The root on the kernel's command line was mounted by this very
+//! boot, so nothing is concluded from it.
 
 use super::device;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::Host;
 
-/// File systems that the kernel names in its mount table as they are written; `fuseblk` and others stand for several.
+/// File systems that the mount table names as they are written in fstab; `fuseblk` and others stand for several.
 const NAMED_AS_WRITTEN: [&str; 13] = [
     "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2", "reiserfs",
     "vfat", "xfs",
 ];
 
-/// Records what is mounted from the device of every line that says otherwise.
+/// Records the mounted type for every line that names another one.
 pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {

@@ -1,10 +1,9 @@
-//! Lines that mount one file system at several places: its options are those of whoever mounts it first, and what the
-//! others say of it is ignored (mount(2); `sget_fc` and its callers in fs/super.c). Options of a mount, such as noatime or
-//! nodev, hold for each.
+//! Lines that mount one file system at several places. The first mount sets its options, and those of the others are
+//! ignored (mount(2); `sget_fc` and its callers in fs/super.c). Options of a mount, such as noatime or nodev, apply to
+//! each.
 //!
-//! What comes of it for the options is concluded with what the kernel makes of them. The surprise: the order of fstab is
-//! none. systemd mounts what lies above before what lies beneath it (systemd.mount(5), implicit dependencies), and
-//! everything else at once.
+//! The effect on the options is concluded in `validity`. The order of lines in fstab is irrelevant: systemd mounts
+//! parent directories first (systemd.mount(5), implicit dependencies), and everything else concurrently.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +15,8 @@ use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::{Host, path_bytes};
 use crate::text;
 
-/// Options that belong to a mount, or to whoever makes it: each line has its own. `ro` differing is refused, not ignored.
+/// Options of a mount, or of its initiator, which apply to each line separately. A differing `ro` is refused, not
+/// ignored.
 const OF_A_MOUNT: [&str; 42] = [
     "defaults",
     "ro",
@@ -86,7 +86,7 @@ impl Line {
     }
 }
 
-/// Records for every line which one comes before it, and what of its own has no effect therefore.
+/// Records for every line which one comes first, and which of its own options have no effect for that reason.
 pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let mut of_devices: BTreeMap<Vec<u8>, Vec<Line>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
@@ -115,7 +115,7 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
 fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
     let source = || Source::derived([boot::SOURCE.name(), boot::POINT.name(), boot::OPTIONS.name()]);
     let others = || all.iter().filter(|other| other.point != line.point);
-    // Of several the one that comes before all others: the uppermost.
+    // Of several candidates, the one that precedes all others: the uppermost.
     let first = others().filter(|other| is_before(other, line)).min_by_key(|other| other.point.len());
     if let Some(first) = first {
         facts.know(&line.subject, &boot::FIRST, first.place.clone(), source());
@@ -129,7 +129,8 @@ fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
     facts.know(&line.subject, &boot::UNORDERED, places, source());
 }
 
-/// Whether a line is mounted before another for certain: above it, or by itself where the other waits to be asked for.
+/// Whether a line is mounted before another for certain: it is a parent directory, or it is mounted at boot and the
+/// other on demand.
 fn is_before(one: &Line, other: &Line) -> bool {
     let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
     let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
@@ -152,7 +153,7 @@ fn lacking(line: &Line, other: &Line) -> Vec<String> {
         .collect()
 }
 
-/// What a line mounts, by the node that it leads to where that is known; none where it is no block device.
+/// The device node that a line mounts, links followed where possible; `None` where it is no block device.
 fn device(host: &dyn Host, source: &str) -> Option<Vec<u8>> {
     let path = if source.starts_with("/dev/") { path_of(text::raw(source)) } else { link_of(source)? };
     Some(host.real_path(&path).map_or_else(|_| path_bytes(&path).to_vec(), |to| path_bytes(&to).to_vec()))
@@ -164,7 +165,8 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::host::Question;
 
-    /// What is said of each line of `device point options`, in order: who is first, what is overruled, beside whom.
+    /// The facts about each line of `device point options`, in order: the first line, the overruled options, the
+    /// unordered lines.
     fn said(lines: &[&str]) -> Vec<String> {
         let mut facts = FactSet::default();
         let from = || Source::file("/etc/fstab");

@@ -1,8 +1,8 @@
-//! What the next boot swaps to, and whether that is swap now.
+//! The swap of the next boot, and whether it is active now.
 //!
-//! Lines of fstab and the names of swap units come from the files beside this one. The surprise: only what is active now is known to be
-//! swap, as what lies on a device or in a file is not read; what a unit swaps to is not read either, and a zram device is made anew
-//! at each boot by somebody who is not looked for.
+//! Lines of fstab and the names of swap units come from the files beside this one. Only active swap is known to be
+//! swap, because the contents of devices and files are not read. The device of a unit is not read either. A zram device
+//! is created at each boot by a service that is not examined.
 
 use super::device;
 use crate::collect::block::swap::active;
@@ -21,20 +21,20 @@ pub enum Swap {
     Line { named: String, options: Vec<String>, whole: Option<bool> },
 }
 
-/// What is known of it.
+/// The state of a swap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Found {
-    /// It is active now, and nothing else is said of it than is known.
+    /// Active now, with known options only.
     Active,
-    /// It is not there.
+    /// It does not exist.
     Missing,
-    /// It is there, and can be no swap.
+    /// It exists, and cannot be swap.
     Unfit,
     /// Whether it is swap is not known.
     Unseen,
 }
 
-/// Records them.
+/// Records the swaps by state.
 pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::Listed) {
     let written = Source::file(super::FSTAB);
     let active = active(host, facts);
@@ -66,7 +66,7 @@ pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut de
     }
 }
 
-/// Options of which it is known what they do (fstab(5), swapon(8), systemd.swap(5)).
+/// Whether the effect of an option is known (fstab(5), swapon(8), systemd.swap(5)).
 fn is_known(option: &str) -> bool {
     match option.split_once('=') {
         _ if option.starts_with("x-systemd.") => true,

@@ -1,8 +1,8 @@
-//! Mount units as systemd merges them: where units lie, which one of a name counts, and what drop-ins make of it and of a line
+//! Mount units as systemd merges them: where units lie, which one of a name wins, and how drop-ins change it and a line
 //! of fstab (systemd.unit(5), *Unit File Load Path* and *drop-in*; systemd.mount(5), *fstab*).
 //!
-//! What lies beneath /run is gone at the next boot and is left out. The surprise: a line of fstab is a unit, too, so a drop-in
-//! replaces its options, a unit in /etc its whole, and a link to /dev/null unmakes it.
+//! Units below /run do not survive a boot and are left out. A line of fstab is a unit too: a drop-in replaces its
+//! options, a unit in /etc replaces it as a whole, and a link to /dev/null masks it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use crate::facts::{FactSet, Reading, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
 use crate::text::safe;
 
-/// Where units lie that outlive a boot, the one that wins first. What fstab says counts after the first.
+/// Directories of persistent units, in order of precedence. fstab ranks after the first.
 const DIRECTORIES: [&str; 4] = [
     "/etc/systemd/system",
     "/usr/local/lib/systemd/system",
@@ -26,7 +26,7 @@ const DIRECTORIES: [&str; 4] = [
 /// Directories in which something pulls a unit in.
 const PULLING: [&str; 3] = ["wants", "requires", "upholds"];
 
-/// What there is of units.
+/// The units on this machine.
 pub struct Units {
     listed: Vec<(PathBuf, Vec<OsString>)>,
     /// Names of units that something pulls in; the error says why that is not known.
@@ -46,7 +46,7 @@ enum Main {
 }
 
 impl Units {
-    /// Lists the directories; what could not be listed is told.
+    /// Lists the directories and reports those that could not be listed.
     pub fn list(host: &dyn Host, facts: &mut FactSet) -> (Self, Unread) {
         let mut listed: Vec<(PathBuf, Vec<OsString>)> = Vec::new();
         let mut unread = None;
@@ -66,8 +66,8 @@ impl Units {
         (Self { listed, pulled }, unread)
     }
 
-    /// Records what every mount unit mounts. The units of a distribution count where they mount a device and fstab has no
-    /// line for it; `lines` are the units that its lines make.
+    /// Records the mount of every mount unit. A distribution's units count where they mount a device and fstab has no
+    /// line for it; `lines` are the units generated from fstab.
     pub fn put(&self, host: &dyn Host, lines: &BTreeSet<OsString>, facts: &mut FactSet) -> Unread {
         let mut unread = None;
         let names: BTreeSet<&OsString> =
@@ -97,7 +97,7 @@ impl Units {
         unread
     }
 
-    /// What units make of a line of fstab.
+    /// A line of fstab as units change it.
     pub fn overlay(&self, host: &dyn Host, entry: Entry, facts: &mut FactSet) -> Entry {
         let name = name_of(&entry.point);
         let main = self.main(host, &name);
@@ -225,7 +225,7 @@ impl Line {
     }
 }
 
-/// A line of fstab with what drop-ins set instead.
+/// A line of fstab with the settings of drop-ins in place of its own.
 fn overlaid(entry: Entry, lines: &[Line]) -> Entry {
     let word = |key: &[u8], own: Reading<String>| match last(lines, key) {
         Some(line) => Reading::known(safe(&line.setting.value), line.source()),
@@ -248,7 +248,7 @@ fn last<'l>(lines: &'l [Line], key: &[u8]) -> Option<&'l Line> {
     lines.iter().rev().find(|line| line.setting.key == key)
 }
 
-/// Whether all of the options is told; nothing where no file says it.
+/// Whether the options are complete; `None` where no file sets them.
 fn whole(lines: &[Line]) -> Option<bool> {
     let mut kept = lines.iter().filter(|line| line.setting.key == b"kept").peekable();
     kept.peek()?;
@@ -316,7 +316,7 @@ fn pulled_in(host: &dyn Host, listed: &[(PathBuf, Vec<OsString>)]) -> Result<BTr
     Ok(pulled)
 }
 
-/// Whether an admin has written a file, or lists what one has written.
+/// Whether a file or directory belongs to the admin: it lies below the first of [`DIRECTORIES`].
 fn is_admins(file: &Path) -> bool {
     file.starts_with(DIRECTORIES[0])
 }
@@ -325,7 +325,8 @@ fn is_mount(name: &OsString) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "mount")
 }
 
-/// Whether what is mounted is a device, by path or by tag; a distribution's own units mount what the kernel offers.
+/// Whether the source of a mount is a device, by path or by tag; a distribution's own units mount the kernel's pseudo
+/// file systems.
 fn names_a_device(what: &[u8]) -> bool {
     what.starts_with(b"/") || what.contains(&b'=')
 }

@@ -1,8 +1,8 @@
-//! Whose journal a device holds, by the name of the journal's thread, where the list of journals leaves it open.
+//! The owner of a journal device, by the name of the journal's thread, where the list of journals leaves it open.
 //!
-//! The journal's kernel thread is called after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system itself,
-//! `jbd2/sdc1` for another device. The surprise: kernels before 5.17 cut the name to 15 bytes, and a name that may have
-//! been cut says nothing unless it can only be the file system's own.
+//! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system
+//! itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the name to 15 bytes. A name that may have been cut
+//! proves nothing unless it can only be the file system's own.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::collect::attribute;
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::host::Host;
 
-/// What comm(5) of proc holds at most in older kernels.
+/// The longest name in comm(5) of proc in older kernels, in bytes.
 const LONGEST: usize = 15;
 
 /// The device that holds the journal; absent where it lies inside. `task` is what

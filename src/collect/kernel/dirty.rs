@@ -1,7 +1,7 @@
-//! How much unwritten data the kernel lets gather: vm.dirty_* (the kernel's Documentation/admin-guide/sysctl/vm.rst).
+//! The limit of unwritten data in the page cache: vm.dirty_* (the kernel's Documentation/admin-guide/sysctl/vm.rst).
 //!
-//! Of each pair the one that is not zero is in force. The surprise: a ratio is of the memory that could hold dirty pages,
-//! which changes from moment to moment; taken of all memory it is the most that can gather.
+//! Of each pair the one that is not zero is in force. A ratio refers to the memory that could hold dirty pages, which
+//! changes constantly; applied to all memory it gives the upper bound.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
     }
 }
 
-/// All memory, from the line `MemTotal:  16384 kB`.
+/// Total memory in bytes, from the line `MemTotal:  16384 kB`.
 fn memory(host: &dyn Host) -> Option<u64> {
     let text = host.read(Path::new(MEMORY)).ok()?;
     let line = text.split(|b| *b == b'\n').find_map(|line| line.strip_prefix(b"MemTotal:"))?;

@@ -1,20 +1,20 @@
-//! Whose kernel a release string names, and whether that vendor backports features, so that "older than" cannot be
-//! concluded from the number.
+//! The vendor of a kernel by its release string, and whether that vendor backports features, so that "older than"
+//! cannot be concluded from the number.
 //!
-//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) is what its number says;
-//! enterprise kernels are not. The surprise: an unknown tail that looks like an RPM's counts as one that backports,
-//! because that is the direction in which an error costs nothing.
+//! Pure text matching. A stable tree with a packager's tail (Debian, Amazon, Fedora, Arch) matches its version number;
+//! enterprise kernels do not. An unknown tail that looks like an RPM's counts as backporting, because an error in that
+//! direction costs nothing.
 
 /// A vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
-    /// In the words of `kernel.vendor`.
+    /// Its name in the words of `kernel.vendor`.
     pub name: &'static str,
     /// Whether features and fixes arrive without the number changing.
     pub backports: bool,
 }
 
-/// What the tail holds, the more telling first.
+/// Substrings of the tail, the most specific first.
 const BY_TAIL: &[(&str, &str, bool)] = &[
     ("elrepo", "elrepo", false),
     ("uek", "uek", true),
@@ -84,10 +84,10 @@ pub fn of(release: &str, build: &str) -> Vendor {
     }
 }
 
-/// Ends of the names of Ubuntu's kernels that are built for all machines.
+/// Suffixes of Ubuntu's general-purpose kernels.
 const UBUNTU_FOR_ALL: &[&str] = &["-generic", "-generic-64k", "-lowlatency", "-lowlatency-64k", "-virtual"];
 
-/// What Ubuntu calls those, and the kernels that it builds for clouds and for single kinds of machines.
+/// Names of Ubuntu's general-purpose kernels, and of those for clouds and for particular machines.
 const UBUNTU: &[&str] = &[
     "aws",
     "aws-64k",
@@ -132,7 +132,7 @@ fn named_by_ubuntu(release: &str) -> bool {
         && UBUNTU.contains(&flavour)
 }
 
-/// Architectures as Debian's kernels name them, a variant behind some.
+/// Architectures as Debian's kernels name them, some with a variant.
 const DEBIAN: &[&str] = &[
     "686",
     "686-pae",
@@ -172,7 +172,7 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty() && (text == "0" || !text.starts_with('0'))
 }
 
-/// Whether a vendor of this name backports. One that nobody here knows may.
+/// Whether a vendor of this name backports; an unknown vendor may.
 pub fn backports(name: &str) -> bool {
     const AS_NUMBERED: &[&str] =
         &["mainline", "debian", "debian-cloud", "ubuntu", "ubuntu-cloud", "opensuse"];

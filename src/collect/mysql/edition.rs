@@ -1,7 +1,7 @@
-//! Which server it is, MySQL or MariaDB, and which version, from the program that runs or is installed.
+//! The edition of a server, MySQL or MariaDB, and its version, from the running or installed program.
 //!
-//! The program is never one that was found through a process: it is the installed one, and speaks for a process only when
-//! that runs the very same file. The surprise: MariaDB's program is called `mysqld` too.
+//! Only the installed program is ever run, never one found through a process. It describes a process only when that
+//! runs the very same file. MariaDB's program can be called `mysqld` too.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ pub enum Line {
 }
 
 impl Line {
-    /// Which server that is.
+    /// The kind of server in the facts.
     pub fn kind(self) -> ServerKind {
         match self {
             Self::Mysql => ServerKind::Mysql,
@@ -30,7 +30,7 @@ impl Line {
         }
     }
 
-    /// As people write it.
+    /// Its name as people write it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mysql => "MySQL",
@@ -39,7 +39,7 @@ impl Line {
     }
 }
 
-/// What is known of which server it is.
+/// The known parts of a server's edition.
 #[derive(Clone, Debug)]
 pub struct Edition {
     /// Which line.
@@ -56,8 +56,8 @@ impl Edition {
         self.line.value().copied().zip(self.version.value())
     }
 
-    /// Of a process that runs this program. In a container the same name can be another program, so it must be the same
-    /// file.
+    /// The edition of a process that runs this program. In a container the same name can be another program, so it must
+    /// be the same file.
     pub fn of_process(host: &dyn Host, request: &Request, pid: u32, program: &Reading<PathBuf>) -> Self {
         let Reading::Known { value: path, source } = program else {
             return Self::unknown(program);
@@ -79,13 +79,13 @@ impl Edition {
         edition
     }
 
-    /// Of what is installed; `None` when nothing is.
+    /// The edition of the installed server; `None` when none is installed.
     pub fn installed(host: &dyn Host, request: &Request) -> Option<Self> {
         let tool = TOOLS.into_iter().find(|tool| installed(host, *tool).is_some())?;
         Some(Self::ask(host, request, tool))
     }
 
-    /// Of a directory without a program.
+    /// The edition of a directory without a program.
     pub fn unknown_program() -> Self {
         Self::unknown::<()>(&Reading::unknown(Why::Absent, "no MySQL or MariaDB server is installed"))
     }

@@ -1,8 +1,7 @@
 //! The facts of one server, joined from its process, its option files, its program and its data directory.
 //!
-//! What a running server's files say holds only as far as they were not changed since it started. The surprise: a process
-//! may live in another mount name space, where its data directory is another one than the path names here; that both are
-//! the same directory is proven by device and inode.
+//! A running server's files count only if they are unchanged since it started. A process may live in another mount name
+//! space, where its data directory has another path than here. Device and inode prove that both are the same directory.
 
 use std::path::PathBuf;
 
@@ -26,7 +25,7 @@ use crate::facts::{Area, FactSet, Note, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
 
-/// The machine as the owner of a server's files sees it, and, where that is another one, as its process does.
+/// The machine as the owner of a server's files sees it and, where that differs, as its process does.
 pub struct View<'a> {
     /// As the owner sees it from here.
     pub host: &'a dyn Host,
@@ -46,24 +45,24 @@ impl<'a> View<'a> {
     }
 }
 
-/// What leads to a server: its process, a directory, or nothing but that one is installed.
+/// A lead to a server: its process, a directory, or only the fact that one is installed.
 #[derive(Debug)]
 pub struct Lead<'a> {
     /// The process.
     pub server: Option<Server>,
-    /// The data directory.
+    /// The data directory that the lead names.
     pub directory: Option<PathBuf>,
-    /// The option file that somebody named for a server that does not run.
+    /// The option file that the user named for a server that does not run.
     pub named: Option<Named<'a>>,
-    /// Whom everything is read as.
+    /// The user id that everything is read as.
     pub reader: u32,
 }
 
-/// A server's data directory, and what is configured.
+/// A server's data directory, and its configuration.
 pub struct Found {
     /// The real path of the data directory here.
     pub data: PathBuf,
-    /// The same as the server sees it.
+    /// The same directory as the server sees it.
     seen: PathBuf,
     data_source: Source,
     server: Option<Server>,
@@ -171,7 +170,7 @@ impl Found {
         self.conf.hint("datadir").is_some()
     }
 
-    /// That no server runs on it, or why that is not known.
+    /// Proves that no server runs on it; the error says why that is unknown.
     pub fn is_stopped(&self, view: &View<'_>, unproven: &[Unproven]) -> Result<(), ServerNote> {
         match self.runs(view.its(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -180,8 +179,8 @@ impl Found {
         }
     }
 
-    /// Whether the process that led here serves the directory. A stranger can start his in any directory that he may
-    /// enter; he can own none of the server's user's, and open no system tablespace in it.
+    /// Whether the process behind the lead serves the directory. A stranger can start a process in any directory that
+    /// he may enter. He cannot own a directory of the server's user, nor open the system tablespace in it.
     pub fn proof(&self, view: &View<'_>) -> Proof {
         let Some(server) = &self.server else { return Proof::NoServer };
         let host = view.its();
@@ -281,8 +280,8 @@ impl Found {
         facts.put(&subject, &mysql::VERSION, self.edition.version);
     }
 
-    /// What sets a setting that is in force: the line that does where the server agrees, or else the server. Where it said
-    /// nothing, what it may have been told since it started is not known.
+    /// The source of a setting in force: the line that sets it where the server agrees, else the server. If the server
+    /// said nothing, changes since its start are unknown.
     fn in_force(
         &self,
         setting: &Setting,
@@ -372,8 +371,8 @@ impl Found {
     }
 }
 
-/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release notes);
-/// to what it comes in the end only the server says.
+/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release
+/// notes); only the server knows the final value.
 fn buffering_by_method(conf: &Conf, subject: &Subject, facts: &mut FactSet) {
     let key = &mysql::DATA_FILE_BUFFERING;
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {

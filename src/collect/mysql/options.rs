@@ -1,9 +1,8 @@
-//! Option files in the order in which a server reads them, with what they include, then its arguments, then what was
-//! persisted (manuals of MySQL and MariaDB, *Using Option Files*; mysys/my_default.c).
+//! Option files in the order in which a server reads them, with their includes, then its arguments, then persisted
+//! settings (manuals of MySQL and MariaDB, *Using Option Files*; mysys/my_default.c).
 //!
-//! Which keys may leave a file is the host's business. A file that is not read here but may be read by the server, such
-//! as one in somebody's home, is a hole where it exists. The surprise: a server ignores an option file that everybody may
-//! write.
+//! The allow-list of keys is applied by the host. A file that the server may read but walwise does not, such as one in
+//! a home directory, is a hole where it exists. A server ignores a world-writable option file.
 
 use std::path::{Path, PathBuf};
 
@@ -18,17 +17,17 @@ use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 use crate::truth::Truth;
 
-/// How deep includes may nest; the servers skip what is deeper.
+/// The deepest nesting of includes; the servers skip deeper ones.
 const DEPTH: usize = 10;
-/// How many files are read at most, whatever they include.
+/// The largest number of files that are read, however they include each other.
 const FILES: usize = 256;
-/// What all servers read.
+/// Option files that every build reads.
 const USUAL: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
-/// What a server reads that was built that way (SYSCONFDIR).
+/// The option file of builds with this SYSCONFDIR.
 const BUILT_IN: &str = "/usr/etc/my.cnf";
 
-/// The configuration of a server, or of what is installed. Without a data directory yet, what is persisted in it is left
-/// for [`persisted`]. `named` is what somebody says to be its `--defaults-file`.
+/// The configuration of a server, or of what is installed. Without a known data directory, its persisted settings are
+/// left to [`persisted`]. `named` is the file that the user named as its `--defaults-file`.
 pub fn read(
     host: &dyn Host,
     edition: &Edition,
@@ -54,7 +53,7 @@ pub fn read(
     conf
 }
 
-/// Adds what MySQL keeps of SET PERSIST in the data directory, which it reads last of all, if it reads it.
+/// Adds MySQL's persisted settings (SET PERSIST) from the data directory, which the server reads last, if at all.
 pub fn persisted(
     conf: &mut Conf,
     host: &dyn Host,
@@ -67,14 +66,15 @@ pub fn persisted(
         return;
     }
     let groups = Groups::new(edition);
-    // Where that is not certain it is taken to be read, as it is unless somebody says otherwise.
+    // If that is uncertain it counts as read, which is the default.
     let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
     let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
     let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
     if !ignored {
         reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
     }
-    // Where a package makes the data directory the home of the server's user. Who is told a file reads no other.
+    // Some packages make the data directory the home of the server's user. A server with `--defaults-file` reads no
+    // other file.
     if named.is_none() {
         reader.unread(&data.join(".my.cnf"));
     }
@@ -131,7 +131,7 @@ struct Reader<'a> {
     conf: &'a mut Conf,
     groups: Groups,
     depth: usize,
-    /// Whether as many files were read as may be.
+    /// Whether the limit of files is reached.
     full: bool,
 }
 
@@ -172,7 +172,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A file that the server was told to read. Relative ones are so to a directory that nobody knows by now.
+    /// A file that the server was told to read. A relative path refers to a directory that is no longer known.
     fn named(&mut self, path: &Path) {
         let shown = safe(path_bytes(path));
         if !path.is_absolute() {
@@ -184,7 +184,7 @@ impl Reader<'_> {
         self.file(path, Dialect::Mysql);
     }
 
-    /// A file that need not be there.
+    /// A file that may be absent.
     fn optional(&mut self, path: &Path, dialect: Dialect) {
         if self.full {
             return self.beyond();
@@ -197,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A file that is not read, and may be read by the server where it exists.
+    /// A file that is not read here, and that the server may read where it exists.
     fn unread(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
             self.unknown(format!(
@@ -295,8 +295,8 @@ impl Reader<'_> {
         self.conf.end(path);
     }
 
-    /// One setting with its prefixes resolved as my_getopt does. A value that is empty is one that is not told, except
-    /// that of log_bin, where an empty one switches it off here.
+    /// One setting with its prefixes resolved as my_getopt does. An empty value is an unknown one, except for log_bin,
+    /// where it switches the log off.
     fn set(&mut self, name: &str, value: &[u8], source: &Source) {
         let (name, turned) = bare(name);
         let is_zero = value == b"0";
@@ -314,7 +314,7 @@ impl Reader<'_> {
         self.conf.set(name, value, source.clone());
     }
 
-    /// What one more file says is not known, which has been said.
+    /// Notes once that further files are unknown.
     fn beyond(&mut self) {
         self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }
@@ -329,7 +329,7 @@ impl Reader<'_> {
         self.conf.hole(Why::Ambiguous, detail, None::<Remedy>);
     }
 
-    /// What the server would refuse, so that what it runs with is not what is written.
+    /// A configuration that the server would refuse, so it runs with another one than is written.
     fn broken(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf.hole(Why::Malformed, note.to_string(), None);
@@ -351,7 +351,7 @@ fn bare(name: &str) -> (&str, Option<bool>) {
     }
 }
 
-/// A path as a setting gives it, within the directory that relative ones are relative to.
+/// The path in a setting, resolved against the directory for relative paths.
 pub fn within(base: &Path, value: &[u8]) -> PathBuf {
     base.join(path_of(value.to_vec()))
 }

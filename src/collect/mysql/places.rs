@@ -1,8 +1,8 @@
-//! Where a server keeps its data and logs: each directory with what says so, links followed.
+//! The directories of a server's data and logs, each with the setting that names it, links followed.
 //!
-//! Relative paths are relative to the data directory, in which the server works. What a running server says of them is in
-//! force, and the line that says so too is named. The surprise: a binary log is set by the beginning of its files' names,
-//! in new versions of MariaDB by a directory too, and undo logs and doublewrite pages have a directory of their own only in some
+//! Relative paths refer to the data directory, which is the server's working directory. A running server's answer is in
+//! force, and the line that agrees with it is named too. A binary log is set by a prefix of its files' names, and in
+//! new versions of MariaDB by a directory too. Undo logs and doublewrite pages have their own directory only in some
 //! versions and with some settings.
 
 use std::path::Path;
@@ -20,23 +20,23 @@ use crate::facts::{FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
-/// Settings that are a directory, as the server says it too: to that of the doublewrite pages it may add a `#`.
+/// Settings that name a directory and that the server reports; it may prefix the doublewrite directory with `#`.
 const DIRECTORIES: [&str; 4] =
     ["innodb_log_group_home_dir", "innodb_data_home_dir", "innodb_undo_directory", "binlog_directory"];
 
-/// What places are read from.
+/// The inputs from which places are derived.
 pub struct Places<'a> {
     /// The machine as the server sees it.
     pub host: &'a dyn Host,
-    /// How to find here what it sees, where that differs.
+    /// The mapping of its paths to paths here, where the two differ.
     pub inside: Option<&'a Inside<'a>>,
-    /// The data directory as it sees it.
+    /// The data directory as the server sees it.
     pub seen: &'a Path,
-    /// What is certain of the configuration.
+    /// The certain part of the configuration.
     pub conf: &'a Conf,
-    /// What the running server says.
+    /// The running server's answer.
     pub answer: Option<&'a Answer>,
-    /// What it is called.
+    /// Its name, for notes.
     pub name: &'a str,
     /// Which server it is.
     pub edition: &'a Edition,
@@ -72,7 +72,7 @@ impl Places<'_> {
         }
     }
 
-    /// That a line and the running server name two directories.
+    /// The note that a line and the running server name two directories.
     fn difference(&self, name: &'static str) -> Option<MysqlNote> {
         let Some(Reading::Known { value: written, source }) = self.conf.get(name) else { return None };
         let told = self.answer?.get(name)?.value()?.clone();
@@ -85,7 +85,7 @@ impl Places<'_> {
         })
     }
 
-    /// What a setting is that holds a path or a number: what the running server says, with the line that says so too.
+    /// The value of a setting with a path or a number: the running server's, with the line that agrees with it.
     fn set(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let written = self.conf.get(name);
         let Some(told) = self.answer.and_then(|answer| answer.get(name)) else { return written };
@@ -189,7 +189,7 @@ impl Places<'_> {
         }
     }
 
-    /// What `binlog_directory` is in versions that have it (MariaDB documentation: from 12.3.1).
+    /// The value of `binlog_directory` in versions that have it (MariaDB documentation: from 12.3.1).
     fn own_binlog_directory(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.set("binlog_directory")?;
         match self.edition.known() {

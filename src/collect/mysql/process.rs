@@ -1,8 +1,8 @@
-//! Running servers: their options, which files they were told to read, where they work and since when.
+//! Running servers: their options, the files they were told to read, their working directory and start time.
 //!
-//! Only allow-listed options and variables ever arrive here, in one form. The surprise: a server changes into its data
-//! directory when it starts, so the directory that the process is in is the data directory, whatever the files say by
-//! now (my_setwd(mysql_real_data_home) in mysqld.cc of both).
+//! Only allow-listed options and variables arrive here, in one form. A server changes into its data directory when it
+//! starts, so its working directory is the data directory, whatever the files say now (my_setwd(mysql_real_data_home)
+//! in mysqld.cc of both).
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Moment, Question, Stat};
 use crate::text::raw;
 
-/// Options by their names; without a value where nothing more is told.
+/// Options by name; the value is `None` where it is not passed on.
 type Options = Vec<(String, Option<Vec<u8>>)>;
 
 /// One server.
@@ -22,7 +22,7 @@ type Options = Vec<(String, Option<Vec<u8>>)>;
 pub struct Server {
     /// Its process id.
     pub pid: u32,
-    /// Who runs it, and whom its files are read as.
+    /// The user id of the process, which its files are read as.
     pub uid: u32,
     /// Its options in their order.
     pub options: Result<Options, Miss>,
@@ -30,7 +30,7 @@ pub struct Server {
     pub environment: Result<Vec<u8>, Miss>,
     /// The program that it runs.
     pub program: Reading<PathBuf>,
-    /// The directory that it is in.
+    /// Its working directory.
     pub works_in: Reading<PathBuf>,
     /// When it started.
     pub started: Option<Moment>,
@@ -44,7 +44,7 @@ impl Server {
         Source::file(format!("/proc/{}/cmdline", self.pid))
     }
 
-    /// The value of an option; those that name files count the first time.
+    /// The value of an option; of options that name files the first one counts.
     pub fn option(&self, name: &str) -> Option<&[u8]> {
         let options = self.options.as_ref().ok()?;
         options.iter().find(|(found, _)| found == name)?.1.as_deref()

@@ -1,8 +1,8 @@
-//! The two old settings of the redo log's size, and whether the new one makes them do nothing.
+//! The two old settings of the redo log's size, and whether the new one overrides them.
 //!
-//! From MySQL 8.0.30 on `innodb_redo_log_capacity` says how large the redo log is; where it is set, the server ignores
+//! From MySQL 8.0.30 on `innodb_redo_log_capacity` sets the size of the redo log. Where it is set, the server ignores
 //! `innodb_log_file_size` and `innodb_log_files_in_group` with a note in its log (MySQL 8.0.30 release notes; MySQL
-//! manual, *Redo Log*). The surprise: where it is not set, the product of the two still counts, and MariaDB knows only them.
+//! manual, *Redo Log*). Where it is not set, the product of the two still counts; MariaDB knows only those two.
 
 use super::edition::Edition;
 use super::settings::{self, Default};
@@ -12,7 +12,7 @@ use crate::facts::{Reading, Source, Why};
 const CAPACITY: &str = "innodb_redo_log_capacity";
 const OLD: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
 
-/// Which of the two are written where the server ignores them.
+/// Which of the two are set although the server ignores them.
 pub fn ignored(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
     let unknown = |why, detail: String| Reading::unknown(why, detail);
     let Some((line, version)) = edition.known() else {

@@ -1,10 +1,10 @@
-//! What a running server says of its own settings, asked through its socket as the invoking user: root keeps his name there.
+//! A running server's own settings, queried through its socket as the invoking user; root keeps its name there.
 //!
-//! The host connects and asks; here its answer becomes values, and where there is none, what that leaves open. Nobody is
-//! asked who would hardly let us in, since MariaDB notes a refusal in its log: by MariaDB's own default since 10.4, and by
-//! that of Debian's and Ubuntu's packages of MySQL, root is let in without a password (unix_socket, auth_socket), and by
-//! MariaDB the server's own user. The surprise: the answer proves nothing unless it is about the same data directory and
-//! the socket is the server's own.
+//! The host connects and asks; this module turns the answer into values, and a missing answer into the reason. Only a
+//! server that is likely to accept the connection is asked, because MariaDB logs each refusal. Root is accepted without
+//! a password (unix_socket, auth_socket) by MariaDB's own default since 10.4 and by Debian's and Ubuntu's packages of
+//! MySQL. MariaDB also accepts the server's own user. The answer counts only if it names the same data directory and
+//! the socket belongs to the server's user.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ use crate::text::{raw, safe};
 /// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own archives.
 const USUAL: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 
-/// What a server said.
+/// A server's answer.
 #[derive(Debug)]
 pub enum Answer {
     /// Its settings, and the socket.
     Told(BTreeMap<String, Vec<u8>>, Source),
-    /// Why it said nothing, and what would make it.
+    /// Why it gave no answer, and the remedy.
     Silent(Why, String, Remedy),
 }
 
-/// Asks a server; `seen` is its data directory as `view`, the machine as it sees it, has it.
+/// Asks a server; `view` is the machine as the server sees it, and `seen` its data directory there.
 pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, seen: &Path) -> Answer {
     let silent = |why, detail: String, remedy| Answer::Silent(why, detail, remedy);
     let uid = our_uid(view);
@@ -59,7 +59,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
         );
     };
     let shown = safe(path_bytes(&socket));
-    // It would answer when it goes on, and note that nobody listens any more.
+    // A stopped server would answer once it continues, and log that the client is gone.
     if servers::is_stopped(view, server.pid) {
         return silent(
             Why::TimedOut,
@@ -84,7 +84,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
     }
 }
 
-/// What remains when it cannot be asked by us.
+/// The remedy where we cannot ask the server.
 fn yourself(seen: &Path) -> Remedy {
     Remedy::Do(format!(
         "let root in through the socket of the server on {} (unix_socket, auth_socket), or compare its SHOW GLOBAL VARIABLES",

@@ -1,5 +1,5 @@
-//! The settings that storage decides, with how their values are written and what the server takes when nothing sets
-//! them: the reference manuals of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
+//! The settings that affect storage, with the spelling of their values and the server's defaults: the reference manuals
+//! of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
 
 use super::edition::{Edition, Line};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod, PageChecksum};
@@ -12,24 +12,24 @@ pub struct Setting {
     /// Its name in the server.
     pub name: &'static str,
     slot: Slot,
-    /// What it is when nothing sets it.
+    /// Its default, by line and version.
     default: fn(Line, &Version) -> Default,
 }
 
 enum Slot {
     Flag(&'static Key<bool>),
     Word(&'static Key<String>),
-    /// One of a few words, with who knows it by its other spellings; another is malformed.
+    /// One of a few words, with a function for its other spellings; any other word is malformed.
     Choice(&'static KeyInfo, fn(&str) -> Option<&'static str>),
     Count(&'static Key<u64>),
     Bytes(&'static Key<u64>),
 }
 
-/// What a setting is when nothing sets it.
+/// The default of a setting.
 pub enum Default {
-    /// This value.
+    /// A fixed value.
     Is(&'static str),
-    /// Whatever the server works out.
+    /// A value that the server computes.
     Own,
     /// This version does not have the setting.
     None,
@@ -37,7 +37,7 @@ pub enum Default {
 
 use Default::{Is, None as No, Own};
 
-/// All of them.
+/// All settings.
 pub const ALL: [Setting; 19] = [
     Setting {
         name: "innodb_flush_method",
@@ -150,7 +150,7 @@ pub fn since(version: &Version, release: [u64; 3]) -> bool {
 }
 
 impl Setting {
-    /// Records the setting from what is configured: `None` when all was read and nothing sets it.
+    /// Records the setting from the configuration; `None` when all was read and nothing sets it.
     pub fn put(
         &self,
         facts: &mut FactSet,
@@ -172,7 +172,7 @@ impl Setting {
         }
     }
 
-    /// A value as it is compared with another one.
+    /// A value in the form in which two values are compared.
     pub fn spelled(&self, value: &[u8]) -> String {
         let text = safe(value.trim_ascii());
         let plain = match self.slot {
@@ -184,7 +184,7 @@ impl Setting {
         plain.unwrap_or(text)
     }
 
-    /// Whether SET GLOBAL changes it while the server runs, in some version that it may be.
+    /// Whether SET GLOBAL changes it at run time, in any version that the server may be.
     pub fn is_dynamic(&self, edition: &Edition) -> bool {
         match self.name {
             "innodb_flush_log_at_trx_commit"
@@ -207,7 +207,7 @@ impl Setting {
         }
     }
 
-    /// What is in force as it is written.
+    /// The value in force, as written.
     pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
         let name = self.name;
         let known = edition.known();
@@ -236,7 +236,7 @@ pub fn series(line: Line, version: &Version) -> String {
     format!("{} {}.{}", line.name(), version.number(0), version.number(1))
 }
 
-/// What a setting of this name is when nothing sets it.
+/// The default of a setting by its name.
 pub fn default_of(name: &str, line: Line, version: &Version) -> Option<Default> {
     named(name).map(|setting| (setting.default)(line, version))
 }
@@ -271,7 +271,7 @@ fn by_word<T: Choice>(text: &str) -> Option<T> {
     T::ALL.iter().zip(T::WORDS).find(|(_, word)| word.eq_ignore_ascii_case(text)).map(|(value, _)| *value)
 }
 
-/// A switch as my_getopt reads it. log_bin is the beginning of a path, and off only when it is empty.
+/// A switch as my_getopt reads it. log_bin is a path prefix, and off only when it is empty.
 pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
         // A default comes as 0 or 1; as a path those and the words for yes and no are what nobody means.

@@ -1,4 +1,4 @@
-//! A MariaDB that runs with option files, and what is known of it when something of that cannot be read.
+//! A running MariaDB with option files, and the facts that remain when part of that cannot be read.
 
 mod named;
 mod places;

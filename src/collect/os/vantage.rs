@@ -1,8 +1,8 @@
-//! From where walwise looks: on the host, in the guest of a hypervisor, or in a container; and with whose privileges.
+//! The vantage point of walwise (the host, the guest of a hypervisor, or a container) and its privileges.
 //!
-//! A guest cannot see whether its hypervisor honours flushes, so this stands beside every verdict. DMI names the
-//! hypervisor, the processor's `hypervisor` flag proves that there is one; name spaces prove a container, marker files
-//! name it. The surprise: root inside a user name space is not root.
+//! A guest cannot see whether its hypervisor honours flushes, so this fact stands beside every verdict. DMI names the
+//! hypervisor; the processor's `hypervisor` flag proves that there is one. Name spaces prove a container; marker files
+//! name it. Root inside a user name space is not root.
 
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn is_privileged(identity: &[u8]) -> Result<bool, String> {
     Ok(user == "0" && word(identity, "user_namespace").is_none_or(|which| which == "initial"))
 }
 
-/// What DMI's maker and product say of virtual machines.
+/// Virtual machines by maker and product in DMI.
 const MAKERS: &[(&str, &str)] = &[
     ("QEMU", "kvm"),
     ("KVM", "kvm"),
@@ -120,7 +120,7 @@ fn by_processor(host: &dyn Host) -> Reading<String> {
 /// The container technology, `none`, or `container` when nothing names it.
 fn container(host: &dyn Host, identity: &Reading<Vec<u8>>, facts: &FactSet) -> Reading<String> {
     let known = |name: &str, source: &str| Reading::known(name.to_owned(), Source::file(source));
-    // What a runtime puts into /run of this boot is proof; what lies in the image is a hint.
+    // A file that a runtime puts into /run of this boot is proof; one in the image is a hint.
     if let Ok(name) = host.attribute(Path::new("/run/systemd/container"))
         && !name.is_empty()
     {

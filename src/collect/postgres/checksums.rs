@@ -1,8 +1,8 @@
-//! Whether a cluster's data pages carry checksums: by the server's word, or by its control file.
+//! Whether a cluster's data pages carry checksums: from the server's answer, or from its control file.
 //!
-//! No file of the configuration says it. The control file does, also while the server runs, since only a stopped one can
-//! be changed (pg_checksums); `pg_controldata` of the cluster's own version reads it, because its layout is another in each
-//! (PostgreSQL manual, *pg_controldata*). What of its answer leaves the host is one line.
+//! No configuration file holds the answer. The control file does, also for a running server, because only a stopped one
+//! can be changed (pg_checksums). `pg_controldata` of the cluster's own version reads it, because the layout differs
+//! between versions (PostgreSQL manual, *pg_controldata*). Only one line of its output leaves the host.
 
 use std::path::Path;
 

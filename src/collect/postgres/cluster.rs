@@ -1,8 +1,9 @@
 //! The facts of one cluster, joined from its directory, its configuration, its process and its own answer.
 //!
-//! A running server's answer wins over the files, and a difference between the two is said: a reload is pending. Where
-//! it gives none, a file tells what is in force only if nothing was changed since the server started. The surprise: a process may live in another mount name space, where its data directory is another one than the path names
-//! here; only a `postmaster.pid` with its process id, in a directory of its user's, proves the directory.
+//! A running server's answer overrides the files, and a difference is reported as a pending reload. Without an answer,
+//! a file tells what is in force only if nothing changed since the server started. A process may live in another mount
+//! name space, where its data directory has another path than here. Only a `postmaster.pid` with its process id, in a
+//! directory of its user's, proves the directory.
 
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{Area, Note};
@@ -26,7 +27,7 @@ use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
 use crate::text::safe;
 use crate::version::Version;
 
-/// What leads to a cluster.
+/// A lead to a cluster.
 #[derive(Clone, Debug)]
 pub struct Lead<'a> {
     /// The main configuration file.
@@ -35,20 +36,20 @@ pub struct Lead<'a> {
     pub home: Option<PathBuf>,
     /// Its process, when it runs.
     pub server: Option<Server>,
-    /// What names the data directory, where that is a file.
+    /// The source that names the data directory, where that is a file.
     pub named_by: Option<Source>,
-    /// The configuration that somebody named for a server that does not run.
+    /// The configuration that the user named for a server that does not run.
     pub by_hand: Option<Named<'a>>,
-    /// Whom everything is read as.
+    /// The user id that everything is read as.
     pub reader: u32,
 }
 
-/// Where a cluster is, and what is configured so far.
+/// The place of a cluster, and its configuration so far.
 pub struct Found<'a> {
     lead: Lead<'a>,
     /// The real path of the data directory here.
     pub data: PathBuf,
-    /// The same as the server sees it.
+    /// The same directory as the server sees it.
     seen: PathBuf,
     data_source: Source,
     conf: Conf,
@@ -104,7 +105,7 @@ impl<'a> Lead<'a> {
 }
 
 impl Found<'_> {
-    /// That no server runs on it, or why that is not known.
+    /// Proves that no server runs on it; the error says why that is unknown.
     pub fn is_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.running(&PidFile::read(host, &self.seen)) {
             Reading::Known { value: false, .. } => Ok(()),
@@ -113,8 +114,8 @@ impl Found<'_> {
         }
     }
 
-    /// Whether the process that led here serves the directory. A stranger can call his process `postgres -D` anything; he
-    /// can own no directory of the server's user, and write no `postmaster.pid` into it.
+    /// Whether the process behind the lead serves the directory. A stranger can call a process `postgres -D` anything.
+    /// He cannot own a directory of the server's user, nor write a `postmaster.pid` into it.
     pub fn proof(&self, host: &dyn Host, inside: Option<&Inside<'_>>) -> Proof {
         let Some(server) = &self.lead.server else { return Proof::NoServer };
         let data = shown(&self.data);
@@ -131,14 +132,14 @@ impl Found<'_> {
             Err(miss) if miss.kind == MissKind::Absent => {
                 return Proof::Elsewhere(self.not_its_cluster(server));
             }
-            // What its own user may not reach is no directory of his, and nobody else looks there for him.
+            // A directory that the process' own user may not reach is not his, and no other user looks there for him.
             Err(miss) if miss.kind == MissKind::Denied && servers::our_uid(host) == Some(0) => {
                 let (pid, uid, reason) = (server.pid, server.uid, miss.to_string());
                 return Proof::Elsewhere(PostgresNote::HiddenData { pid, uid, data, reason }.into());
             }
             Err(miss) => return unreadable(&miss),
         }
-        // In a container the process has another number for itself.
+        // In a container the process has another process id for itself.
         let number = if inside.is_some() { servers::own_number(host, server.pid) } else { Some(server.pid) };
         match PidFile::read(host, &self.seen) {
             Ok(file) if file.pid.is_some() && file.pid == number => Proof::Serves,
@@ -152,7 +153,7 @@ impl Found<'_> {
         PostgresNote::OtherCluster { pid: server.pid, data: shown(&self.data) }.into()
     }
 
-    /// Records everything about the cluster; the error says why the directory is none.
+    /// Records everything about the cluster; the error says why the directory holds none.
     pub fn put(
         mut self,
         host: &dyn Host,
@@ -214,7 +215,7 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Who owns the data directory; an error when there is no such directory, or when asking more would only take long.
+    /// The owner of the data directory; an error when there is no such directory, or when asking would only take long.
     fn owner(&self, host: &dyn Host) -> Result<Reading<String>, PostgresNote> {
         let data = shown(&self.data);
         let config = shown(&self.lead.config_file);
@@ -288,7 +289,7 @@ impl Found<'_> {
     /// The running server's own answer, when it proves to be that of this cluster.
     fn ask(&self, host: &dyn Host, pid_file: Option<&PidFile>, major: Option<&Version>) -> Option<Answer> {
         let server = self.lead.server.as_ref()?;
-        // It would answer when it goes on, and log that nobody listens any more.
+        // A stopped server would answer once it continues, and log that the client is gone.
         if servers::is_stopped(host, server.pid) {
             return None;
         }
@@ -304,7 +305,7 @@ impl Found<'_> {
         (same_directory && same_version).then_some(answer)
     }
 
-    /// The first socket that the configuration names; there is no telling where a server puts it by default.
+    /// The first socket that the configuration names; the default depends on the build.
     fn configured_socket(&self) -> Option<PathBuf> {
         let known = |name| self.conf.get(name).map(|reading| reading.value().cloned());
         let port = match known("port") {
@@ -403,7 +404,7 @@ impl Found<'_> {
         Reading::known(found, Source::file(shown(&links)))
     }
 
-    /// `certain` is what the files are certain to say of the running server; `None` when none runs.
+    /// `certain` is the part of the files that is in force in the running server; `None` when none runs.
     fn put_settings(
         &self,
         subject: &Subject,
@@ -418,7 +419,7 @@ impl Found<'_> {
             let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
-                    // What has a word has a source.
+                    // A known value has a source.
                     if let Some(source) = written.as_ref().and_then(Reading::source) {
                         facts.warn(PostgresNote::OtherValue {
                             cluster: self.name(version),
@@ -446,7 +447,7 @@ impl Found<'_> {
     }
 }
 
-/// What databases and roles set for their own sessions; it stands in a catalog, which only the server reads.
+/// Settings of databases and roles for their own sessions; they are in a catalog, which only the server reads.
 fn overrides(
     answer: Option<&Answer>,
     running: &Reading<bool>,
@@ -465,7 +466,7 @@ fn overrides(
     }
 }
 
-/// What was denied to us is not denied to the owner of the data directory.
+/// Offers the owner of the data directory as a remedy for what was denied to us.
 fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
         let reading = facts.reading(cluster, info.name).clone();

@@ -1,7 +1,7 @@
-//! PostgreSQL's configuration files with what they include, in the order in which the server reads them.
+//! PostgreSQL's configuration files with their includes, in the order in which the server reads them.
 //!
-//! Which keys may leave a file is the host's business. (PostgreSQL manual, *Setting Parameters*; depth limit and order
-//! from guc-file.l.)
+//! The host applies the allow-list of keys. Order and depth limit follow guc-file.l (PostgreSQL manual, *Setting
+//! Parameters*).
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use crate::facts::{FactSet, Note, Reading, Source, Why};
 use crate::host::{Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 
-/// How deep includes may nest; the server refuses more.
+/// The deepest nesting of includes; the server refuses deeper ones.
 const DEPTH: usize = 10;
-/// How many files are read at most, whatever they include.
+/// The largest number of files that are read, however they include each other.
 const FILES: usize = 256;
 
 impl Conf {
-    /// Adds a file with what it includes. That a file is absent is for the caller to have ruled out, or a hole.
+    /// Adds a file with its includes. An absent file is a hole, so the caller must rule it out.
     pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         Reader { host, facts, conf: self, chain: Vec::new(), full: false }.file(path);
     }
 
-    /// Adds a file that need not be there.
+    /// Adds a file that may be absent.
     pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
         Reader { host, facts, conf: self, chain: Vec::new(), full: false }.optional_file(path);
     }
@@ -36,7 +36,7 @@ struct Reader<'a> {
     conf: &'a mut Conf,
     /// The files that include the one being read, outermost first.
     chain: Vec<PathBuf>,
-    /// Whether as many files were read as may be, which has been said.
+    /// Whether the limit of files is reached and reported.
     full: bool,
 }
 
@@ -135,12 +135,12 @@ impl Reader<'_> {
         }
     }
 
-    /// What one more file says is not known, which has been said.
+    /// Notes once that further files are unknown.
     fn unread(&mut self) {
         self.conf.hole(Why::NotCollected, "more files are included than walwise reads", None);
     }
 
-    /// A configuration that the server would refuse, so that what it runs with is not what is written.
+    /// A configuration that the server would refuse, so it runs with another one than is written.
     fn broken(&mut self, note: impl Into<Note>) {
         let note = note.into();
         self.conf.hole(Why::Malformed, note.to_string(), None);

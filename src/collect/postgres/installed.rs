@@ -1,7 +1,7 @@
-//! Clusters that are installed, running or not: where distributions keep them, and the directory that was asked for.
+//! Installed clusters, running or not: in the directories of distributions, and in the directory that was asked for.
 //!
 //! Debian keeps the configuration in /etc/postgresql/VERSION/NAME and the data elsewhere; others keep both together. A
-//! directory that may not be looked into is believed when it lies exactly where a distribution puts clusters.
+//! directory that may not be entered is believed when it lies exactly where a distribution puts clusters.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::facts::{FactSet, Reading};
 use crate::host::{Host, MissKind, path_bytes};
 use crate::text::safe;
 
-/// Where Debian keeps configurations.
+/// Debian's directory of configurations.
 pub const DEBIAN: &str = "/etc/postgresql";
 
 /// Directories of configuration as Debian keeps them.
@@ -54,7 +54,7 @@ pub fn data_directories(host: &dyn Host, facts: &mut FactSet) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a directory where a cluster is expected holds one; believed where it may not be looked into.
+/// Whether a directory where a cluster is expected holds one; assumed where it may not be entered.
 pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
     match host.stat(&path.join("PG_VERSION")) {
         Ok(_) => true,
@@ -62,7 +62,7 @@ pub fn is_cluster(host: &dyn Host, path: &Path) -> bool {
     }
 }
 
-/// The cluster whose data directory was asked for, or lies above what was asked for.
+/// The cluster whose data directory is the requested path or one of its parents.
 pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
     let has = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
@@ -70,7 +70,7 @@ pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     real.ancestors().find(|path| has(path, "PG_VERSION") && has(path, "global")).map(Path::to_owned)
 }
 
-/// What lies in a directory, as its owner sees it: one of its parents can be a link that somebody put there.
+/// The contents of a directory as its owner sees it: one of its parents may be a link that a user placed there.
 fn children(host: &dyn Host, directory: &Path, facts: &mut FactSet) -> Vec<PathBuf> {
     if host.stat(directory).is_err_and(|miss| miss.kind == MissKind::Absent) {
         return Vec::new();

@@ -14,9 +14,9 @@ use crate::text::raw;
 pub struct Server {
     /// Its process id.
     pub pid: u32,
-    /// Who runs it, and whom its files are read as.
+    /// The user id of the process, which its files are read as.
     pub uid: u32,
-    /// `-D`, or `PGDATA`.
+    /// The data directory from `-D`, or from `PGDATA`.
     pub home: Option<PathBuf>,
     /// Settings given as options, in their order.
     pub settings: Vec<(String, Vec<u8>)>,
@@ -36,8 +36,8 @@ impl Server {
     }
 }
 
-/// The postmasters; an error when processes cannot be listed. What is said of processes that nobody looks at is said here
-/// for servers of every kind.
+/// The postmasters; an error when processes cannot be listed. Processes that are not looked at are reported here for
+/// servers of every kind.
 pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
     let listing = servers::list(host, request)?;
     for &(uid, count) in &listing.more {
@@ -67,8 +67,8 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
     let environment = host.ask(&Question::Environment(row.pid));
     let given = options.iter().rev().find(|(name, _)| name == HOME).map(|(_, value)| value.clone());
     let home = given.or_else(|| servers::variable(environment.as_deref().ok()?, "PGDATA")).map(path_of);
-    // A server changes into its data directory when it starts (ChangeToDataDir), so that settles what was not said or
-    // said relative to wherever it was started.
+    // A server changes into its data directory when it starts (ChangeToDataDir), which settles a missing or relative
+    // path.
     let told = options.iter().any(|(name, _)| matches!(name.as_str(), "config_file" | "data_directory"));
     let home = match home {
         Some(home) if home.is_absolute() => Some(home),

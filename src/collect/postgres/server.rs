@@ -1,10 +1,10 @@
-//! What a running server says of its own settings, asked through its socket as its owner.
+//! A running server's own settings, queried through its socket as its owner.
 //!
-//! The host connects and asks; here its answer becomes readings. Root asks as the server's user, who is a superuser of it
-//! unless somebody took that from him: initdb makes him one, and `peer` lets him in. What holds only for that session (a
-//! role's or a database's setting) is not the server's, and is left to the files. The surprise: only a superuser is told in
-//! which file a setting stands, so the source may be the server itself (PostgreSQL manual, *pg_settings*). What a database or
-//! a role sets hides from our session what all others have; what is set for every role in every database is what they have.
+//! The host connects and asks; this module turns the answer into readings. Root asks as the server's user, whom initdb
+//! makes a superuser and `peer` lets in, unless that was changed. Settings of that session only (of a role or a
+//! database) are not the server's, and are left to the files. Only a superuser is told the file of a setting, so the
+//! source may be the server itself (PostgreSQL manual, *pg_settings*). A database's or role's setting hides the
+//! server's value from our session; a setting of every role in every database is the server's value.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,18 +17,18 @@ use crate::host::{Host, Question, path_bytes};
 use crate::text::{raw, safe};
 use crate::version::Version;
 
-/// The answer of one server.
+/// One server's answer.
 #[derive(Debug)]
 pub struct Answer {
     socket: String,
     rows: BTreeMap<String, Row>,
-    /// None where the server did not tell them.
+    /// `None` where the server did not list them.
     overrides: Option<Vec<Override>>,
-    /// Whether there are more than were told.
+    /// Whether the server has more than it listed.
     more: bool,
 }
 
-/// A setting of a database's or a role's; an empty name is every one.
+/// A setting of a database or a role; an empty name stands for every one.
 #[derive(Debug)]
 struct Override {
     database: String,
@@ -44,13 +44,13 @@ struct Row {
     file: Option<(String, u32)>,
 }
 
-/// The setting that decides durability and that every session may have its own of.
+/// The setting that decides durability and that every session may change for itself.
 const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 
-/// Origins that hold for our session only.
+/// Sources that apply to our session only (`pg_settings.source`).
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
 
-/// Asks the server behind a socket; `None` when it does not answer, which costs nothing but the better source.
+/// Asks the server behind a socket; `None` when it does not answer, which only costs the better source.
 pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
     let lines = || answer.split(|b| *b == b'\n');
@@ -104,14 +104,14 @@ fn row(line: &[u8]) -> Option<(String, Row)> {
 }
 
 impl Answer {
-    /// Directory and port of its socket, as clients want them.
+    /// Directory and port of its socket, in the form that clients take.
     pub fn place(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
         let source = Source::Server { socket: self.socket.clone() };
         Some((directory.to_owned(), port.parse().ok()?, source))
     }
 
-    /// A setting in force for everybody; `None` when the server does not say.
+    /// A setting in force for all sessions; `None` when the server does not report it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let row = self.rows.get(name)?;
         if OWN.contains(&row.origin.as_str()) {
@@ -132,7 +132,7 @@ impl Answer {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value).parse().ok()
     }
 
-    /// What databases and roles set `synchronous_commit` to.
+    /// Values of `synchronous_commit` that databases and roles set.
     pub fn commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
             return Reading::unknown(Why::Denied, "the server did not say what databases and roles set");
@@ -147,7 +147,7 @@ impl Answer {
         Reading::known((), source).and_then(|()| own.by_ref().map(read).collect())
     }
 
-    /// Whether there are more of them than were told.
+    /// Whether the server has more of them than it listed.
     pub fn lacks_overrides(&self) -> bool {
         self.more
     }
@@ -158,7 +158,7 @@ impl Answer {
         Some(Reading::known(version, Source::Server { socket: self.socket.clone() }))
     }
 
-    /// Its data directory; only a superuser is told.
+    /// Its data directory; only a superuser is told it.
     pub fn data_directory(&self) -> Option<PathBuf> {
         let value = &self.rows.get("data_directory")?.value;
         (!value.is_empty()).then(|| crate::collect::path_of(value.clone()))

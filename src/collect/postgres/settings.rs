@@ -1,6 +1,7 @@
-//! The settings that storage decides: how their values are written, and what is in force when nothing sets them. Which there
-//! are, since when, and their defaults are in the table ([`crate::servers`]). Values are kept in the server's own spelling
-//! (the PostgreSQL manual, *Server Configuration*, and guc_tables.c).
+//! The settings that affect storage: the spelling of their values, and the values in force when nothing sets them.
+//!
+//! The list of settings, their first versions and their defaults are in the table ([`crate::servers`]). Values are kept
+//! in the server's own spelling (the PostgreSQL manual, *Server Configuration*, and guc_tables.c).
 
 use std::sync::LazyLock;
 
@@ -34,7 +35,7 @@ pub fn named(name: &str) -> Option<&'static Setting> {
 }
 
 impl Setting {
-    /// Records the setting from what is configured: `None` when all was read and nothing sets it.
+    /// Records the setting from the configuration; `None` when all was read and nothing sets it.
     pub fn put(
         &self,
         facts: &mut FactSet,
@@ -46,7 +47,7 @@ impl Setting {
         facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text)));
     }
 
-    /// What a text is as the value of the fact.
+    /// A text as the value of the fact; the error says why it is malformed.
     fn value(&self, text: &str) -> Result<Value, String> {
         if self.is_shape() {
             return standbys(text).map(Value::Whole);
@@ -56,14 +57,14 @@ impl Setting {
             Kind::Count => count(text).map(Value::Whole),
             Kind::Number | Kind::Micros => number(text).map(Value::Number),
             Kind::Bytes => size(text, self.row.unit).map(Value::Whole),
-            // Another word than those of a choice is malformed, which is told where it becomes the fact.
+            // A word that a choice lacks is malformed, which is reported where it becomes the fact.
             Kind::Text | Kind::Choice(_) | Kind::Version | Kind::List | Kind::Choices(_) => {
                 Ok(Value::Text(text.to_owned()))
             }
         }
     }
 
-    /// Whether only the shape of its value is told, see [`crate::host::Question::PgSettings`].
+    /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
     fn is_shape(&self) -> bool {
         servers::leaving(Leaving::Postgres).get(self.name).is_some_and(|leave| match leave {
             Leave::Shape => true,
@@ -140,7 +141,8 @@ impl Setting {
     }
 }
 
-/// For how many standbys a commit waits, by the shape that is told: `FIRST 1 (_)`, `ANY 2 (_, _)`, or nothing.
+/// The number of standbys that a commit waits for, from the shape of the value: `FIRST 1 (_)`, `ANY 2 (_, _)`, or
+/// empty.
 fn standbys(shape: &str) -> Result<u64, String> {
     if shape.is_empty() {
         return Ok(0);
@@ -149,7 +151,7 @@ fn standbys(shape: &str) -> Result<u64, String> {
     count.ok_or_else(|| "synchronous_standby_names has a form that the server refuses".to_owned())
 }
 
-/// The part of a version that decides about settings: `15`, `9.6`.
+/// The part of a version that selects the settings: `15`, `9.6`.
 pub fn major(version: &Version) -> String {
     match version.number(0) {
         major @ 10.. => major.to_string(),

@@ -1,7 +1,7 @@
-//! What is in force for certain in a running server that does not say it.
+//! The part of a configuration that is certainly in force in a running server that does not report it.
 //!
-//! A server reads its configuration at its start and when it is told to reload, and nothing says whether it was told. So
-//! what was changed since the start is uncertain, and so is what stands before it.
+//! A server reads its configuration at its start and on reload, and nothing records whether it was reloaded. A setting
+//! that changed since the start is therefore uncertain, and so is everything before it.
 
 use std::path::Path;
 
@@ -11,39 +11,39 @@ use crate::facts::Remedy;
 use crate::host::{Host, Moment, Question};
 use crate::text::safe;
 
-/// How long a server may take from reading a file to noting the time of its load, in nanoseconds, however busy it is.
+/// The longest time between reading a file and noting the time of its load, on a busy server, in nanoseconds.
 const WHILE_LOADING: u64 = 100_000_000;
 
 /// When a server that runs, or may run, read its configuration.
 pub struct Start<'a> {
     host: &'a dyn Host,
     at: Option<Moment>,
-    /// Whether the server itself said it.
+    /// Whether the time is the server's own answer.
     said: bool,
     /// Its data directory.
     data: String,
 }
 
 impl<'a> Start<'a> {
-    /// Of the server on this directory: in the second that its `postmaster.pid` says, and in it when its process did, where
+    /// The start of the server on this directory: the second from its `postmaster.pid`, refined by its process where
     /// one is proven.
     pub fn new(host: &'a dyn Host, second: Option<u64>, process: Option<u32>, data: String) -> Self {
         let process = process.and_then(|pid| start::of_process(host, pid));
         Self { host, at: second.map(|second| start::in_second(second, process)), said: false, data }
     }
 
-    /// As the server says, in microseconds since 1970 (`pg_conf_load_time`).
+    /// The load time that the server reports, in microseconds since 1970 (`pg_conf_load_time`).
     pub fn of_load(host: &'a dyn Host, at_us: u64, data: String) -> Self {
         let at = at_us.checked_mul(1000).and_then(|at| at.checked_sub(WHILE_LOADING)).map(Moment::at);
         Self { host, at, said: true, data }
     }
 
-    /// What is in force for certain where the server itself does not say it. `owner` is whom it would tell.
+    /// The part of the configuration that is certainly in force. `owner` is the user whom the server would tell.
     pub fn certain(&self, conf: &Conf, owner: Option<&String>) -> Conf {
         conf.doubt(|path| self.changed(path), owner.map(|owner| self.remedy(owner)).as_ref())
     }
 
-    /// What makes the server tell it.
+    /// The remedy that makes the server report it.
     pub fn remedy(&self, owner: &str) -> Remedy {
         if self.said {
             return Remedy::Do(format!(
@@ -64,7 +64,7 @@ impl<'a> Start<'a> {
         }
     }
 
-    /// Why a file or directory may not be what the server read; `None` when it is.
+    /// Why a file or directory may differ from what the server read; `None` when it is unchanged.
     fn changed(&self, path: &Path) -> Option<String> {
         let complaint = start::changed(self.host, self.at, path)?;
         Some(format!("{complaint}, and the server did not say what it uses"))

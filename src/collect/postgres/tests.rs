@@ -1,4 +1,4 @@
-//! Clusters from all that leads to them: a process, Debian's directories, the directory that was asked for.
+//! Clusters from every kind of lead: a process, Debian's directories, the directory that was asked for.
 
 mod named;
 

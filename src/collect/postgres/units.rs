@@ -1,8 +1,8 @@
-//! Data directories that systemd units name: `Environment=PGDATA=` and `-D` of `ExecStart=`, with drop-ins, as Red Hat's
-//! and the project's own packages write them (systemd.unit(5), systemd.exec(5)).
+//! Data directories in systemd units: `Environment=PGDATA=` and `-D` of `ExecStart=`, with drop-ins, as Red Hat's and
+//! the project's own packages write them (systemd.unit(5), systemd.exec(5)).
 //!
-//! A drop-in wins over the unit. The surprise: a template's unit names no directory before it has an instance, and
-//! instances are only found where they are enabled.
+//! A drop-in overrides the unit. A template names no directory until it has an instance, and instances are found only
+//! where they are enabled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::facts::Source;
 use crate::host::{Dialect, Host, path_bytes};
 use crate::text::safe;
 
-/// Where units lie, the one that wins first.
+/// Directories of units, in order of precedence.
 const DIRECTORIES: [&str; 4] =
     ["/etc/systemd/system", "/run/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
 
 /// Where enabled instances of templates are linked.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.wants";
 
-/// Data directories, each with what names it.
+/// Data directories, each with its source.
 pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     let mut listed: BTreeMap<&str, BTreeSet<Vec<u8>>> = BTreeMap::new();
     let identity = |directory: &str| {
@@ -41,7 +41,7 @@ pub fn data_directories(host: &dyn Host) -> Vec<(PathBuf, Source)> {
     units.into_iter().filter_map(|unit| directory_of(host, unit, &listed)).collect()
 }
 
-/// What a unit and its drop-ins name last.
+/// The last directory that a unit and its drop-ins name.
 fn directory_of(
     host: &dyn Host,
     unit: &[u8],
@@ -85,7 +85,7 @@ fn directory_of(
             }
         }
     }
-    // What the command line says wins over the environment.
+    // The command line overrides the environment.
     found.remove(b"data".as_slice()).or_else(|| found.remove(b"pgdata".as_slice()))
 }
 

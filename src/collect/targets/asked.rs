@@ -1,8 +1,8 @@
-//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and what the server
-//! whose data it holds keeps elsewhere.
+//! The target that was asked for: a directory, existing or not, a mount point, or a block device; and the other
+//! directories of the server whose data it holds.
 //!
-//! What cannot be a target is none, with a warning that says why. The surprise: a name beneath /dev is that of a device,
-//! so what is not there is a slip and no directory to be created.
+//! A path that cannot be a target is dropped with a warning. A name below /dev is a device, so a missing one is a
+//! mistake and never a directory to be created.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::text::{raw, safe};
 
 /// The place that a path means, and what the servers on it keep on other file systems.
 pub fn places(host: &dyn Host, path: &Path, new: bool, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
-    // What does not answer is asked once: each question could take as long as the first.
+    // A place that does not answer is asked once: each question could take as long as the first.
     let seen = host.stat(path);
     if let Some(mistake) = mistake(host, path, &seen, new, facts) {
         facts.warn(mistake);
@@ -33,7 +33,7 @@ pub fn places(host: &dyn Host, path: &Path, new: bool, homes: &[Home], facts: &m
     places
 }
 
-/// What is wrong with a target that was named: it can be none, or it does not exist and another may have been meant.
+/// The error in a target that was named: it cannot be a target, or it does not exist and another may have been meant.
 pub fn mistake(
     host: &dyn Host,
     path: &Path,
@@ -86,7 +86,7 @@ fn seen_place(host: &dyn Host, path: &Path, seen: Result<Stat, Miss>, facts: &mu
     }
 }
 
-/// Why what exists can be no target.
+/// Why an existing path cannot be a target.
 fn unfit(stat: Stat, shown: &str) -> Option<TargetNote> {
     let path = || shown.to_owned();
     match (stat.is_dir() || stat.is_block(), stat.is_file()) {
@@ -105,7 +105,7 @@ fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> Place
     Place { existing: Some(path.clone()), kind, base, path, io_error: false }
 }
 
-/// What cannot be looked at is asked nothing more, since each question could take as long as the first.
+/// A place that could not be looked at. It is asked nothing more, since each question could take as long as the first.
 pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> Place {
     let io_error = miss.is_io_error();
     let kind = refused(miss, &safe(path_bytes(&path)));
@@ -179,7 +179,7 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> 
     of_device(facts, path.to_owned(), subject, &source)
 }
 
-/// The directory a device is mounted on, or else the device.
+/// The mount point of a device, or else the device.
 fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Source) -> Option<Place> {
     let Some(mount) = mounted(facts, &subject) else {
         let kind = Reading::known(TargetKind::Device, source.clone());

@@ -1,4 +1,4 @@
-//! The facts of one target that are read from its directory or follow from its place in the stack.
+//! The facts of one target that come from its directory or from its place in the stack.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::text::safe;
 const FLAGS: [(u32, Attribute); 3] =
     [(0x0080_0000, Attribute::Nocow), (0x8, Attribute::Sync), (0x4000, Attribute::JournalData)];
 
-/// What was seen of a directory that exists.
+/// The properties of a directory that exists.
 pub struct Look {
     empty: Reading<bool>,
     flags: Reading<Vec<Attribute>>,
@@ -33,7 +33,7 @@ pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
     Some(Look { empty, flags: flags(host, existing) })
 }
 
-/// Records everything but what the target is for. `wal` are the WAL directories on its file system.
+/// Records everything but the role of the target. `wal` are the WAL directories on its file system.
 pub fn put(
     host: &dyn Host,
     place: &Place,
@@ -88,7 +88,7 @@ fn diskless(facts: &FactSet, base: &Subject) -> bool {
     facts.value(base, &mount::CLASS).is_some_and(mount::MountClass::is_diskless)
 }
 
-/// Whether nothing is in the directory; a `lost+found` with nothing in it is nothing.
+/// Whether the directory is empty; an empty `lost+found` does not count.
 fn empty(host: &dyn Host, directory: &Path) -> Reading<bool> {
     let shown = safe(path_bytes(directory));
     match host.is_empty(directory) {

@@ -1,5 +1,6 @@
-//! The targets of a run that asked for none: where database servers keep things, file systems made for data, and blank
-//! devices. Network and FUSE file systems are not touched here unless a cluster lives on one.
+//! The targets of a run that asked for none: the directories of database servers, data file systems, and blank devices.
+//!
+//! Network and FUSE file systems are not touched here unless a cluster lives on one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::host::{Host, Miss, Stat, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
 
-/// File systems that nobody keeps a database on.
+/// File systems that never hold a database.
 const NEVER: [&str; 10] =
     ["squashfs", "iso9660", "udf", "vfat", "exfat", "msdos", "ntfs", "ntfs3", "erofs", "cramfs"];
 
@@ -39,10 +40,10 @@ const SYSTEM: [&str; 17] = [
     "/var/lib/snapd",
 ];
 
-/// Mount points for what need not last; a file system mounted beneath one was put there by somebody who means it.
+/// Mount points for temporary files; a file system mounted below one was put there on purpose.
 const PASSING: [&str; 2] = ["/tmp", "/var/tmp"];
 
-/// Everything worth advice, each once.
+/// Every place worth advising on, each once.
 pub fn places(host: &dyn Host, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
     for spot in homes.iter().flat_map(Home::apart) {
@@ -65,26 +66,26 @@ fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf
     facts.value(subject, key).map(|text| path_of(raw(&text)))
 }
 
-/// A mount that could be the one that its file system is known by.
+/// A candidate for the mount that represents its file system.
 struct Candidate<'f> {
     mount: &'f Subject,
     /// The file system, as [`file_system`] names it.
     of: Subject,
     point: PathBuf,
-    /// Whether it shows but a part of the file system, as a bind mount may.
+    /// Whether it shows only a part of the file system, as a bind mount may.
     part: bool,
-    /// What stat(2) of a mount point says that somebody could keep data on.
+    /// stat(2) of a mount point that could hold data.
     seen: Option<Result<Stat, Miss>>,
 }
 
 impl Candidate<'_> {
-    /// The best first: the whole of it, then the shortest.
+    /// The sort key, best first: the whole file system, then the shortest path.
     fn rank(&self) -> impl Ord + '_ {
         (self.part, self.point.as_os_str().len(), &self.point, self.mount)
     }
 }
 
-/// One mount point of each file system that is there for data and that no cluster uses yet.
+/// One mount point of each data file system that no cluster uses yet.
 fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Vec<Place> {
     let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
     let candidates = workers::each(&mounts, |mount| candidate(host, facts, used, mount));
@@ -129,7 +130,7 @@ fn candidate<'f>(
         && facts.value(mount, &mount::IN_SIGHT) == Some(true);
     let seen = wanted.then(|| host.stat(&point)).filter(|seen| match seen {
         Ok(stat) => stat.is_dir(),
-        // Somebody's data lies on it, and cannot be read any more.
+        // It holds data that cannot be read any more.
         Err(miss) => miss.is_io_error(),
     });
     let part = facts.value(mount, &mount::ROOT).is_none_or(|root| root != "/");
@@ -146,7 +147,7 @@ fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
         && !PASSING.iter().any(|passing| point == Path::new(passing))
 }
 
-/// Devices that nobody uses and nothing was found on, and that can be written.
+/// Writable devices that nobody uses and that hold nothing.
 fn free_devices(facts: &FactSet) -> Vec<Place> {
     let place = |subject: Subject| {
         if facts.value(&subject, &device::READ_ONLY) == Some(true) {

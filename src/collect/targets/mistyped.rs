@@ -1,8 +1,7 @@
-//! What somebody meant who named a target that does not exist: a neighbour in the nearest directory that does, a device, a
-//! mount point, or a server's directory.
+//! Suggestions for a target that does not exist: a neighbour in its nearest existing directory, a device, a mount
+//! point, or a server's directory.
 //!
-//! It only suggests. The surprise: each name is compared within its own directory, because a slip is one in a word and not in
-//! a path.
+//! Each name is compared within its own directory, because a slip is one in a word and not in a path.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +14,7 @@ use crate::host::{Host, path_bytes};
 use crate::text::suggest::distance;
 use crate::text::{raw, safe};
 
-/// How many directories are gone on with at each name: the nearest ones.
+/// The number of directories followed at each level: the nearest ones.
 const WIDEST: usize = 3;
 
 /// The nearest path that exists and that this may have been meant for.
@@ -48,14 +47,15 @@ fn known(facts: &FactSet) -> BTreeSet<String> {
         .collect()
 }
 
-/// How far apart two words are, where they are near enough to be meant for each other: a slip in three letters, at most 4.
+/// The distance of two words that are near enough to be confused: one slip in three letters, at most 4; `None` for
+/// others.
 fn is_near(one: &str, other: &str) -> Option<usize> {
     let far = distance(one, other);
     let letters = one.chars().count().max(other.chars().count());
     (far <= (letters / 3).clamp(1, 4)).then_some(far)
 }
 
-/// Paths that exist and differ by slips in their names, each with the sum of them.
+/// Existing paths whose names differ only by slips, each with their sum.
 fn walk(host: &dyn Host, path: &Path) -> Vec<(usize, PathBuf)> {
     let mut open = vec![(0, PathBuf::from("/"))];
     for part in path.components() {

@@ -1,8 +1,9 @@
-//! What a target is for: what database servers keep on it, and the links that let rules about one ask for facts about
-//! the other. A server is looked up on the side of its WAL or redo log, because that is where a commit waits.
+//! The role of a target: what database servers keep on it, and the links by which rules about one ask for facts about
+//! the other.
 //!
-//! Directories of one server on one file system are one target, since a verdict is about a file system. The surprise: no
-//! directory is known to be unused as long as it is not known where some server keeps its things.
+//! A server is looked up from the mount of its WAL or redo log, because that is where a commit waits. All directories
+//! of one server on one file system are one target, since a verdict is about a file system. While the directories of
+//! any server are unknown, no directory is known to be unused.
 
 use crate::facts::Area;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why
 use crate::host::path_bytes;
 use crate::text::{raw, safe};
 
-/// A directory of a server: the word for what is in it, the fact that holds the path, and whether a server may do without.
+/// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
 struct Kept {
     role: Role,
     key: &'static KeyInfo,
@@ -31,14 +32,14 @@ const fn maybe(role: Role, key: &'static KeyInfo) -> Kept {
     Kept { role, key, optional: true }
 }
 
-/// What a PostgreSQL cluster keeps.
+/// The directories of a PostgreSQL cluster.
 const POSTGRES: [Kept; 3] = [
     always(Role::Data, &postgres::DATA.info),
     always(Role::Wal, &postgres::WAL.info),
     maybe(Role::Tablespace, &postgres::TABLESPACES.info),
 ];
 
-/// What a MySQL or MariaDB server keeps.
+/// The directories of a MySQL or MariaDB server.
 const MYSQL: [Kept; 6] = [
     always(Role::Data, &mysql::DATA.info),
     always(Role::Data, &mysql::INNODB_DATA.info),
@@ -48,7 +49,7 @@ const MYSQL: [Kept; 6] = [
     maybe(Role::Undo, &mysql::UNDO.info),
 ];
 
-/// What the server of a cluster keeps, its data first.
+/// The directories of a cluster's server, its data first.
 fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
     match facts.area_of(cluster) {
         Some(Area::Mysql) => &MYSQL,
@@ -56,11 +57,11 @@ fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
     }
 }
 
-/// Where a server keeps its things, as far as known.
+/// The known directories of a server.
 pub struct Home {
     cluster: Subject,
     spots: Vec<Spot>,
-    /// Why it is not known where it keeps everything, when it is not.
+    /// Why some of its directories are unknown, where they are.
     hidden: Option<Reading<Vec<Role>>>,
 }
 
@@ -171,7 +172,7 @@ pub fn elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<Pat
     paths
 }
 
-/// Records what the target is for; the answer is the directories of logs that lie on its file system.
+/// Records the role of the target; returns the log directories that lie on its file system.
 pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
     let subject = place.subject();
     let users = users(place, homes, facts);

@@ -1,8 +1,7 @@
-//! What database targets share with each other: disks, a file system, a thin pool; and which log lies on slower disks than
-//! the data.
+//! Resources that database targets share (disks, a file system, a thin pool), and logs on slower disks than their data.
 //!
-//! Only targets that a server uses are compared, so this costs nothing on a host with thousands of mounts. The surprise:
-//! two volumes of one thin pool run full together although each shows free space.
+//! Only targets that a server uses are compared, so the cost does not grow with the number of mounts. Two volumes of
+//! one thin pool run full together although each shows free space.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +10,7 @@ use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 
-/// What is compared of a target.
+/// The compared properties of a target.
 struct One {
     subject: Subject,
     roles: Vec<Role>,
@@ -21,7 +20,7 @@ struct One {
     pools: BTreeSet<Subject>,
 }
 
-/// Records what the targets of servers share.
+/// Records the resources that the targets of servers share.
 pub fn put(places: &[Place], facts: &mut FactSet) {
     let all: Vec<One> = places.iter().filter_map(|place| one(facts, place)).collect();
     for of in &all {

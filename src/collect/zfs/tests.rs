@@ -1,4 +1,4 @@
-//! A pool as `zpool status -P` prints it (zpool-status(8)), and what is made of it.
+//! A pool as `zpool status -P` prints it (zpool-status(8)), and the facts derived from it.
 
 use proptest::prelude::*;
 

@@ -1,9 +1,10 @@
-//! An md array: whether it runs, and what a power failure leaves of it beyond what its members hold back.
+//! An md array: whether it runs, and which data a power failure destroys beyond what its members hold back.
 //!
-//! How much of it may fail besides is told beside the verdict. The surprise: a degraded RAID 4, 5 or 6 without a journal or a
-//! partial parity log is no second fault. What the missing disk held is worked out from parity, which a power failure leaves
-//! wrong, also for blocks that nobody wrote then: md refuses to start it (*cannot start dirty degraded array* in
-//! drivers/md/raid5.c) and, forced to, hands out wrong data (md(4); Documentation/driver-api/md/raid5-ppl.rst).
+//! The number of further failures that it tolerates is left to [`super::super::redundancy`]. A degraded RAID 4, 5 or 6
+//! without a journal or a partial parity log needs no second fault. The missing disk's data is computed from parity,
+//! which a power failure leaves wrong, even for blocks that were not being written. md refuses to start such an array
+//! (*cannot start dirty degraded array* in drivers/md/raid5.c). When forced to, it returns wrong data (md(4);
+//! Documentation/driver-api/md/raid5-ppl.rst).
 
 use super::{Hop, evidence};
 use crate::durability::ask::Ask;
@@ -12,7 +13,7 @@ use crate::durability::{Bears, Mend};
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPolicy};
 
-/// Judges what an array does besides passing flushes on; nothing where there is nothing to say.
+/// Judges the effects of an array besides passing flushes on; empty where it has none.
 pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
     let level = ask.need(hop, &device::MD_LEVEL);
     let state = running(ask, hop);
@@ -28,8 +29,8 @@ fn unknown(ask: &Ask, hop: &Subject) -> Hop {
     (Passage::Sent, evidence(ask, hop, &device::MD_LEVEL, Bears::Unproven, says))
 }
 
-/// Whether it takes writes at all. What has stopped answers none, so nothing is acknowledged falsely; what has failed has
-/// lost what it acknowledged.
+/// Whether it accepts writes at all. A stopped array acknowledges none, so nothing is acknowledged falsely; a failed
+/// one has lost what it acknowledged.
 fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let (bears, says) = match ask.value(hop, &device::MD_STATE)? {
@@ -65,7 +66,7 @@ fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     }
 }
 
-/// Whether more is missing than its level can do without. Of a RAID 10 that is certain only when nothing is left.
+/// Whether more members are missing than its level tolerates. For a RAID 10 that is certain only when none is left.
 fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let missing = ask.value(hop, &device::MD_DEGRADED)?;
     let members = ask.value(hop, &device::MD_DISKS)?;
@@ -77,7 +78,7 @@ fn gone(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     (missing > bearable).then_some(hop)
 }
 
-/// What a power failure does to data that nobody writes then.
+/// The effect of a power failure on data that is not being written.
 fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
     let (name, level) = (hop.name(), level.title());
     let policy = ask.value(hop, &device::MD_CONSISTENCY);

@@ -1,8 +1,8 @@
-//! File systems on the way: whether they send flushes, and what else in how they are mounted decides what a power failure
-//! leaves (their manual pages: ext4(5), xfs(5), btrfs(5), zfsprops(7), and Documentation/filesystems of the kernel).
+//! File systems on the way: whether they send flushes, and which other mount options decide what a power failure
+//! destroys (their manual pages: ext4(5), xfs(5), btrfs(5), zfsprops(7), and Documentation/filesystems of the kernel).
 //!
-//! Options belong to the superblock, so every mount of it is judged alike. The surprise: without a journal ext4 flushes
-//! as told, and a power failure can still take away the directory in which the committed file lies.
+//! Options belong to the superblock, so all mounts of one superblock are judged alike. Without a journal ext4 still
+//! flushes, but a power failure can destroy the directory that holds the committed file.
 
 use super::{Bottom, Hop, evidence};
 use crate::durability::ask::Ask;
@@ -54,7 +54,7 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     }
 }
 
-/// What becomes of data whose flush is not sent, over what lies below.
+/// The fate of data whose flush is not sent, given the disks below.
 fn unflushed(bottom: Bottom, off: &str, mend: Mend) -> (Bears, String) {
     if !bottom.cache.is_safe_unflushed() || bottom.plain == Truth::False {
         (Bears::AtRisk(mend), format!("{off}, so no flush is sent"))
@@ -86,7 +86,7 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
     (passage, evidence(ask, hop, &mount::BARRIER, bears, says))
 }
 
-/// What the ext4 driver does without a journal.
+/// The effect of a missing journal, with the ext4 driver.
 fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let Some(fstype) = ask.need(hop, &mount::FSTYPE) else {
@@ -98,7 +98,7 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     }
     let (bears, says) = match ask.need(hop, &mount::EXT4_JOURNAL) {
         Some(true) => {
-            // It belongs to the stack; only where it is somewhere else that nobody saw, something is missing.
+            // The journal's device belongs to the stack; only an external one that could not be identified is missing.
             let elsewhere = ask.facts.get(hop, &mount::EXT4_JOURNAL_DEVICE);
             if !matches!(elsewhere, Reading::Unknown { why: Why::Ambiguous, .. }) {
                 return None;
@@ -146,7 +146,8 @@ fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
     (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says))
 }
 
-/// ZFS flushes for a dataset unless its property `sync` says otherwise, and its disks unless the module was told not to.
+/// ZFS flushes for a dataset unless its property `sync` says otherwise, and flushes its disks unless the module was
+/// told not to.
 fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
     use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
@@ -202,7 +203,7 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
     (passage, evidence(ask, hop, &mount::ZFS_SYNC, bears, says))
 }
 
-/// Flags of the directory that new files inherit and that change what a write does (chattr(1)).
+/// Flags of the directory that new files inherit and that change the effect of a write (chattr(1)).
 pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {

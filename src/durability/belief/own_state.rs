@@ -1,29 +1,29 @@
-//! Whether a device between file system and disks keeps data or a mapping of its own that only a flush writes out. Then
-//! it needs flushes even where no disk below does.
+//! Whether a device between file system and disks keeps data or a mapping of its own that only a flush writes out. Such
+//! a device needs flushes even where no disk below does.
 //!
-//! It goes by kind, md level and, where root read them, the targets of the mapping (Documentation/admin-guide/
-//! device-mapper). The surprise: without root a mapping's type is not shown, but a volume that lies on no other volume is
-//! linear or striped.
+//! The answer depends on its kind, md level and, where root read them, the targets of the mapping
+//! (Documentation/admin-guide/device-mapper). A mapping's type is hidden without root, but a volume on no other mapping
+//! is linear or striped.
 
 use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
-/// What the targets of a mapping do.
+/// The behaviour of a mapping's targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Targets {
-    /// Only hand on what they get.
+    /// They only pass requests on.
     Pass,
-    /// At least one keeps something and asks for flushes for its own sake (`flush_supported` in drivers/md).
+    /// At least one has state and asks for flushes for its own sake (`flush_supported` in drivers/md).
     Keep,
-    /// All hand flushes on (`num_flush_bios` in drivers/md); whether one keeps something meanwhile is not known.
+    /// All pass flushes on (`num_flush_bios` in drivers/md); whether one has state meanwhile is unknown.
     Forward,
-    /// At least one that is not known here.
+    /// At least one is unknown here.
     Other,
 }
 
 impl Targets {
-    /// Whether one keeps something of its own.
+    /// Whether one of them has state of its own.
     pub fn keep(self) -> bool {
         match self {
             Self::Keep => true,
@@ -37,7 +37,7 @@ const KEEPING: [&str; 8] = ["thin", "thin-pool", "cache", "writecache", "era", "
 const FORWARDING: [&str; 8] =
     ["raid", "snapshot", "snapshot-origin", "snapshot-merge", "unstriped", "switch", "ebs", "zoned"];
 
-/// What the targets of a mapping do, where they were read. The worst of several counts.
+/// The behaviour of a mapping's targets, where they were read. The worst of several counts.
 pub fn targets(facts: &FactSet, hop: &Subject) -> Option<Targets> {
     let targets = facts.value(hop, &device::DM_TARGETS)?;
     if unknown(&targets).is_some() {
@@ -53,7 +53,7 @@ pub fn targets(facts: &FactSet, hop: &Subject) -> Option<Targets> {
     })
 }
 
-/// The first of a mapping's targets of which nothing is known here; `none` where it has none at all.
+/// The first of a mapping's targets that is unknown here; `none` where it has no target.
 pub fn unknown(targets: &[String]) -> Option<&str> {
     let is_known = |target: &&String| {
         let known = [&PASSING[..], &KEEPING, &FORWARDING];
@@ -65,7 +65,7 @@ pub fn unknown(targets: &[String]) -> Option<&str> {
     }
 }
 
-/// Whether a device that stands on others keeps nothing of its own.
+/// Whether a device on top of others has no state of its own.
 pub fn plain(facts: &FactSet, hop: &Subject) -> Truth {
     let kind = |of: &Subject| facts.value(of, &device::KIND);
     match kind(hop) {
@@ -93,7 +93,7 @@ pub fn plain(facts: &FactSet, hop: &Subject) -> Truth {
             )
             | None => Truth::Unknown,
         },
-        // A loop file, what is in memory, and caches and copies with a log of their own.
+        // A loop file, memory, and caches and copies with a log of their own.
         Some(
             DeviceKind::Loop
             | DeviceKind::Zram
@@ -107,7 +107,7 @@ pub fn plain(facts: &FactSet, hop: &Subject) -> Truth {
     }
 }
 
-/// By what its targets do, where they were read.
+/// The answer by its targets, where they were read.
 fn by_targets(facts: &FactSet, hop: &Subject) -> Option<Truth> {
     targets(facts, hop).map(|targets| match targets {
         Targets::Pass => Truth::True,

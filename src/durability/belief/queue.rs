@@ -1,8 +1,8 @@
-//! The queue of a device that stands on others. It passes flushes on as *write back*, and drops them as *write through*,
-//! which is right only where nothing below holds anything back.
+//! The queue of a device on top of others. It passes flushes on as *write back* and drops them as *write through*,
+//! which is correct only where nothing below holds data back.
 //!
-//! The surprise: many drivers always announce a cache, whatever lies below, so that *write through* on them is never how
-//! they came up but somebody's doing.
+//! Many drivers always announce a cache, whatever lies below. *Write through* on such a device is never its initial
+//! state but a manual change.
 
 use super::{Bottom, Hop, array, evidence, own_state, plain};
 use crate::durability::ask::Ask;
@@ -35,7 +35,7 @@ fn is_always_write_back(kind: DeviceKind) -> bool {
 /// Judges the queue of a device that stands on others. A partition has none of its own; it uses its disk's.
 pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let kind = ask.need(hop, &device::KIND);
-    // What decides whether it is `plain` counts among what was asked.
+    // The facts behind `plain` count among those that were asked for.
     match kind {
         Some(DeviceKind::Partition) => return Vec::new(),
         Some(DeviceKind::Lvm | DeviceKind::Dm | DeviceKind::Dmraid | DeviceKind::Vdo) => {
@@ -114,7 +114,7 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
     (passage, evidence(ask, hop, &device::WRITE_CACHE, bears, says))
 }
 
-/// What there is to say of a device because of what it is, beside what its queue says.
+/// The evidence about a device that follows from its kind, beside its queue.
 fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     use Bears::{AtRisk, Durable, Unproven};
     let name = hop.name();
@@ -124,7 +124,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             let bears = AtRisk(Mend::OutOfMemory(hop.clone()));
             Some((Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &device::KIND, bears, says)))
         }
-        // Its cache is a second disk below it, which counts like every other; one that is not there is.
+        // Its cache is a second disk below it and counts like any other; a missing one counts too.
         DeviceKind::Bcache => {
             let disks = ask.facts.below(hop).len();
             let mode = ask.value(hop, &device::BCACHE_MODE);
@@ -191,8 +191,8 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     }
 }
 
-/// A mapping, by its targets, which only root can read. A volume of LVM has LVM's own, which all hand flushes on; what
-/// another mapping does with one is not known without them.
+/// Judges a mapping by its targets, which only root can read. A volume of LVM has LVM's own targets, which all pass
+/// flushes on; without targets, other mappings are unknown.
 fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     use Bears::{Durable, Unproven};
     let name = hop.name();
@@ -214,7 +214,7 @@ fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     holds.then(|| (Passage::Sent, evidence(ask, hop, &device::DM_TARGETS, Durable, says)))
 }
 
-/// Whether a device-mapper cache holds writes back, as far as is known.
+/// Whether a device-mapper cache may hold writes back, as far as is known.
 fn may_hold(mode: Option<DmCacheMode>) -> bool {
     match mode {
         Some(DmCacheMode::Writeback) | None => true,

@@ -1,16 +1,16 @@
-//! What a disk says that speaks against it whatever its cache is: a drive that warns of the capacitors behind its memory,
-//! and a cloud's disk that goes with its machine.
+//! Statements of a disk that count against it whatever its cache is: a drive that warns of the capacitors behind its
+//! memory, and a cloud's disk that is deleted with its machine.
 //!
-//! Like a measurement it can only lower a verdict: that nothing of the kind is known proves nothing, and where a claim
-//! rests on it ([`super::nvme`]) it is asked for there. The surprise: a drive whose memory is kept alive may answer
-//! flushes without doing them, so when that fails, flushing does not help.
+//! Like a measurement they can only lower a verdict. Their absence proves nothing; a claim that depends on it
+//! ([`super::nvme`]) asks for it there. A drive with protected memory may acknowledge flushes without executing them,
+//! so flushing does not help once that protection fails.
 
 use super::{Bears, Evidence, Mend, claim};
 use crate::durability::ask::Ask;
 use crate::facts::catalog::device::{self, NvmeWarning};
 use crate::facts::{Choice, Reading, Subject, Why};
 
-/// What speaks against a disk, and whether its memory forgets although it may say otherwise.
+/// The evidence against a disk, and whether its memory is volatile although it may claim otherwise.
 pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     let name = disk.name();
     let (mut found, mut forgets) = (Vec::new(), false);
@@ -35,7 +35,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
         let (bears, says) = match NvmeWarning::of(&warning) {
-            // They say nothing of what was acknowledged.
+            // They are no statement about acknowledged data.
             Some(NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory) => {
                 continue;
             }
@@ -57,8 +57,8 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     (found, forgets)
 }
 
-/// Whether something that would have told how long a disk lasts could not be read. That nothing tells is another matter,
-/// and the rule with virtual disks.
+/// Whether a statement about a disk's lifetime exists but could not be read. A missing statement is another matter, and
+/// usual with virtual disks.
 fn was_hidden(ask: &Ask, disk: &Subject) -> bool {
     let hidden = |name: &str| {
         matches!(

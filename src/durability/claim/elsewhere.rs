@@ -1,8 +1,8 @@
-//! Disks of which nothing on this machine can prove that they keep what they acknowledged: on the network, in persistent
-//! memory, in cards, and attached in ways nobody knows. It names why, and what would tell.
+//! Disks for which nothing on this machine can prove that they keep acknowledged data: on the network, in persistent
+//! memory, in cards, and with unknown attachments. The judgement names the reason, and what would settle it.
 //!
-//! The surprise: *persistent memory* can be plain memory that the kernel was told to call so (`memmap=` on its command
-//! line), and looks the same from here.
+//! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its command line); the
+//! two look the same from here.
 
 use super::{Bears, Cache, Evidence, Word, claim};
 use crate::drivers::{self, Driver};
@@ -10,7 +10,7 @@ use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, Fabric, Transport};
 
-/// What can be said of such a disk; nothing where its own word decides.
+/// The judgement of such a disk; `None` where its own statement decides.
 pub fn judge(
     ask: &mut Ask,
     disk: &Subject,
@@ -31,7 +31,7 @@ pub fn judge(
         Some(Transport::Pmem) => format!(
             "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
         ),
-        // An adapter that nobody knows may be a RAID controller.
+        // An unknown adapter may be a RAID controller.
         Some(Transport::Scsi | Transport::Sas) if !is_plain_adapter(ask, disk) => {
             ask.miss(disk, &device::DRIVER, None);
             format!("that the adapter {name} is attached to keeps nothing back is not known")
@@ -48,7 +48,8 @@ pub fn judge(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
-            // Volumes are their controllers'; what comes here is passed on, as the controller's tool says.
+            // Volumes are judged with their controllers; the disks here are passed on, as the controller's tool
+            // reports.
             | Transport::Megaraid
             | Transport::Raid,
         ) => return None,
@@ -57,7 +58,8 @@ pub fn judge(
         }
         None => format!("how {name} is attached is not known"),
     };
-    // On the network the queue is set after what the other machine says, as it is here for a disk that says nothing itself.
+    // On the network the queue follows the other machine's report, as it does here for a disk that reports nothing
+    // itself.
     let remote = fabric.is_some() || transport.is_some_and(Transport::is_network);
     let cache = match word {
         Word::Volatile => Cache::Volatile,
@@ -77,7 +79,7 @@ fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {
     driver.and_then(|driver| drivers::named(&driver)).is_some_and(Driver::is_plain)
 }
 
-/// The way to another machine, for people.
+/// The path to another machine, in words.
 fn way(fabric: Fabric) -> &'static str {
     match fabric {
         Fabric::Tcp => "NVMe over TCP",

@@ -1,9 +1,9 @@
-//! The word of NVMe drives: the field VWC of Identify Controller and feature 06h, both for root alone (NVM Express base
-//! specification, *Identify Controller* and *Volatile Write Cache*).
+//! The statement of NVMe drives: the field VWC of Identify Controller and feature 06h, both for root alone (NVM Express
+//! base specification, *Identify Controller* and *Volatile Write Cache*).
 //!
-//! The driver goes by VWC and sets the queue after it, so nobody else need be asked while the queue says *write back*.
-//! The surprise: drives whose capacitors keep their cache alive often say that they have none, which holds only as long
-//! as they do not warn of the capacitors; and what they say of atomic writes (AWUPF) is not used anywhere here.
+//! The driver sets the queue by VWC, so the drive need not be asked while the queue says *write back*. Drives with
+//! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Their atomic write
+//! sizes (AWUPF) are not used.
 
 use super::Word;
 use crate::durability::ask::Ask;
@@ -13,7 +13,7 @@ use crate::facts::catalog::device::{self, DriveCache};
 const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H DEVICE (line vwc)";
 const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
-/// What a drive says.
+/// The drive's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     let name = disk.name();
     let has_one = ask.value(disk, &device::NVME_VOLATILE);
@@ -24,7 +24,7 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
         }
         (Some(true), Some(false)) => Word::SwitchedOff,
         (Some(true), _) | (None, Some(true)) => Word::Volatile,
-        // No cache that forgets, or one that something keeps alive: the drive's warnings tell whether it still does.
+        // No volatile cache, or one that is protected: the drive's warnings tell whether the protection still works.
         (Some(false), _) => match ask.value(disk, &device::NVME_WARNINGS) {
             Some(_) => {
                 Word::Without("VWC of nvme id-ctrl, and it warns of nothing that keeps it so".to_owned())
@@ -39,7 +39,7 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     }
 }
 
-/// Notes what would settle it.
+/// Records the facts that would settle it as missing.
 pub fn miss(ask: &mut Ask, disk: &Subject) {
     if ask.value(disk, &device::NVME_VOLATILE).is_none() {
         ask.miss(disk, &device::NVME_VOLATILE, Some(IDENTIFY));

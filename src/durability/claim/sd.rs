@@ -1,9 +1,9 @@
-//! The word of SCSI, SATA and SAS disks and of everything else that the kernel's sd driver serves, USB bridges and the
-//! disks of hypervisors among them (Documentation/scsi/sd-parameters.rst).
+//! The statement of SCSI, SATA and SAS disks and of everything else behind the kernel's sd driver, including USB
+//! bridges and disks of hypervisors (Documentation/scsi/sd-parameters.rst).
 //!
-//! Two can be asked: the kernel, which keeps what it read of the caching mode page (`cache_type`), and as root the disk
-//! itself. The surprise: only the second can say *write through* to be believed. sd assumes it where a disk has no such
-//! page, and `temporary write through` makes queue and `cache_type` say it together while the disk caches on.
+//! There are two sources: the kernel's copy of the caching mode page (`cache_type`), and, for root, the disk itself.
+//! *Write through* is believed only from the disk. sd assumes it where a disk has no such page.
+//! `temporary write through` makes queue and `cache_type` both say it while the disk keeps caching.
 
 use super::Word;
 use crate::durability::ask::Ask;
@@ -13,7 +13,7 @@ use crate::facts::catalog::device::{self, CacheType, DriveCache};
 const ASK_IT: &str =
     "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
-/// What a disk says.
+/// The disk's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     let name = disk.name();
     let kept = ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes);
@@ -37,8 +37,8 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     }
 }
 
-/// What the volume of a RAID controller shows to the kernel. What it would answer when asked is its controller's cache,
-/// of which the controller's own tool tells in full; so it is not asked.
+/// The statement that a RAID controller's volume shows to the kernel. The volume itself would answer about its
+/// controller's cache, which the controller's own tool describes in full, so it is not asked.
 pub fn as_shown(ask: &mut Ask, disk: &Subject) -> Word {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => Word::Volatile,
@@ -47,7 +47,7 @@ pub fn as_shown(ask: &mut Ask, disk: &Subject) -> Word {
     }
 }
 
-/// Notes what would settle it.
+/// Records the facts that would settle it as missing.
 pub fn miss(ask: &mut Ask, disk: &Subject) {
     ask.miss(disk, &device::DRIVE_CACHE, Some(ASK_IT));
     ask.miss(disk, &device::CACHE_TYPE, None);

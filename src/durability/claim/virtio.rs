@@ -1,15 +1,15 @@
-//! The word of virtio-blk disks: `cache_type`, which the driver reads from the device's own configuration (virtio
-//! specification, *Block Device*, writeback) and not from what somebody told the kernel.
+//! The statement of virtio-blk disks: `cache_type`, which the driver reads from the device's own configuration (virtio
+//! specification, *Block Device*, writeback), whatever the kernel was told.
 //!
-//! It is the hypervisor's word. The surprise: a guest can set it too, and then the hypervisor obeys; whether it obeys
-//! a flush is another question, which no guest can answer.
+//! It is the hypervisor's statement. A guest can set it too, and the hypervisor then obeys. Whether the hypervisor
+//! honours a flush is another question, which no guest can answer.
 
 use super::Word;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType};
 
-/// What a disk says.
+/// The disk's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => Word::Volatile,
@@ -20,7 +20,7 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
     }
 }
 
-/// Notes what would settle it.
+/// Records the facts that would settle it as missing.
 pub fn miss(ask: &mut Ask, disk: &Subject) {
     ask.miss(disk, &device::CACHE_TYPE, None);
 }

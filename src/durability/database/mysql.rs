@@ -1,9 +1,9 @@
 //! MySQL and MariaDB: InnoDB's redo log, the binary log, and flush methods that do not flush (MySQL manual,
-//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite; MariaDB documentation, InnoDB System
-//! Variables).
+//! innodb_flush_log_at_trx_commit, sync_binlog, innodb_flush_method, innodb_doublewrite; MariaDB documentation, InnoDB
+//! System Variables).
 //!
-//! The surprise: with a binary log a commit is only as safe as that log. After a crash InnoDB rolls back what it prepared
-//! and the binary log does not hold, so `sync_binlog = 0` loses commits although the redo log was flushed.
+//! With a binary log a commit is only as safe as that log. After a crash InnoDB rolls back prepared transactions that
+//! the binary log lacks, so `sync_binlog = 0` loses commits although the redo log was flushed.
 
 use super::Sayer;
 use super::torn::{self, Copies};
@@ -21,7 +21,7 @@ use crate::version::Version;
 /// The largest page of InnoDB, in bytes (innodb_page_size).
 const LARGEST_PAGE: u64 = 65536;
 
-/// What the settings allow on a target, and whether they turn flushes off altogether.
+/// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let line = ask.value(cluster, &kind::KIND);
     let name = match line {
@@ -80,7 +80,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
             return sayer.say(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
-    // From 12.3 on MariaDB can keep it in an engine, whose own log is flushed then.
+    // From 12.3 on MariaDB can keep the binary log in an engine, whose own log is then flushed.
     let engine = ask.facts.get(cluster, &mysql::BINLOG_ENGINE);
     let in_engine = engine.value().map(|engine| !engine.is_empty());
     let absent = matches!(&engine, Reading::Unknown { why: Why::Absent, .. });
@@ -116,7 +116,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     sayer.say(ask, cluster, key, bears, says);
 }
 
-/// The flush method; the answer is whether it leaves flushes out everywhere.
+/// Judges the flush method; returns whether it omits flushes everywhere.
 fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
     let key = &mysql::FLUSH_METHOD;
     let method = ask.need(cluster, key);
@@ -150,13 +150,13 @@ fn leaves_flushes_out(method: FlushMethod) -> bool {
     }
 }
 
-/// MariaDB's doublewrite that leaves the flush of data files before a checkpoint out.
+/// Judges MariaDB's doublewrite mode that omits the flush of data files before a checkpoint.
 fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mut Sayer) {
     let key = &mysql::DOUBLEWRITE;
     let mode = ask.value(cluster, key);
     let (bears, says) = match mode {
         _ if !holds_pages(ask.facts, of) => return,
-        // Of pages that can be torn more is said where the setting is not known.
+        // Torn pages are the graver finding where the setting is unknown.
         None if torn::may_tear(ask, of) => return,
         None => (Unproven, format!("whether {name} leaves flushes out (innodb_doublewrite) is not known")),
         Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
@@ -171,7 +171,7 @@ fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, 
     sayer.say(ask, cluster, key, bears, says);
 }
 
-/// What becomes of a page that a power failure tears.
+/// Judges pages that a power failure tears.
 fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) {
     let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
     let copies = Copies {
@@ -187,7 +187,7 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
     torn::judge(ask, of, cluster, &copies, sayer);
 }
 
-/// Whether data pages lie here; also where what lies here is not known.
+/// Whether data pages lie here; true also where the contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
     let holds = |role: &Role| match role {
         Role::Data | Role::Doublewrite | Role::Undo => true,
@@ -196,8 +196,8 @@ fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
     facts.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 
-/// O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after it makes, extends and closes a file; what it leaves out
-/// then only matters for a cache that no flush of the redo log reaches.
+/// Judges O_DIRECT_NO_FSYNC. Since 5.7.25 and 8.0.14 MySQL flushes after creating, extending and closing a file. The
+/// omitted flushes then matter only for a cache that no flush of the redo log reaches.
 fn no_fsync(
     ask: &mut Ask,
     of: &Subject,
@@ -264,7 +264,7 @@ fn no_fsync(
     }
 }
 
-/// Data pages that are not flushed before a checkpoint, in MariaDB: its author says it may or may not be safe
+/// Data pages that MariaDB does not flush before a checkpoint; according to its author that may or may not be safe
 /// (MDEV-33545).
 fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, mend: Mend) -> (Bears, String) {
     match caches(facts, of) {
@@ -301,7 +301,7 @@ fn caches(facts: &FactSet, of: &Subject) -> Caches {
     }
 }
 
-/// Whether every disk here is one that the redo log lies on.
+/// Whether every disk here is also a disk of the redo log.
 fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> {
     let facts = ask.facts;
     let roles = facts.value(of, &target::ROLES)?;
@@ -309,9 +309,9 @@ fn shares_disks(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Option<bool> 
     if roles.iter().any(|role| role.is_redo()) && named.len() <= 1 {
         return Some(true);
     }
-    // The server is looked up on the side of its redo log.
+    // The server is linked from the mount of its redo log.
     let redo = facts.resolve(cluster, Scope::Target)?;
-    // A flush by way of one path empties the cache that all paths to a unit share.
+    // A flush through one path empties the cache that all paths to a unit share.
     let (here, there) = (facts.disks(of), facts.disks(&redo));
     if here.is_empty() || there.is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log* and
-//! *Write Ahead Log* settings).
+//! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log*
+//! and *Write Ahead Log* settings).
 
 use super::torn::{self, Copies};
 use super::{Sayer, sessions};
@@ -12,7 +12,7 @@ use crate::facts::catalog::postgres::{self, SynchronousCommit};
 /// Size of a page, in bytes, unless the server was built otherwise (BLCKSZ).
 const PAGE: u64 = 8192;
 
-/// What the settings allow on a target, and whether they turn flushes off altogether.
+/// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let fsync = ask.need(cluster, &postgres::FSYNC);
     let (bears, says) = match fsync {
@@ -63,7 +63,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
 }
 
-/// A setting that should be on.
+/// The remedy of a setting that should be on.
 fn on(cluster: &Subject, setting: &'static str) -> Mend {
     Mend::Set { setting, value: "on", server: cluster.clone() }
 }

@@ -1,8 +1,9 @@
-//! PostgreSQL's sessions that have a `synchronous_commit` of their own, because their database or role sets one (PostgreSQL
-//! manual, *ALTER DATABASE*, *ALTER ROLE*).
+//! PostgreSQL's sessions with their own `synchronous_commit`, set by their database or role (PostgreSQL manual, *ALTER
+//! DATABASE*, *ALTER ROLE*).
 //!
-//! The instance's value governs the verdict, and what differs from it stands beside. The surprise: any role may set its own, so
-//! this is never worse than a warning; and only a server that runs can tell, so of one that does not answer nothing assures.
+//! The instance's value governs the verdict; deviating sessions are listed beside it. Any role may set its own value,
+//! so a deviation is never worse than a warning. Only a running server can list them; without its answer they are
+//! unknown.
 
 use super::{Exceptions, Sayer};
 use crate::durability::Bears::Unproven;
@@ -10,7 +11,7 @@ use crate::durability::ask::Ask;
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};
 use crate::facts::{Reading, Subject};
 
-/// Judges the sessions of a cluster whose instance has this value.
+/// Judges the sessions of a cluster with this value of the instance.
 pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>, sayer: &mut Sayer) {
     let key = &postgres::COMMIT_OVERRIDES;
     let Some(overrides) = ask.value(cluster, key) else {
@@ -45,11 +46,11 @@ pub fn flushes(value: SynchronousCommit) -> bool {
     }
 }
 
-/// What is promised when this host is lost for good, in a sentence; nothing where no standby is named, or it is not known.
+/// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or it is unknown.
 pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>) -> String {
     let standbys = ask.value(cluster, &postgres::STANDBYS).filter(|standbys| *standbys > 0);
     let (Some(standbys), Some(value)) = (standbys, instance) else { return String::new() };
-    // SyncRepRequested() of syncrep.h: without senders of WAL no commit waits for anybody.
+    // SyncRepRequested() of syncrep.h: without WAL senders no commit waits for a standby.
     match ask.value(cluster, &postgres::MAX_WAL_SENDERS) {
         Some(1..) => {}
         Some(0) => {
@@ -84,7 +85,7 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
     says + &but
 }
 
-/// What a commit waits for on a standby, the least first.
+/// The event on a standby that a commit waits for, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Awaited {
     Nothing,

@@ -1,9 +1,9 @@
-//! Pages that a power failure tears: a server that keeps no copy of a page before it overwrites it cannot repair the half that
-//! was written, and whatever was committed into that page is gone.
+//! Pages that a power failure tears. A server that overwrites a page without keeping a copy cannot repair a
+//! half-written page, and everything committed into that page is lost.
 //!
-//! Only a file system that writes whole pages or none makes the copy needless, and of those there is one: ZFS with records as
-//! large as a page. The surprise: neither a battery, nor an atomic write size that a disk announces, nor data=journal does
-//! it, because a page reaches the disk as several writes of the page cache.
+//! The copy is unnecessary only on a file system that writes pages atomically, and there is one: ZFS with records as
+//! large as a page. Neither a battery, nor a disk's atomic write size, nor data=journal suffices, because a page
+//! reaches the disk as several writes of the page cache.
 
 use super::Sayer;
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
@@ -13,21 +13,22 @@ use crate::facts::catalog::mount;
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactValue, Key, Scope, Subject};
 
-/// A setting by which a server keeps copies of pages.
+/// A setting that makes a server keep copies of pages.
 pub struct Copies<'k, T> {
     /// The setting.
     pub key: &'k Key<T>,
-    /// Whether copies are kept, where that is known.
+    /// Whether copies are kept; `None` where that is unknown.
     pub kept: Option<bool>,
-    /// How it reads: `full_page_writes is off`.
+    /// The setting in words: `full_page_writes is off`.
     pub reads: String,
     /// The largest page, in bytes.
     pub page: u64,
-    /// What makes the server keep copies.
+    /// The remedy that makes the server keep copies.
     pub mend: Mend,
 }
 
-/// Whether pages lie on a target that a power failure can tear for good; also where what lies there is not known.
+/// Whether pages lie on a target that a power failure can tear permanently; true also where the contents of the target
+/// are unknown.
 pub fn may_tear(ask: &mut Ask, of: &Subject) -> bool {
     let holds = |role: &Role| match role {
         Role::Data | Role::Tablespace | Role::Undo => true,
@@ -36,7 +37,7 @@ pub fn may_tear(ask: &mut Ask, of: &Subject) -> bool {
     ask.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 
-/// What the setting allows for the pages that lie on a target.
+/// Judges the setting for the pages on a target.
 pub fn judge<T: FactValue>(
     ask: &mut Ask,
     of: &Subject,

@@ -1,5 +1,5 @@
-//! What a record of drills does to a verdict: one loss condemns, twenty clean cuts settle what only the way below the database
-//! left open, and nothing at all is unlocked by them.
+//! The effect of a record of drills on a verdict: one loss condemns, twenty clean cuts settle only what the part below
+//! the database left open, and nothing is unlocked by them.
 
 use super::machine::{Machine, data};
 use crate::durability::Standing;
@@ -7,7 +7,7 @@ use crate::facts::Source;
 use crate::facts::catalog::drill;
 use crate::text::grouped;
 
-/// A machine of which somebody gave a record.
+/// A machine with a record that the user named.
 fn drilled(mut machine: Machine, cuts: u64, lost: u64) -> Machine {
     let source = || Source::Drill { file: "drills.json".to_owned() };
     machine.facts.know(&data(), &drill::ON, "2026-11-22".to_owned(), source());

@@ -1,13 +1,14 @@
 //! The interlock opens in exactly the combinations that its specification allows.
 //!
 //! All facts together have some 10¹² combinations, too many to visit. They are visited in three factors instead, each
-//! whole, along the joints of the judge: a disk is judged from its own facts to a leaf, leaves and the facts of hops,
-//! server and measurement are joined to a judgement, and the interlock sees the judgement, the leaves' caches and what is
-//! left. `factors` visits every combination of each: the facts of a disk; every leaf that these can come to, with every
-//! combination of the facts that are joined to it; and every judgement whatsoever with every combination of the rest.
-//! What passes from one factor to the next is a value, so what holds of each holds of the whole, unless a later one looks
-//! behind that value at a fact of an earlier one. Against that, thousands of whole machines are drawn from the full
-//! product here and judged in one go.
+//! exhaustively, along the joints of the judge. A disk is judged from its own facts to a leaf. Leaves and the facts of
+//! hops, server and measurement are joined to a judgement. The interlock sees the judgement, the leaves' caches and the
+//! remaining facts.
+//!
+//! [`factors`] visits every combination of each factor: the facts of a disk; every possible leaf, with every
+//! combination of the facts joined to it; and every judgement with every combination of the rest. Only a value passes
+//! from one factor to the next, so a property of each holds of the whole, unless a later factor reads a fact of an
+//! earlier one. To exclude that, thousands of whole machines are drawn from the full product and judged at once.
 
 mod factors;
 
@@ -18,7 +19,7 @@ use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
 
-/// Every fact that decides it, with all its values (numbers by what tells them apart), unknown included.
+/// Every fact that decides it, with all its values (numbers by representative values), including unknown.
 const ALL: &[Fact] = &[
     (
         "controller.battery",
@@ -75,7 +76,7 @@ const ALL: &[Fact] = &[
     ("probe.commit", &["100", "?"]),
 ];
 
-/// The specification of one fact, written from the product's words and from nothing in the code.
+/// The specification of one fact, written from the product's words and independent of the code.
 fn allowed(fact: &str, value: &str) -> bool {
     match fact {
         // Protected by a battery or flash module that is healthy now, with member caches off; the policy is write-back
@@ -88,26 +89,26 @@ fn allowed(fact: &str, value: &str) -> bool {
         "device.transport" => value == "megaraid" || value == "raid",
         "device.fabric" => value == "?",
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
-        // Only ext4, and the kernel accepts the option and heeds it; what kernel 9 does with it nobody knows today.
+        // Only ext4, on a kernel that accepts and heeds the option; the behaviour of kernel 9 is unknown today.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
         "kernel.version" => value == "6.1.0",
         "kernel.vendor" => value == "debian",
-        // "No effect" is an option that stands there and changes nothing: flushes are sent.
+        // "No effect" is an option that is present and changes nothing: flushes are sent.
         "mount.barrier" => value == "on" || value == "no effect",
         "ext4.journal" | "pg.fsync" => value == "true",
         "pg.synchronous_commit" => value == "on",
-        // The server's own value decides; that nobody could be asked for others leaves it open.
+        // The server's own value decides; without an answer about others it stays open.
         "pg.synchronous_commit_overrides" => value != "?",
         "pg.fsync_disabled_by" => value == "none",
         // The commit takes 100 µs; the gain must be more than 5 % of it.
         "probe.flush_cost" => value == "40",
         "probe.commit" => value == "100",
-        // That nothing tells is the rule with virtual disks; here it could not be read.
+        // With virtual disks no statement is usual; here one exists that could not be read.
         "device.ephemeral" => value == "false",
         "probe.implausible" => value != "true",
-        // While the queue says write back, nothing that the disk says is a contradiction that drops a flush; a count is
-        // held against whether there is one.
+        // While the queue says write back, no statement of the disk is a contradiction that drops a flush; a count is
+        // compared with whether there is one.
         "device.cache_type"
         | "device.drive_cache"
         | "nvme.volatile_cache"
@@ -117,7 +118,7 @@ fn allowed(fact: &str, value: &str) -> bool {
     }
 }
 
-/// The specification of a machine: every fact alone, and no count that shows flushes getting lost.
+/// The specification of a machine: every fact by itself, and no count that shows lost flushes.
 fn opens<'a>(value: impl Fn(&str) -> &'a str) -> bool {
     let lost =
         value("device.counts_flushes") == "true" && ["0", "0.2"].contains(&value("probe.flushes_per_commit"));
@@ -133,7 +134,7 @@ fn start() -> Machine {
     Machine::protected().with_cluster()
 }
 
-/// A value for every fact, four times in five one that allows it to open.
+/// A value for every fact, in four cases of five one that allows it to open.
 fn any_values() -> impl Strategy<Value = Vec<&'static str>> {
     let one = |(fact, values): &Fact| {
         let fine: Vec<&str> = values.iter().copied().filter(|value| allowed(fact, value)).collect();

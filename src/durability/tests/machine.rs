@@ -17,7 +17,7 @@ pub fn data() -> Subject {
     Subject::target("/data")
 }
 
-/// The subject that a fact of this scope is about on [`Machine::plain`].
+/// The subject of a fact with this scope on [`Machine::plain`].
 fn subject(scope: Scope) -> Subject {
     match scope {
         Scope::Host => Subject::host(),
@@ -45,7 +45,7 @@ impl Machine {
         )
     }
 
-    /// An honest machine: ext4 with barriers on a SATA disk whose volatile cache everybody admits.
+    /// A truthful machine: ext4 with barriers on a SATA disk whose volatile cache every layer reports.
     pub fn plain() -> Self {
         Self::bare()
             .with("host.seen_by", "host")
@@ -169,7 +169,7 @@ impl Machine {
         facts.reading(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
     }
 
-    /// What the interlock says.
+    /// The interlock's answer.
     pub fn interlock(&self) -> Reading<bool> {
         self.clone().judged().0.get(&data(), &target::INTERLOCK)
     }

@@ -1,4 +1,4 @@
-//! What MySQL's and MariaDB's settings come to: every combination of the values that decide.
+//! The judgement of MySQL's and MariaDB's settings: every combination of the values that decide.
 
 use super::machine::{Machine, data};
 use crate::durability::Standing;
@@ -35,7 +35,7 @@ fn machine() -> Machine {
         .with("mysql.running", "true")
 }
 
-/// What each setting alone comes to.
+/// The standing of each setting alone.
 fn of_redo(kind: &str, value: &str) -> Standing {
     match value {
         "1" => Standing::Durable,

@@ -1,9 +1,9 @@
-//! What holds for every machine: nothing unknown is taken for granted, another disk never helps, and no measurement raises
-//! a verdict.
+//! Properties that hold for every machine: nothing unknown is taken for granted, another disk never helps, and no
+//! measurement raises a verdict.
 //!
-//! Machines are stacks of up to two layers over up to three disks of kinds that occur, with some of their facts changed or
-//! forgotten. The surprise: facts that can only speak against a disk are like measurements; not to know them proves
-//! nothing, and learning them may condemn.
+//! Machines are stacks of up to two layers over up to three disks of realistic kinds, with some of their facts changed
+//! or removed. Facts that can only count against a disk are like measurements: their absence proves nothing, and
+//! learning them may condemn.
 
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ const BEARING: &[(&str, &[&str])] = &[
     ("pg.fsync_disabled_by", &["none", "libeatmydata.so"]),
 ];
 
-/// Facts of layers between.
+/// Facts of layers between file system and disk.
 const OF_LAYERS: &[(&str, &[&str])] = &[
     ("device.write_cache", &["write back", "write through"]),
     ("md.level", &["raid1", "raid5", "raid0"]),
@@ -63,19 +63,19 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
     ("drbd.protocol", &["A", "B", "C"]),
 ];
 
-/// Facts that can only speak against: what warns, what happened, what names another machine.
+/// Facts that can only count against a disk: warnings, incidents, and signs of another machine.
 const AGAINST: &[(&str, &[&str])] = &[
     ("nvme.critical_warning", &["", "memory backup failed", "read-only", "temperature"]),
     ("device.ephemeral", &["true", "false"]),
     ("device.fabric", &["tcp", "iscsi", "fibre channel"]),
 ];
 
-/// Kinds of layers. A thin volume lies on a pool, which is a volume too; so those are left to tables.
+/// Kinds of layers. A thin volume lies on a pool, which is a volume too, so those are left to the tables.
 const LAYERS: &[&str] = &["lvm", "crypt", "md", "multipath", "dm", "dmraid", "vdo", "loop", "bcache", "drbd"];
 
 type Words = &'static [(&'static str, &'static str)];
 
-/// Disks that occur.
+/// Realistic disks.
 const DISKS: &[Words] = &[
     &[
         ("device.transport", "sata"),
@@ -167,7 +167,7 @@ impl Stack {
         self.disks.push(disk);
     }
 
-    /// The subject that a change is about: one of the disks or layers, or the only one of its scope.
+    /// The subject of a change: one of the disks or layers, or the only one of its scope.
     fn subject(&self, fact: &str, on_layer: bool, at: usize) -> Option<Subject> {
         let scope = catalog::find(fact).unwrap().scope;
         let of = if on_layer { &self.layers } else { &self.disks };
@@ -213,8 +213,8 @@ fn any_stack() -> impl Strategy<Value = Stack> {
     )
 }
 
-/// Whether a fact can only speak against a disk. The answer of feature 06h is one on a drive that says that it has no
-/// volatile cache: such drives do not answer at all.
+/// Whether a fact can only count against a disk. The answer of feature 06h is one on a drive that reports no volatile
+/// cache: such drives do not answer at all.
 fn is_against(machine: &Machine, of: &Subject, fact: &str) -> bool {
     let has_none = machine.facts.value(of, &catalog::device::NVME_VOLATILE) == Some(false);
     AGAINST.iter().any(|(name, _)| *name == fact) || (fact == "device.drive_cache" && has_none)
@@ -224,7 +224,7 @@ proptest! {
     // Most random stacks are not durable, and the first property is about those that are.
     #![proptest_config(ProptestConfig { max_global_rejects: 1 << 20, ..ProptestConfig::default() })]
 
-    /// *Durable* with something unknown stays durable whatever that turns out to be: nothing unknown is taken for granted.
+    /// *Durable* with an unknown fact stays durable for every value of that fact: nothing unknown is taken for granted.
     #[test]
     fn durable_survives_learning_more(stack in any_stack()) {
         prop_assume!(stack.standing() == Standing::Durable);
@@ -243,7 +243,7 @@ proptest! {
         }
     }
 
-    /// Forgetting any one fact never turns anything else into *durable*, and never opens the interlock.
+    /// Removing a fact never turns another standing into *durable*, and never opens the interlock.
     #[test]
     fn forgetting_never_makes_it_durable_nor_opens_the_interlock(stack in any_stack()) {
         let (before, open) = (stack.standing(), stack.opens());
@@ -264,7 +264,7 @@ proptest! {
         }
     }
 
-    /// One more disk never makes it better. (A bcache with one disk below lacks one, so there it may.)
+    /// Another disk never improves the verdict. (A bcache with one disk below lacks one, so there it may.)
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {
         let under: Vec<Subject> = [Subject::mount("/data")].into_iter().chain(stack.layers.clone()).collect();
@@ -278,7 +278,7 @@ proptest! {
         prop_assert!(open || !more.opens());
     }
 
-    /// No measurement raises a verdict, nor does learning what can only speak against a disk.
+    /// No measurement raises a verdict, nor does learning a fact that can only count against a disk.
     #[test]
     fn no_measurement_raises(
         stack in any_stack(), arrived in 0.0..3.0f64, counts: bool, implausible: bool,

@@ -1,4 +1,4 @@
-//! PostgreSQL's sessions with a `synchronous_commit` of their own, and what standbys promise.
+//! PostgreSQL's sessions with their own `synchronous_commit`, and the guarantees of standbys.
 
 use super::machine::Machine;
 

@@ -127,7 +127,7 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
     }
 }
 
-/// LVM's own targets all hand flushes on; what another mapping holds is not known where its targets are not.
+/// LVM's own targets all pass flushes on; another mapping is unknown where its targets are.
 #[test]
 fn a_mapping_of_nobody_knows_what_is_unproven_without_its_targets() {
     for (kind, verdict) in
@@ -244,7 +244,7 @@ fn array(facts: &str, failed: &str) -> Machine {
         .on(&top, "md.failed_members", failed)
 }
 
-/// The verdict is about a power failure, what stands beside it about the next fault; both are in the heading.
+/// The verdict is about a power failure, the redundancy beside it about the next fault; both are in the heading.
 #[test]
 fn an_array_by_what_it_lacks() {
     for (facts, failed, heading) in [

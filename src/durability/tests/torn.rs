@@ -1,4 +1,4 @@
-//! Pages that a power failure tears, with PostgreSQL: MySQL's doublewrite is judged by the same lines.
+//! Pages that a power failure tears, with PostgreSQL: the same code judges MySQL's doublewrite.
 
 use super::machine::Machine;
 

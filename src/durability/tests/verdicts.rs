@@ -1,4 +1,4 @@
-//! Verdicts, caches and flushes of one disk under one file system, and what databases and measurements add.
+//! Verdicts, caches and flushes of one disk under one file system, and the effects of databases and measurements.
 
 use super::machine::{Machine, data};
 use crate::drivers;
@@ -192,7 +192,7 @@ fn a_cache_that_another_machine_announces_is_one_whatever_the_way_there() {
     }
 }
 
-/// Where a disk says nothing itself, its queue is what says that there is a cache.
+/// Where a disk reports nothing itself, its queue is the source of the claim that there is a cache.
 #[test]
 fn a_volatile_cache_is_never_claimed_by_nobody() {
     for transport in ["nvme", "xen", "virtio", "sata", "mmc"] {
@@ -231,8 +231,8 @@ fn a_controller_is_asked_with_its_own_tool() {
     }
 }
 
-/// What a disk seems to be attached by does not count against its driver. Of `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips` and
-/// `megaraid` only who reads the transport knew that they are RAID controllers, and not who judges them.
+/// The apparent attachment of a disk does not override its driver. For `mpi3mr`, `smartpqi`, `hptiop`, `esas2r`, `ips`
+/// and `megaraid` the reader of transports knew that they are RAID controllers, but the judge did not.
 #[test]
 fn whatever_is_behind_a_raid_driver_is_asked_for_its_cache() {
     let controllers = drivers::ALL.iter().filter(|driver| driver.controller().is_some());
@@ -483,7 +483,7 @@ fn measurements_lower_and_never_raise() {
     assert_eq!(expected.word(), "durable", "no flush is needed, none arrived");
 }
 
-/// More flushes than our commits can make are others', and show nothing of ours.
+/// More flushes than our commits can cause are others', and prove nothing about ours.
 #[test]
 fn flushes_of_others_are_no_evidence() {
     let counted = Machine::plain().with("device.counts_flushes", "true");
@@ -501,7 +501,8 @@ fn flushes_of_others_are_no_evidence() {
     }
 }
 
-/// A disk that its controller only passes on: the controller's cache is not before it, so that the disk's own word counts.
+/// A disk that its controller only passes on: the controller's cache is not in front of it, so the disk's own statement
+/// counts.
 #[test]
 fn a_disk_that_its_controller_passes_on_speaks_for_itself() {
     let passed = |driver: &str| {

@@ -1,4 +1,4 @@
-//! What the next boot will mount: lines of fstab, mount units, and the kernel's root flags.
+//! The mounts of the next boot: lines of fstab, mount units, and the kernel's root flags.
 
 facts! {
     /// Where it will be mounted.

@@ -1,4 +1,4 @@
-//! What every database server's data directory has, whatever the server.
+//! Facts that the data directory of every kind of database server has.
 
 facts! {
     /// Whose data directory it is.

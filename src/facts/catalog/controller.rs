@@ -1,4 +1,4 @@
-//! What a RAID controller's own tool says of the volume that a disk really is.
+//! Statements of a RAID controller's own tool about the volume behind a disk.
 
 facts! {
     /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.

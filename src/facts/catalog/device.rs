@@ -1,4 +1,4 @@
-//! Block devices; what is one of a few words has its type in a file beside this one. `sysfs-block` is
+//! Block devices; the types of choices are in the files beside this one. `sysfs-block` is
 //! Documentation/ABI/stable/sysfs-block of the kernel.
 
 facts! {

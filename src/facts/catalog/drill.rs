@@ -1,5 +1,5 @@
-//! Facts of drills: what was left after the power of this very stack was cut. Only `walwise check --drill` brings them, from a
-//! record that somebody could have written by hand, so nothing that can lose data may rest on them.
+//! Facts of drills: the survivors after the power of this very stack was cut. Only `walwise check --drill` adds them,
+//! from a record that anybody could have written, so nothing that can lose data may depend on them.
 
 facts! {
     /// The day of the last cut, as in RFC 3339, from the record of a drill.

@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: where they keep things, and the settings that storage decides. Names are those of the manuals.
+//! MySQL and MariaDB: their directories, and the settings that affect storage. Names are those of the manuals.
 
 facts! {
     /// Server version, from the program that runs or is installed.

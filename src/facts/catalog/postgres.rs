@@ -1,4 +1,4 @@
-//! PostgreSQL clusters: where they are, and the settings that storage decides. Names are those of the manual.
+//! PostgreSQL clusters: their places, and the settings that affect storage. Names are those of the manual.
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.

@@ -1,4 +1,4 @@
-//! What our own measurement found. Per-method figures are in the report's probes; these are what rules ask.
+//! Results of our own measurement, for rules. Per-method figures are in the report's probes.
 
 /// Below so many flushes for each commit too few arrived: concurrent flushes are merged, but not more than half of them.
 pub const TOO_FEW_FLUSHES: f64 = 0.5;

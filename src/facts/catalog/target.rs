@@ -1,4 +1,4 @@
-//! What advice is for, and what is concluded of it.
+//! The targets of advice, and the conclusions about them.
 
 facts! {
     /// The directory, or the block device.

@@ -1,14 +1,14 @@
-//! Notes of what is mounted, and of what will be at the next boot.
+//! Notes about mounts, present and at the next boot.
 
 use super::notes;
 use crate::facts::Why;
 
 notes! {
-    /// What is to be said of the table of mounts.
+    /// Notes about the mount table.
     pub enum MountNote {
         /// There is no table.
         NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mount is known";
-        /// A line that is none.
+        /// A malformed line.
         MalformedLine { file: &'static str, line: u32, complaint: &'static str }
             = "{file}:{line}: {complaint}; the line was left out";
         /// A space within a field, where it ends the field.
@@ -18,9 +18,9 @@ notes! {
 }
 
 notes! {
-    /// What is to be said of lines and units that mount at boot.
+    /// Notes about lines and units that mount at boot.
     pub enum BootNote {
-        /// Something that mounts at boot could not be read, so that what nothing mounts may be mounted all the same.
+        /// A source of boot mounts could not be read, so a mount without any line may be mounted nevertheless.
         Gap { detail: String, why: Why } = "{detail} ({why}): what it mounts at boot is not known";
         /// A line with too many fields.
         ExcessNumbers { file: &'static str, line: u32 }
@@ -31,7 +31,7 @@ notes! {
             = "{file}:{line}: not a device, an absolute mount point and a type; the line was left out";
         /// A unit that mounts nothing.
         NoMountPoint { unit: String } = "{unit}: no mount point in it; the unit was left out";
-        /// A unit that systemd does not take.
+        /// A unit that systemd does not load.
         OtherName { unit: String }
             = "{unit}: its name is not that of its mount point, so systemd refuses it; the unit was left out";
     }

@@ -1,20 +1,20 @@
-//! For tests: turns every sentence of a note into `x`, in one thread, for as long as something is done.
+//! For tests: replaces every sentence of a note by `x`, in one thread, while a function runs.
 
 use std::cell::Cell;
 
-/// What a muted note says.
+/// The sentence of a muted note.
 pub const SENTENCE: &str = "x";
 
 thread_local! {
     static ON: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether notes are muted here.
+/// Whether notes are muted in this thread.
 pub fn is_on() -> bool {
     ON.get()
 }
 
-/// Does something while they are.
+/// Calls a function with notes muted.
 pub fn during<T>(act: impl FnOnce() -> T) -> T {
     struct Off;
     impl Drop for Off {

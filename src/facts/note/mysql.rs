@@ -1,10 +1,11 @@
-//! Notes of MySQL and MariaDB: processes that are not believed, option files with a hole, what a server says otherwise.
+//! Notes about MySQL and MariaDB: processes that are not believed, option files with a hole, answers of a server that
+//! differ from its files.
 
 use super::notes;
 use crate::facts::Source;
 
 notes! {
-    /// What is to be said of MySQL and MariaDB.
+    /// Notes about MySQL and MariaDB.
     pub enum MysqlNote {
         /// A process whose arguments are hidden.
         NoArguments { pid: u32, reason: String } = "the arguments of database process {pid} cannot be read: {reason}";
@@ -39,7 +40,7 @@ notes! {
                or the file was changed since, and a restart will undo that";
         /// An option file that anybody could have written.
         PublicFile { file: String } = "{file} can be written by everybody, so the server ignores it";
-        /// What is no option file.
+        /// A file that is no option file.
         NoOptions { file: String } = "{file} cannot be read as what it should be";
         /// An include in an include, too often.
         Depth { file: String } = "{file}: includes nest deeper than the server follows them";

@@ -1,10 +1,10 @@
-//! Notes of PostgreSQL: processes that are not believed, clusters that were not found, configurations with a hole.
+//! Notes about PostgreSQL: processes that are not believed, clusters that were not found, configurations with a hole.
 
 use super::notes;
 use crate::facts::{Source, Why};
 
 notes! {
-    /// What is to be said of PostgreSQL.
+    /// Notes about PostgreSQL.
     pub enum PostgresNote {
         /// A process whose arguments are hidden.
         NoArguments { pid: u32, reason: String } = "the arguments of PostgreSQL process {pid} cannot be read: {reason}";

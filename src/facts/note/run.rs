@@ -1,15 +1,15 @@
-//! Notes of what is done beside reading the machine: measurements, drills, the user's rules, and the report.
+//! Notes about other activities than reading the machine: measurements, drills, the user's rules, and the report.
 
 use super::notes;
 
 notes! {
-    /// What is to be said of measurements.
+    /// Notes about measurements.
     pub enum MeasurementNote {
         /// There is none, although there should be.
         Absence { reason: String } = "not measured: {reason}";
-        /// It did not come to its end.
+        /// It was not finished.
         Fragment { reason: String } = "not measured to the end: {reason}";
-        /// The same on the screens, where it has just been asked for.
+        /// The same on the screens, right after the request.
         Failure { reason: String } = "{reason}";
         /// It is of what is not there any more.
         Age { target: String, change: String }
@@ -18,7 +18,7 @@ notes! {
 }
 
 notes! {
-    /// What is to be said of records of drills.
+    /// Notes about records of drills.
     pub enum DrillNote {
         /// The machine that it was made on is another than this one, as far as a capture can tell.
         Capture { file: String }
@@ -31,11 +31,11 @@ notes! {
 }
 
 notes! {
-    /// What is to be said of the user's rules.
+    /// Notes about the user's rules.
     pub enum RulesNote {
         /// Rules that should be in force and are not.
         Loss { sentence: String } = "{sentence}";
-        /// What has no effect.
+        /// A part without effect.
         Remark { sentence: String } = "{sentence}";
         /// A rule that is off.
         Off { rule: String, because: String, file: String, line: usize }
@@ -57,9 +57,9 @@ notes! {
 }
 
 notes! {
-    /// What is to be said of reading as a whole, and of the report.
+    /// Notes about reading as a whole, and the report.
     pub enum RunNote {
-        /// What happened to the machine's answers: a question that was given up, a line of a capture that is none.
+        /// Incidents of the machine's answers: an abandoned question, a malformed line of a capture.
         Answers { sentence: String } = "{sentence}";
         /// A stack with more layers than are shown.
         LayersBeyondBound { target: String, layers: usize, hidden: usize }

@@ -1,4 +1,4 @@
-//! For tests: something of each type that a note can have as a field, so that there can be one of every kind.
+//! For tests: a sample of each type of field, so that there can be one note of every kind.
 
 use super::{MountNote, Note};
 use crate::facts::{Source, Subject, Why};

@@ -1,9 +1,9 @@
-//! Notes of database servers of every kind: their processes, and configurations that somebody named.
+//! Notes about database servers of every kind: their processes, and configurations that the user named.
 
 use super::{Note, notes};
 
 notes! {
-    /// What is to be said of servers, whichever they are.
+    /// Notes about servers of any kind.
     pub enum ServerNote {
         /// Nobody can say which servers run.
         NoList { reason: String } = "running servers cannot be listed: {reason}";
@@ -24,7 +24,7 @@ notes! {
         /// A configuration that was named and is about another directory.
         OtherData { option: &'static str, file: String, data: String, target: String }
             = "{option} {file} names {data} as the data directory, so it says nothing of {target}";
-        /// What is included and not there.
+        /// An included file that does not exist.
         NoInclude { path: String } = "{path} does not exist, and the server will not start without it";
         /// More files than are read.
         FilesBeyondBound { file: String } = "{file}: more files are included than walwise reads";

@@ -1,18 +1,18 @@
-//! Notes of devices and what they are made of.
+//! Notes about devices and their members.
 
 use super::notes;
 use crate::facts::Subject;
 
 notes! {
-    /// What is to be said of storage.
+    /// Notes about storage.
     pub enum StorageNote {
         /// The kernel's list of block devices cannot be read.
         NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block device is known";
         /// A partition of nothing.
         NoDisk { partition: Subject } = "{partition}: its disk is not known";
-        /// What bcache caches with.
+        /// The cache set of a bcache device.
         NoCacheSet { device: Subject, detail: String } = "{device}: its cache set is not known: {detail}";
-        /// What a file system of several devices is made of.
+        /// The members of a file system that spans devices.
         NoMembers { directory: &'static str, reason: String, fstype: &'static str }
             = "{directory}: {reason}; members of {fstype} file systems are not known";
         /// More disks than are asked.

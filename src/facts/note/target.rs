@@ -1,9 +1,9 @@
-//! Notes of what was asked for, and of why it can be no target.
+//! Notes about the requested target, and why it cannot be one.
 
 use super::notes;
 
 notes! {
-    /// What is to be said of a path that was named as the target.
+    /// Notes about a path that was named as the target.
     pub enum TargetNote {
         /// A file, where a directory belongs.
         File { path: String } = "{path} is a file: name the directory it lies in";
@@ -27,10 +27,10 @@ notes! {
         /// A device that the kernel does not list.
         NoKernelDevice { path: String }
             = "{path} is a block device that /sys/dev/block does not list: nothing is known of it";
-        /// What could not be looked at, and is taken as it is named.
+        /// A path that could not be examined, and is used as named.
         PathAsNamed { path: String, reason: String }
             = "{path}: {reason}: it is taken for a directory, as it is written";
-        /// What could not be looked at.
+        /// A path that could not be examined.
         Refusal { path: String, reason: String } = "{path}: {reason}";
         /// A device that is mounted.
         MountPoint { path: String, point: String } = "{path} is mounted on {point}: the target is that directory";

@@ -1,10 +1,10 @@
-//! How the reading child becomes the owner of what it reads.
+//! The step by which the reading child becomes the owner of what it reads.
 //!
-//! It is started as root and gives that up before it reads anything: groups, user, capabilities, memory, time. Setting the
-//! user before the program is executed would fail for one that lies in /root, and would let the owner trace the child. Who
-//! it becomes and where is said in its first line of input, so nothing of it stands among its arguments. The surprise:
-//! MySQL's and MariaDB's servers let root in and not their owner, so for them the socket is connected as root, though
-//! found with the rights of the owner, and the rest of root is given up before a byte is read.
+//! The child is started as root and gives that up before it reads anything: groups, user, capabilities, memory, time.
+//! Setting the user before exec would fail for a program in /root, and would let the owner trace the child. The user
+//! and the root directory are in its first line of input, so its arguments reveal nothing. MySQL's and MariaDB's
+//! servers accept root but not their owner. For them the socket is connected as root, though found with the owner's
+//! rights, and root is given up before a byte is read.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -25,10 +25,10 @@ use crate::text;
 /// The word that the first line of input begins with.
 const WORD: &str = "owner";
 
-/// Memory that may be written to, in bytes: a file of a MiB with what it is turned into, many times over.
+/// Writable memory in bytes: a file of a MiB and everything it is turned into, many times over.
 const MEMORY_BYTES: u64 = 96 << 20;
 
-/// Processor time, in seconds. Waiting is bounded by who asks.
+/// Processor time in seconds. The asking process bounds the waiting.
 const PROCESSOR_SECONDS: u64 = 10;
 
 /// Whom the child becomes.
@@ -36,11 +36,11 @@ const PROCESSOR_SECONDS: u64 = 10;
 pub struct Owner {
     /// The user, who is not root.
     pub uid: u32,
-    /// A process of his, whose groups are taken; without one his group in /etc/passwd is, and no other.
+    /// A process of this user, whose groups are taken; without one, his group in /etc/passwd alone.
     pub process: Option<u32>,
-    /// Whether paths are those that the process sees, from its own root.
+    /// Whether paths are relative to the process' own root.
     pub inside: bool,
-    /// The socket that is connected before, while the child still is root.
+    /// The socket to connect while the child is still root.
     pub socket: Option<PathBuf>,
 }
 
@@ -76,7 +76,7 @@ impl Owner {
         is_one.then_some(Self { uid, process, inside, socket })
     }
 
-    /// Gives up being root for good. The refusal says why nothing may be read; then the child is of no use.
+    /// Gives up root for good. A refusal says why nothing may be read; the child is then useless.
     pub fn become_it(&self) -> Result<Option<UnixStream>, Miss> {
         // Whatever fails here is a refusal: that nobody could look does not make anything absent.
         self.change().map_err(|miss| Miss::new(MissKind::Denied, miss.detail))
@@ -108,16 +108,16 @@ impl Owner {
         Ok(stream)
     }
 
-    /// User and groups. Those of a process count only where it may be looked at by its user: a program that runs with
-    /// somebody else's group may not (PR_SET_DUMPABLE in prctl(2)), and then /proc gives it to root. A process that has
-    /// ended since has none.
+    /// User and groups. Those of a process count only where its user may inspect it. A program that runs with another
+    /// group may not be inspected (PR_SET_DUMPABLE in prctl(2)), and /proc then belongs to root. A process that has
+    /// ended has none.
     fn person(&self) -> Person {
         let of_process = self.process.and_then(|pid| of_process(pid, self.uid));
         let alone = || Person { uid: self.uid, gid: machine::group_of(self.uid), groups: Vec::new() };
         of_process.unwrap_or_else(alone)
     }
 
-    /// Takes the root of the process for its own, so that every path leads where it leads there, and no further.
+    /// Changes to the root directory of the process, so that every path leads where it leads there, and no further.
     fn enter(&self) -> Result<(), Miss> {
         let Some(pid) = self.process.filter(|_| self.inside) else { return Ok(()) };
         let failed =
@@ -134,14 +134,14 @@ fn of_process(pid: u32, uid: u32) -> Option<Person> {
     ((of.uid(), of.gid()) == (person.uid, person.gid)).then_some(person)
 }
 
-/// Connects as root, with the rights of the owner on the way to the socket: that is what setfsuid(2) is for.
+/// Connects as root, with the owner's rights on the way to the socket, by means of setfsuid(2).
 fn connect(path: &Path, person: &Person) -> Result<UnixStream, Miss> {
     setfsgid(Gid::from_raw(person.gid));
     setfsuid(Uid::from_raw(person.uid));
     UnixStream::connect(path).map_err(|e| files::miss(&e))
 }
 
-/// Bounds memory and time, and allows no core.
+/// Limits memory and processor time, and disables core dumps.
 fn limit() -> Result<(), Miss> {
     let limits = [
         (Resource::RLIMIT_DATA, MEMORY_BYTES),
@@ -156,7 +156,7 @@ fn limit() -> Result<(), Miss> {
     Ok(())
 }
 
-/// Looks whether nothing of root is left.
+/// Verifies that no privilege of root is left.
 fn settled(person: &Person) -> Result<(), Miss> {
     let status = files::own_status()?;
     let text = String::from_utf8_lossy(&status);

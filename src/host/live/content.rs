@@ -1,8 +1,9 @@
-//! Reads a block device to tell whether anything is on it.
+//! Reads a block device to tell whether it holds anything.
 //!
-//! First the known places, then all of it where that takes a second at most, else samples until the time is over. That
-//! nothing is found is what a file system is made upon, so everything unknown counts as data, and what was not read is told.
-//! The surprise: it reads past the page cache, so that no old page is taken for the disk; only what nobody uses is read.
+//! First the known places are read. Then the whole device, if that takes a second at most; otherwise samples until the
+//! time is over. A file system may be created on the result, so everything unknown counts as data, and the unread part
+//! is reported. Reads bypass the page cache, so that no stale page is taken for the disk; only devices that nobody uses
+//! are read.
 
 mod magic;
 mod places;
@@ -24,25 +25,25 @@ use super::device;
 use super::files::miss;
 use crate::host::{Content, Look, Miss, path_bytes};
 
-/// How long a device is read that nobody named.
+/// Time for a device that the user did not name.
 pub const PASSING: Duration = Duration::from_secs(1);
 
-/// How long a device is read that was named.
+/// Time for a device that the user named.
 pub const NAMED: Duration = Duration::from_secs(10);
 
-/// How long reading all of a named device may take; of another one, which shares its time with the rest, a quarter of that.
+/// Time for reading a whole named device; a quarter of that for others, which share their time.
 const WHOLE: Duration = Duration::from_secs(1);
 
-/// No device is read whole that is larger, in bytes: none is read so quickly.
+/// The largest device that is read whole, in bytes; no larger one can be read within the time.
 const LARGEST_WHOLE: u64 = 32 << 30;
 
-/// How much is read at once where all is read, in bytes.
+/// The size of a read of a whole device, in bytes.
 const RUN: u64 = 4 << 20;
 
-/// How many readings are under way at a time: a disk orders them, and a remote one answers them together.
+/// The number of reads in flight: a disk orders them, and a remote one answers them together.
 const LANES: usize = 8;
 
-/// What addresses and lengths of direct reads are multiples of.
+/// The alignment of addresses and lengths for direct reads, in bytes.
 const ALIGNED: usize = 4096;
 
 /// The answer to [`crate::host::Question::Content`].
@@ -57,12 +58,12 @@ pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
     }
     let device = device::open(path, OFlag::O_DIRECT)?;
     let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
-    // Who took it meanwhile may have written what was read as nothing.
+    // Whoever took the device meanwhile may have written what was read as empty.
     content.held = named && device::is_held(path)?;
     Ok(content.encode())
 }
 
-/// The same for a path at all times, another for another path.
+/// A seed that depends on the path alone.
 fn seed(path: &Path) -> u64 {
     path_bytes(path).iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -94,29 +95,29 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
         data: looked.data,
         held: false,
         unread_run: longest_gap(&mut looked.ranges, size),
-        // The gaps are told after overlaps were joined, so this counts no byte twice.
+        // The gaps are computed after overlaps were joined, so this counts no byte twice.
         bytes_read: looked.ranges.iter().map(|(_, length)| length).sum(),
         places_left: places_left as u64,
     })
 }
 
-/// Whether what was read is still needed.
+/// Whether the bytes read are still needed.
 #[derive(Clone, Copy)]
 enum Keep {
     Bytes,
     Nothing,
 }
 
-/// How long it may take.
+/// The time limits.
 #[derive(Clone, Copy)]
 struct Time {
-    /// When all ends.
+    /// The deadline of everything.
     until: Instant,
-    /// How long reading all of a device may.
+    /// The time for reading the whole device.
     whole: Duration,
 }
 
-/// What was seen of a device so far.
+/// The device as far as it was read.
 struct Seen<'d> {
     device: &'d File,
     time: Time,
@@ -127,8 +128,8 @@ struct Seen<'d> {
 }
 
 impl Seen<'_> {
-    /// Reads these pieces, several at a time and in this order, until the time is over. Pieces that are kept are all read
-    /// though data was found, since their names are wanted; others end with the first data.
+    /// Reads these pieces in order, several at a time, until the time is over. Pieces that are kept are all read even
+    /// after data was found, since their names are wanted; others stop at the first data.
     fn pieces(&mut self, pieces: &[(u64, u64)], keep: Keep) -> io::Result<Vec<(u64, Vec<u8>)>> {
         let next = AtomicUsize::new(0);
         let data = AtomicBool::new(self.data);
@@ -155,7 +156,7 @@ impl Seen<'_> {
         let ended =
             thread::scope(|scope| {
                 let lane = &lane;
-                // Where no more threads may be started, fewer read.
+                // If no more threads can be started, fewer read.
                 let others: Vec<_> = (1..LANES.min(pieces.len()))
                     .filter_map(|_| Builder::new().spawn_scoped(scope, lane).ok())
                     .collect();
@@ -168,14 +169,14 @@ impl Seen<'_> {
         self.data |= data.into_inner();
         let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.ranges.extend(done.iter().map(|(at, length, _)| (*at, *length)));
-        // What was found counts even where another place could not be read.
+        // Data that was found counts even where another place could not be read.
         match ended.into_iter().find_map(Result::err) {
             Some(error) if !self.data => Err(error),
             _ => Ok(done.into_iter().map(|(at, _, kept)| (at, kept)).collect()),
         }
     }
 
-    /// Reads all of it from the beginning where it is read so quickly; ends as soon as that is seen not to be.
+    /// Reads all of it from the beginning if that fits the time; ends as soon as it does not.
     fn whole(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
@@ -200,12 +201,12 @@ impl Seen<'_> {
     }
 }
 
-/// Memory whose address is a multiple of what direct reads want.
+/// A buffer aligned for direct reads.
 #[derive(Default)]
 struct Room(Vec<u8>);
 
 impl Room {
-    /// What is there; less at the end of the device.
+    /// The bytes at this offset; fewer at the end of the device.
     fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length).unwrap_or(0).next_multiple_of(ALIGNED);
         if self.0.len() < length + ALIGNED {
@@ -226,7 +227,7 @@ impl Room {
     }
 }
 
-/// Joins ranges that touch, sorts them, and says the longest run of the device between them, in bytes.
+/// Sorts ranges, joins those that touch, and returns the longest gap between them on the device, in bytes.
 fn longest_gap(ranges: &mut Vec<(u64, u64)>, size: u64) -> u64 {
     ranges.sort_unstable();
     let mut joined: Vec<(u64, u64)> = Vec::new();

@@ -1,7 +1,8 @@
-//! A conversation with a database server over its Unix socket: bytes to and fro until there is an answer, within a deadline.
+//! A conversation with a database server over its Unix socket: bytes in both directions until there is an answer,
+//! within a deadline.
 //!
-//! What is said and heard is for the protocols in [`super::postgres`] and [`super::mysql`]. Nothing is ever said that the
-//! server chose. The surprise: connecting itself can wait without an end, so all of this happens in the expendable child.
+//! The messages are left to the protocols in [`super::postgres`] and [`super::mysql`]. Nothing that is sent is chosen
+//! by the server. Connecting itself can block indefinitely, so all of this runs in the expendable child.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,43 +15,43 @@ use nix::sys::socket::sockopt::PeerCredentials;
 use super::files;
 use crate::host::{Miss, MissKind};
 
-/// How long a server may take for everything together.
+/// The time for the whole conversation.
 const DEADLINE: Duration = Duration::from_secs(2);
 
-/// Longer messages and answers are refused.
+/// The largest message or answer accepted, in bytes.
 pub const LARGEST: usize = 1 << 20;
 
-/// What to do next.
+/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Wait for more.
+    /// Read more.
     Listen,
-    /// Say this.
+    /// Send this.
     Say(Vec<u8>),
-    /// There is an answer; say farewell, lest the server log a lost connection.
+    /// There is an answer; send the farewell, since the server logs a lost connection.
     Done {
         /// The answer.
         answer: Vec<u8>,
-        /// What says farewell.
+        /// The farewell message.
         farewell: Vec<u8>,
     },
 }
 
 /// Our side of a conversation.
 pub trait Conversation {
-    /// What is said first; may be nothing.
+    /// The first message, which may be empty.
     fn opening(&self) -> Vec<u8>;
 
-    /// What was heard and makes no message yet.
+    /// Bytes received that do not make up a message yet.
     fn heard(&mut self) -> &mut Vec<u8>;
 
     /// The first message, when all of it is there: its kind or number, its body, and what follows it.
     fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss>;
 
-    /// Takes in a message.
+    /// Handles a message.
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss>;
 
-    /// Takes in what the server sent, however it is cut.
+    /// Handles bytes from the server, however they are split.
     fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
         self.heard().extend_from_slice(bytes);
         let heard = std::mem::take(self.heard());
@@ -70,7 +71,7 @@ pub trait Conversation {
 /// Kind or number, body, and what follows.
 pub type Message<'a> = (u8, &'a [u8], &'a [u8]);
 
-/// Talks to the server behind a socket, which has to be this user's where one is named.
+/// Talks to the server behind a socket; with `server`, the peer must be that user's.
 pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let stream = UnixStream::connect(socket).map_err(|e| match e.kind() {
         io::ErrorKind::ConnectionRefused => Miss::new(MissKind::Absent, "no server listens there"),
@@ -79,7 +80,7 @@ pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) ->
     over(stream, ours, server)
 }
 
-/// Talks over a connection. Before a byte is said or heard it is made sure whose the other end is: a socket that one user
+/// Talks over a connection. The peer's user is checked before any byte is exchanged, because the socket that one user
 /// names can be another's.
 pub fn over(stream: UnixStream, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     if let Some(uid) = server {

@@ -1,7 +1,8 @@
-//! What the child answers that has become somebody: questions about his files, his server's socket, his control file.
+//! The questions that a child answers once it has changed its user: about the user's files, his server's socket, his
+//! control file.
 //!
-//! Everything else is refused, however it got here. The surprise: a configuration file is read once, told apart by device
-//! and inode, and replayed where it is included again, since 255 links to one file are 255 files to whoever counts paths.
+//! Every other question is refused. A configuration file is read once, identified by device and inode, and replayed
+//! where it is included again: 255 links to one file would otherwise count as 255 files.
 
 use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
@@ -12,10 +13,10 @@ use super::{answer, mysql, postgres};
 use crate::host::child::Owner;
 use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
 
-/// How many configuration files are remembered; no server reads more.
+/// The number of configuration files that are remembered; no server reads more.
 const FILES: usize = 512;
 
-/// Who the child is, and what he was told.
+/// The user of the child, and the files it has read.
 pub struct Delegate {
     owner: Owner,
     stream: Option<UnixStream>,
@@ -80,7 +81,7 @@ impl Delegate {
         }
     }
 
-    /// The question with its path as it is from the root that the child has.
+    /// The question with its path relative to the root of the child.
     fn as_seen(&self, question: &Question) -> Result<Question, Miss> {
         let mut question = question.clone();
         if let (true, Some(pid), Some(path)) = (self.owner.inside, self.owner.process, question.path_mut()) {

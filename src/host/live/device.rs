@@ -1,7 +1,7 @@
 //! Opens block devices, for reading only.
 //!
-//! What is read of them belongs to who opens. The surprise: what is opened first is the path alone, since opening a tape or
-//! a watchdog that was put there does something already.
+//! Reading is left to the caller. The path is first opened with O_PATH alone, since opening a tape or a watchdog device
+//! already has an effect.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,13 +15,13 @@ use nix::fcntl::OFlag;
 use super::files::miss;
 use crate::host::Miss;
 
-/// Opens a block device for reading, and nothing else: what is opened is what was looked at, whatever becomes of its name.
-/// Closing it writes nothing, since nobody wrote through it.
+/// Opens a block device for reading: exactly the device that was examined, whatever happens to its name. Closing it
+/// writes nothing, since nothing was written through it.
 pub fn open(path: &Path, also: OFlag) -> Result<File, Miss> {
     opened(path, also).map_err(|e| miss(&e))
 }
 
-/// Whether somebody has opened it for himself alone (`O_EXCL`, open(2)); whoever would in this very instant is refused.
+/// Whether a process holds it exclusively (`O_EXCL`, open(2)); a process that tries to in this very instant is refused.
 pub fn is_held(path: &Path) -> Result<bool, Miss> {
     match opened(path, OFlag::O_EXCL) {
         Ok(_) => Ok(false),

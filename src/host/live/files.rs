@@ -1,9 +1,10 @@
 //! Questions about files: read, list, links, stat(2), statfs(2), inode flags.
 //!
-//! Only regular files are read and only files and directories opened, without blocking: opening a tape or a watchdog
-//! device already does something. So what a path leads to is held by a descriptor that opens nothing (O_PATH), looked at,
-//! and that very thing is then opened: what is exchanged meanwhile is not. Sizes are bounded, since a file may be anything.
-//! The kernel's own files in /proc and /sys have a shorter way, for a large host has hundreds of thousands of them.
+//! Only regular files are read, and only files and directories opened, without blocking: opening a tape or a watchdog
+//! device already has an effect. The target of a path is held by a descriptor that opens nothing (O_PATH), examined,
+//! and that very object is then opened; a replacement made meanwhile is not. Sizes are bounded, since a file may be
+//! anything. The kernel's own files in /proc and /sys take a shorter path, because a large host has hundreds of
+//! thousands of them.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -21,7 +22,7 @@ use rustix::io::Errno;
 
 use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Moment, Stat, StatFs};
 
-/// More of a file is not read.
+/// The largest part of a file that is read, in bytes.
 pub const LARGEST_READ: u64 = 1 << 20;
 
 /// An attribute is at most a page, and one read gives all of it (Documentation/filesystems/sysfs.rst).
@@ -41,19 +42,19 @@ pub fn miss(error: &io::Error) -> Miss {
     Miss::new(kind, errno.map_or_else(|| error.to_string(), |errno| errno.desc().to_owned()))
 }
 
-/// How anything is opened: for reading, and without waiting for anybody.
+/// The flags of every open: for reading, and non-blocking.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// What a path leads to, held without opening it.
+/// The target of a path, held without opening it.
 pub struct Held {
     descriptor: OwnedFd,
-    /// What it is.
+    /// Its file type.
     pub kind: FileType,
     /// Its device and inode.
     pub identity: (u64, u64),
 }
 
-/// The directory /proc, which is held because whoever changes his root would find another one there.
+/// The directory /proc, held because a process that changes its root would find another one there.
 pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
     static PROC: OnceLock<OwnedFd> = OnceLock::new();
     if let Some(held) = PROC.get() {
@@ -68,7 +69,7 @@ fn without_proc() -> Miss {
     Miss::new(MissKind::Failed, "cannot be opened where /proc is not mounted")
 }
 
-/// The processes that there are. A machine has hundreds, so they are listed and named by the shortest way.
+/// The ids of all processes. A machine has hundreds, so they are listed and named by the shortest path.
 pub fn processes() -> Result<impl Iterator<Item = Result<u32, Miss>>, Miss> {
     let proc = rustix::fs::openat(hold_proc()?, ".", READING | OFlags::DIRECTORY, Mode::empty());
     let names = names(proc.map_err(|e| miss(&e.into()))?)?;
@@ -76,7 +77,7 @@ pub fn processes() -> Result<impl Iterator<Item = Result<u32, Miss>>, Miss> {
     Ok(names.filter_map(move |name| name.map(number).transpose()))
 }
 
-/// What a process is called, with the end of the line (`TASK_COMM_LEN` of the kernel is 16, that of its threads 64).
+/// The command name of a process, with the newline (`TASK_COMM_LEN` of the kernel is 16, that of its threads 64).
 pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
     let file = rustix::fs::openat(hold_proc()?, format!("{pid}/comm"), READING, Mode::empty());
     let mut name = [0; 64];
@@ -85,14 +86,14 @@ pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
-/// What the kernel says of this process, wherever its root is.
+/// The kernel's status of this process, whatever its root.
 pub fn own_status() -> Result<Vec<u8>, Miss> {
     let file = rustix::fs::openat(hold_proc()?, "self/status", READING, Mode::empty());
     contents(&File::from(file.map_err(|e| miss(&e.into()))?), LARGEST_READ)
 }
 
 impl Held {
-    /// Follows links; the way is that of the path.
+    /// The target of a path, links followed.
     pub fn at(path: &Path) -> Result<Self, Miss> {
         let descriptor = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         let descriptor = descriptor.map_err(|e| miss(&e.into()))?;
@@ -101,12 +102,12 @@ impl Held {
         Ok(Self { descriptor, kind, identity: (stat.st_dev, stat.st_ino) })
     }
 
-    /// Opens the very thing that is held.
+    /// Opens the very object that is held.
     pub fn open(&self) -> Result<File, Miss> {
         let name = format!("self/fd/{}", self.descriptor.as_fd().as_raw_fd());
         let file = rustix::fs::openat(hold_proc()?, name, READING, Mode::empty());
         file.map(File::from).map_err(|e| match e {
-            // It is held, so it is there: what is missing is the way to it.
+            // It is held, so it exists; /proc is missing.
             Errno::NOENT => without_proc(),
             e => miss(&e.into()),
         })
@@ -149,10 +150,10 @@ fn contents(file: &File, largest: u64) -> Result<Vec<u8>, Miss> {
     Ok(bytes)
 }
 
-/// The mount table that may be long; that of a process is a stranger's.
+/// Our own mount table, which may be long; that of another process is a stranger's.
 const OWN_MOUNT_TABLE: &str = "/proc/self/mountinfo";
 
-/// Whether it is a file that the kernel makes for a process: `/proc/7/stat`. What lies behind its links is not.
+/// Whether it is a file that the kernel generates for a process: `/proc/7/stat`. Targets of its links are not.
 fn is_of_process(path: &Path) -> bool {
     let mut names = path.components();
     let mut name = || names.next().map(Component::as_os_str);
@@ -162,8 +163,8 @@ fn is_of_process(path: &Path) -> bool {
     beneath_proc && process && name().is_some_and(|name| file.contains(&name)) && name().is_none()
 }
 
-/// A configuration file: the whole of a regular file, and what it is by device and inode. One that is larger than
-/// [`LARGEST_READ`] is refused, for what is cut off could say anything.
+/// A configuration file: the whole of a regular file, with its device and inode. A file larger than [`LARGEST_READ`] is
+/// refused, since the part cut off could say anything.
 pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<Configuration, Miss> {
     let held = Held::at(path)?;
     if held.kind != FileType::RegularFile {
@@ -180,15 +181,15 @@ pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<
     Ok(Configuration::Read(held.identity, bytes))
 }
 
-/// What a path led to.
+/// The file at the end of a path.
 pub enum Configuration {
-    /// One that was read before, by device and inode.
+    /// A file that was read before, by device and inode.
     Known((u64, u64)),
     /// Its device and inode, and its bytes.
     Read((u64, u64), Vec<u8>),
 }
 
-/// Whether the path stays among the attributes of devices, where there is nothing else than directories and files.
+/// Whether the path stays among the attributes of devices, where there are only directories and files.
 fn is_attribute(path: &Path) -> bool {
     path.starts_with("/sys/class") && !path.components().any(|c| c == Component::ParentDir)
 }
@@ -197,13 +198,13 @@ fn is_attribute(path: &Path) -> bool {
 type Directory = (PathBuf, OwnedFd);
 
 thread_local! {
-    /// That of the device asked about last: its attributes are asked for one after another, and the way to it leads through
-    /// a link and a dozen directories.
+    /// The directory of the device asked about last: its attributes are requested in sequence, and the path to it leads
+    /// through a link and a dozen directories.
     static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute from the directory of its device, or by its whole path where that directory says nothing anymore:
-/// the device may have been replaced by another one of its name.
+/// Opens an attribute relative to the directory of its device, or by its whole path where that directory is stale:
+/// another device of the same name may have replaced it.
 fn open_attribute(path: &Path) -> Result<File, Miss> {
     let from_directory = device_and_attribute(path)
         .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name)));
@@ -217,7 +218,7 @@ fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
     Some((Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?))
 }
 
-/// What every device has for as long as it is there (Documentation/ABI/testing/sysfs-uevent).
+/// The attribute that every device has for as long as it exists (Documentation/ABI/testing/sysfs-uevent).
 const ALWAYS: &str = "uevent";
 
 fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option<Result<File, Miss>> {
@@ -322,8 +323,8 @@ pub fn real_path(path: &Path) -> Result<Vec<u8>, Miss> {
     fs::canonicalize(path).map(|real| real.as_os_str().as_bytes().to_vec()).map_err(|e| miss(&e))
 }
 
-/// Whether a file that may be a key is there and stays: one that is not empty, and lies nowhere that is made anew at each boot.
-/// It is not opened.
+/// Whether a possible key file exists and persists: it is not empty, and not in a directory that is recreated at each
+/// boot. It is not opened.
 pub fn is_key(path: &Path) -> bool {
     const MADE_ANEW: [&str; 5] = ["/dev", "/proc", "/run", "/sys", "/tmp"];
     let lies = fs::canonicalize(path).and_then(|real| Ok((fs::metadata(&real)?, real)));

@@ -1,14 +1,15 @@
-//! Which paths may hang: found once from the mount table, without touching any of the mounts.
+//! Paths that may hang, determined once from the mount table, without touching any of the mounts.
 //!
-//! While no file system that can hang is mounted, none does and everything is read directly. Otherwise only the kernel's
-//! own directories are: every other path may lead anywhere through a symbolic link, and following it is already a touch.
+//! While no file system that can hang is mounted, everything is read directly. Otherwise only the kernel's own
+//! directories are: any other path may lead anywhere through a symbolic link, and following it already touches the
+//! mount.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// File systems that wait for somebody else than a local disk: another machine or a process.
+/// File systems that depend on more than a local disk: on another machine or a process.
 const TYPES: [&str; 26] = [
     "9p",
     "acfs",
@@ -38,22 +39,22 @@ const TYPES: [&str; 26] = [
     "virtiofs",
 ];
 
-/// Block devices that wait for another machine.
+/// Block devices that depend on another machine.
 const SOURCES: [&str; 3] = ["/dev/nbd", "/dev/rbd", "/dev/drbd"];
 
-/// Mount points, and whether what is in sight there can hang.
+/// Mount points, and whether the mount in sight there can hang.
 pub struct Mounts {
     points: HashMap<PathBuf, bool>,
     any_hang: bool,
 }
 
 impl Mounts {
-    /// Everything may hang.
+    /// A table in which everything may hang.
     pub fn unreadable() -> Self {
         Self { points: HashMap::from([(PathBuf::from("/"), true)]), any_hang: true }
     }
 
-    /// From /proc/self/mountinfo (proc_pid_mountinfo(5)). A line that cannot be read counts as a mount that can hang.
+    /// Parses /proc/self/mountinfo (proc_pid_mountinfo(5)). A malformed line counts as a mount that can hang.
     pub fn parse(mountinfo: &[u8]) -> Self {
         let lines = mountinfo.split(|b| *b == b'\n').filter(|line| !line.is_empty());
         let (mut points, mut any_hang) = (HashMap::new(), false);
@@ -81,7 +82,7 @@ impl Mounts {
     }
 }
 
-/// Whether the path leads through a link of a process, to mounts that may be none of ours.
+/// Whether the path leads through a link of a process, to mounts that may not be ours.
 fn leads_inside(path: &Path) -> bool {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let links = ["root", "cwd", "exe", "fd", "map_files"].map(std::ffi::OsStr::new);

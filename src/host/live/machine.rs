@@ -1,4 +1,4 @@
-//! Questions about the machine and about ourselves: uname(2), user and name spaces, memory and processors.
+//! Questions about the machine and about our own process: uname(2), user and name spaces, memory and processors.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::text::error_words;
 /// include/linux/proc_ns.h).
 const INITIAL: [(&str, &str); 2] = [("pid", "pid:[4026531836]"), ("user", "user:[4026531837]")];
 
-/// A line each of uname(2).
+/// The fields of uname(2), one per line.
 pub fn uname() -> Vec<u8> {
     let Ok(names) = nix::sys::utsname::uname() else { return Vec::new() };
     let fields = [names.sysname(), names.nodename(), names.release(), names.version(), names.machine()];
     fields.iter().flat_map(|field| [field.as_bytes(), b"\n"].concat()).collect()
 }
 
-/// Who we are, and whether our name spaces are the first ones.
+/// Our user, and whether our name spaces are the initial ones.
 pub fn identity() -> Vec<u8> {
     let mut lines = format!("euid={}\n", nix::unistd::geteuid());
     for (name, initial) in INITIAL {
@@ -49,13 +49,13 @@ pub fn summary() -> Result<Vec<u8>, Miss> {
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())
 }
 
-/// The name of a user. Only the file is asked: a directory service would be network.
+/// The name of a user. Only /etc/passwd is read: a directory service would be network traffic.
 pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
     let list = files::read(Path::new("/etc/passwd"))?;
     name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The group of a user, from /etc/passwd; the one that has no rights where he is not listed, such as a container's user.
+/// The group of a user, from /etc/passwd; `nobody`'s group for a user who is not listed, such as a container's.
 pub fn group_of(uid: u32) -> u32 {
     let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
     let group = field_of(&list, uid, 3).and_then(|group| str::from_utf8(&group).ok()?.parse().ok());

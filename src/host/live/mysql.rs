@@ -1,9 +1,9 @@
 //! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking user.
 //!
-//! Just enough of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name): greeting, log in,
-//! one SHOW, end. We offer no password and can be sent no file's contents for (CLIENT_LOCAL_FILES is not offered); who
-//! proves us is the socket itself (plugins unix_socket and auth_socket). The surprise: the server speaks first, and may
-//! then want another way of proof, to which nothing is again all that we have.
+//! It implements the minimum of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name):
+//! greeting, log in, one SHOW, end. No password is sent, and the server cannot request the contents of a file
+//! (CLIENT_LOCAL_FILES is not offered). The socket itself authenticates us (plugins unix_socket and auth_socket). The
+//! server speaks first, and may then ask for another authentication method, to which the answer is empty too.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     conversation::with(socket, &mut Conversation::of(user.trim_ascii()), server)
 }
 
-/// The same over a connection that was made as this user, to a server that is that one's.
+/// The same over a connection that was made as `user`, to a server of the user `server`.
 pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec<u8>, Miss> {
     conversation::over(stream, &mut Conversation::of(user), Some(server))
 }
@@ -32,10 +32,10 @@ const CAPABILITIES: u32 = 1 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 19;
 /// utf8_general_ci, which every version knows.
 const UTF8: u8 = 33;
 
-/// Of the greeting.
+/// The protocol version in the greeting.
 const PROTOCOL: u8 = 10;
 
-/// HandshakeResponse41: who we are, and an empty proof.
+/// HandshakeResponse41: our user name, and an empty authentication.
 fn log_in(user: &[u8]) -> Vec<u8> {
     let largest = u32::try_from(LARGEST).unwrap_or(u32::MAX);
     let fixed = [CAPABILITIES.to_le_bytes(), largest.to_le_bytes()].concat();
@@ -43,7 +43,7 @@ fn log_in(user: &[u8]) -> Vec<u8> {
 }
 
 fn query() -> Vec<u8> {
-    // As an option log_bin is the beginning of a path, as a variable a switch.
+    // As an option log_bin is a path prefix, as a variable a switch.
     let names =
         servers::leaving(Leaving::Mysql).keys().map(String::as_str).chain(["log_bin_basename", "version"]);
     let names = names.map(|name| format!("'{name}'"));
@@ -57,21 +57,21 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
     [&[a, b, c, number], body].concat()
 }
 
-/// What is expected next.
+/// The next expected message.
 #[derive(Clone, Copy, Default)]
 enum Expected {
     #[default]
     Greeting,
-    /// Whether we are let in; the number says how often we have been asked for another proof.
+    /// The result of the log-in; the number counts requests for another authentication.
     Welcome(u8),
-    /// How many columns there are.
+    /// The number of columns.
     Columns,
-    /// What one of them is, and how many more there are.
+    /// A column definition, and how many follow.
     Column(u8),
     Rows,
 }
 
-/// What was heard so far.
+/// The bytes received so far.
 #[derive(Default)]
 struct Conversation {
     user: Vec<u8>,

@@ -1,8 +1,8 @@
-//! Asks on behalf of the owners of servers, each through a child of his own, and keeps account of what each costs.
+//! Asks as the owners of servers, each through a child that has his user id, and accounts for the cost of each.
 //!
-//! The children and what they may answer are in [`crate::host::child`] and [`super::delegate`]; what they answer is a
-//! stranger's word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from its end
-//! or from others. The surprise: who has used up his share gets *timed out* for an answer, never *absent*.
+//! The children and their answers are in [`crate::host::child`] and [`super::delegate`]; an answer is a stranger's
+//! word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from exiting or from
+//! serving others. A user whose share is used up gets *timed out* for an answer, never *absent*.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 use crate::host::child::{Expendable, Owner};
 use crate::host::{Miss, MissKind, Question};
 
-/// What may be spent.
+/// An allowance of time and bytes.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     time: Duration,
     bytes: usize,
 }
 
-/// For one user.
+/// The share of one user.
 const SHARE: Account = Account { time: Duration::from_secs(15), bytes: 2 << 20 };
 
-/// For all together: what is left after the first ones is for those who come later.
+/// The total of all users; later users get what the first ones leave.
 const ALL: Account = Account { time: Duration::from_secs(40), bytes: 16 << 20 };
 
 impl Account {
@@ -36,14 +36,14 @@ impl Account {
     }
 }
 
-/// The children by whom they became.
+/// The children, by user.
 pub struct Owners {
     program: PathBuf,
     state: Mutex<State>,
 }
 
 struct State {
-    /// The user of each process that has the name of a server.
+    /// The user of each process that is named like a server.
     processes: BTreeMap<u32, u32>,
     children: BTreeMap<Owner, Arc<Expendable>>,
     accounts: BTreeMap<u32, Account>,
@@ -66,7 +66,7 @@ impl Owners {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns from an answer to [`Question::Servers`] which processes are whose.
+    /// Records the users of processes from an answer to [`Question::Servers`].
     pub fn learn(&self, servers: &[u8]) {
         let text = String::from_utf8_lossy(servers);
         let row = |line: &str| -> Option<(u32, u32)> {
@@ -77,17 +77,17 @@ impl Owners {
         self.state().processes.extend(text.lines().filter_map(row));
     }
 
-    /// Whose a process is, when it has the name of a server.
+    /// The user of a process that is named like a server.
     pub fn user_of(&self, pid: u32) -> Option<u32> {
         self.state().processes.get(&pid).copied()
     }
 
-    /// Ends the children without waiting for their ends.
+    /// Kills the children without waiting for them.
     pub fn end(&self) {
         self.state().children.values().for_each(|child| child.end());
     }
 
-    /// What was given up.
+    /// Notes about questions that were given up.
     pub fn notes(&self) -> Vec<String> {
         self.state().children.values().flat_map(|child| child.notes()).collect()
     }
@@ -104,7 +104,7 @@ impl Owners {
         })
     }
 
-    /// Does what may take long on behalf of a user, within what he has left, and charges him with it.
+    /// Runs a potentially slow operation for a user, within his remaining share, and charges him for it.
     pub fn charged(
         &self,
         uid: u32,
@@ -132,7 +132,7 @@ impl Owners {
         answer
     }
 
-    /// The child that is this user and sees what the path of the question leads through.
+    /// The child with this user id, in the root directory through which the question's path leads.
     fn child(&self, uid: u32, question: &Question) -> Arc<Expendable> {
         let mut state = self.state();
         let inside = question.path().and_then(|path| process_of_root(path));
@@ -154,13 +154,13 @@ impl Owners {
     }
 }
 
-/// The path without what leads to the root of a process.
+/// The path without the prefix that leads to the root of a process.
 fn within_root(path: &Path, pid: u32) -> PathBuf {
     let within = path.strip_prefix(format!("/proc/{pid}/root")).unwrap_or(path);
     Path::new("/").join(within)
 }
 
-/// Seven, of `/proc/7/root/srv`.
+/// The process id in such a path: 7 for `/proc/7/root/srv`.
 fn process_of_root(path: &Path) -> Option<u32> {
     let mut names = path.components().skip(1).map(Component::as_os_str);
     let in_proc = names.next()? == "proc";

@@ -1,10 +1,11 @@
-//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as who this process is: its owner.
+//! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this process, who owns the
+//! server.
 //!
-//! Just enough of the frontend/backend protocol (the manual's chapter of that name): start up, two simple queries, end. The
-//! session is read-only from its first packet on, and no schema but the server's own is searched. Whatever the server
-//! demands beyond trusting us, we do not have: a password is never asked for, looked up or sent. What the server says is as
-//! hostile as any file. The surprise: what databases and roles set for their sessions stands in a catalog alone, and is asked
-//! for last, so that a server that refuses it has said the rest.
+//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name): start up, two simple
+//! queries, end. The session is read-only from its first packet on, and no schema but the server's own is searched.
+//! Peer authentication is the only one supported: a password is never requested, looked up or sent. The server's answer
+//! is as hostile as any file. Settings of databases and roles exist in a catalog alone. They are queried last, so that
+//! a server that refuses has already answered the rest.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     conversation::with(socket, &mut Conversation { user, ..Conversation::default() }, server)
 }
 
-/// The first packet: protocol 3.0, who we are, and that we only read.
+/// The first packet: protocol 3.0, our user, and read-only.
 fn startup(user: &str) -> Vec<u8> {
     const VERSION: u32 = 3 << 16;
     let mut body = VERSION.to_be_bytes().to_vec();
@@ -45,7 +46,7 @@ fn startup(user: &str) -> Vec<u8> {
     [&length(&body)[..], &body].concat()
 }
 
-/// Settings by their names, and when the server last loaded its files, in microseconds since 1970.
+/// The query for settings by name, and for the last load of configuration files, in microseconds since 1970.
 fn settings_query() -> String {
     let names = servers::leaving(Leaving::Postgres).keys().map(String::as_str).chain(["server_version"]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
@@ -58,7 +59,7 @@ fn settings_query() -> String {
     )
 }
 
-/// What databases and roles set for their own sessions: what counts for everybody first, then what commits lose by.
+/// The query for settings of databases and roles: those that apply to everybody first, then those that weaken commits.
 fn overrides_query() -> String {
     format!(
         "SELECT '{OVERRIDE}', datname, rolname, name, value FROM (\
@@ -79,12 +80,12 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length(body), body].concat()
 }
 
-/// The length of a packet, which counts itself.
+/// The length field of a packet, which counts itself.
 fn length(body: &[u8]) -> [u8; 4] {
     u32::try_from(body.len() + 4).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// What was heard so far.
+/// The answers received so far.
 #[derive(Default)]
 struct Conversation {
     user: String,
@@ -96,7 +97,7 @@ struct Conversation {
     overrides: Vec<String>,
 }
 
-/// What is being asked.
+/// The query in progress.
 #[derive(Default, PartialEq, Eq)]
 enum Asking {
     #[default]
@@ -172,7 +173,7 @@ impl conversation::Conversation for Conversation {
 }
 
 impl Conversation {
-    /// The whole answer. That every override was told is a line of its own, for there may be none.
+    /// The whole answer. A line of its own says that all overrides were sent, since there may be none.
     fn said(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
         if !self.refused {
@@ -185,7 +186,7 @@ impl Conversation {
     }
 }
 
-/// A row as a line; of the names of standbys only their shape.
+/// A row as a line; names of standbys are reduced to their shape.
 fn line(row: &[&[u8]]) -> String {
     let value = |name: &&[u8], value: &[u8]| redact::postgres_value(&String::from_utf8_lossy(name), value);
     let fields = row.iter().enumerate().map(|(at, field)| match (at, row.first()) {

@@ -1,9 +1,9 @@
-//! Database servers among the processes, who they are, and what their command lines and environments say.
+//! Database servers among the processes, their users, and their command lines and environments.
 //!
-//! A server's worker processes have its name too, so only those are reported whose parent is no server itself. Anybody can
-//! call his process a server: whether one is believed is for the collectors, which are told here under which user it runs.
-//! The surprise: a program that is started through a link keeps the link's name, so a set-user-ID program can be called
-//! `postgres`; who started it and whose rights it has are then two, and it has no user that it could be read as.
+//! A server's worker processes have its name too, so only processes whose parent is no server are reported. Anybody can
+//! call a process a server; the collectors decide whether to believe it, by the user reported here. A program that is
+//! started through a link keeps the link's name, so a set-user-ID program can be called `postgres`. The user who
+//! started it then differs from the user whose rights it has, and there is no user to read it as.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,19 +19,20 @@ use super::files;
 use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, NOBODY, redact};
 use crate::text;
 
-/// What the programs of servers are called.
+/// The names of servers' programs.
 const SERVERS: [&str; 4] = ["postgres", "postmaster", "mysqld", "mariadbd"];
 
-/// A longer command line is refused, since the last of its options counts and could be the one cut off.
+/// The longest command line that is read, in bytes. A longer one is refused, since the last of its options wins and
+/// could be the one cut off.
 const LONGEST_COMMAND_LINE: usize = 64 << 10;
 
-/// The same for an environment.
+/// The same for an environment, in bytes.
 const LONGEST_ENVIRONMENT: usize = 512 << 10;
 
-/// So many descriptors of a process are looked at: a server opens its system tablespace among the first.
+/// The number of descriptors examined per process: a server opens its system tablespace among the first.
 const DESCRIPTORS: usize = 4096;
 
-/// Who a process is (proc_pid_status(5)).
+/// The user and groups of a process (proc_pid_status(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
     /// Its user.
@@ -42,7 +43,7 @@ pub struct Person {
     pub groups: Vec<u32>,
 }
 
-/// The user of a process; `None` where it has several at once, or one that has no number here and is told as nobody.
+/// The user of a process; `None` where it has several at once, or one without a number here, which is shown as nobody.
 pub fn user(status: &[u8]) -> Option<u32> {
     one(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
@@ -60,7 +61,7 @@ pub fn person(status: &[u8]) -> Option<Person> {
     Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
 }
 
-/// The number behind this word when real, effective, saved and file system's are one.
+/// The number after this word, if the real, effective, saved and file-system ids are the same.
 fn one(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
     let line = text.lines().find_map(|line| line.strip_prefix(word))?;
@@ -76,14 +77,14 @@ struct Candidate {
     comm: String,
 }
 
-/// `pid ppid uid comm` a line, and `more uid count` where a user has more than are told. Users in the order of their
-/// numbers, so those of the system come first.
+/// `pid ppid uid comm` per line, and `more uid count` for a user with more than are listed. Users are in the order of
+/// their ids, so those of the system come first.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
     for pid in files::processes()? {
         let pid = pid?;
-        // Processes end while we look; those are of no interest.
+        // Processes that end meanwhile are skipped.
         let Ok(comm) = files::command(pid) else { continue };
         if !is_server(pid, comm.trim_ascii_end()) {
             continue;
@@ -125,7 +126,7 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     let mut lines = String::new();
     for entry in fs::read_dir(&directory).map_err(|e| files::miss(&e))?.take(DESCRIPTORS) {
         let link = entry.map_err(|e| files::miss(&e))?.path();
-        // What the link says is a stranger's word; what it leads to is looked at without opening it.
+        // The link's text is a stranger's word; its target is examined without opening it.
         let named = fs::read_link(&link).is_ok_and(|to| to.as_os_str().as_bytes().ends_with(b"/ibdata1"));
         if let Ok(found) = fs::metadata(&link)
             && named
@@ -136,7 +137,7 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(lines.into_bytes())
 }
 
-/// By its name, or where we may see it, by the program it runs: a server can be started under another name.
+/// By its name or, where we may see it, by its program: a server can be started under another name.
 fn is_server(pid: u32, comm: &[u8]) -> bool {
     if SERVERS.iter().any(|server| comm == server.as_bytes()) {
         return true;
@@ -147,7 +148,7 @@ fn is_server(pid: u32, comm: &[u8]) -> bool {
     })
 }
 
-/// Of proc_pid_stat(5). The name stands in parentheses and may hold some itself.
+/// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.
 fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     let open = stat.iter().position(|b| *b == b'(')?;
     let close = stat.iter().rposition(|b| *b == b')')?;
@@ -156,13 +157,13 @@ fn comm_and_parent(stat: &[u8]) -> Option<(String, u32)> {
     Some((comm, rest.split_ascii_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// A tick in which the kernel tells times to programs: USER_HZ is 100 on all machines that we are built for (proc_pid_stat(5)).
+/// A tick of process times in nanoseconds: USER_HZ is 100 on every supported machine (proc_pid_stat(5)).
 const TICK: u64 = 10_000_000;
 
 /// When a process started, in nanoseconds since 1970 by the clock of now.
 pub fn started(pid: u32) -> Result<Vec<u8>, Miss> {
     let stat = files::read(Path::new(&format!("/proc/{pid}/stat")))?;
-    // What passes between the two makes the start earlier than it was, and never later.
+    // The time between the two readings makes the start too early, never too late.
     let now = clock_gettime(ClockId::Realtime);
     let since_boot = clock_gettime(ClockId::Boottime);
     let nanos = start(&stat, now, since_boot)

@@ -1,9 +1,9 @@
-//! The few programs that are run, always for reading.
+//! Runs the few programs of the allow-list, always for reading.
 //!
 //! A program is taken from fixed system directories only, and only if nobody but root could have put it there. It runs
-//! without a shell, with an empty environment in the C locale, in a process group of its own, and is killed at the
-//! deadline; nobody waits for what cannot be killed. The surprise: it is started in a directory where no file can be
-//! made, because the tools of RAID controllers leave logs wherever they are.
+//! without a shell, with an empty environment in the C locale, in its own process group, and is killed at the deadline.
+//! Nobody waits for a process that cannot be killed. The working directory allows no new files, because the tools of
+//! RAID controllers write logs wherever they are started.
 
 use std::fs;
 use std::io::{self, Read};
@@ -23,21 +23,21 @@ use crate::host::tool::{Answer, Home};
 use crate::host::{Miss, MissKind, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
-/// How long a program may take.
+/// The time limit of a program.
 const DEADLINE: Duration = Duration::from_secs(5);
 
 /// The same for the tools of RAID controllers, which ask their firmware and every disk behind it.
 const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 
-/// Where programs are started: not even root can make a file there.
+/// The working directory of programs: not even root can create a file there.
 const WORKING_DIRECTORY: &str = "/proc";
 
-/// More output than this is cut.
+/// The largest output that is kept, in bytes.
 const LARGEST_OUTPUT: usize = 1 << 20;
 
 const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
-/// What the program prints, standard output before standard error.
+/// The output of the program, standard output before standard error.
 pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     if !tool.only_reads(arguments) {
         return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
@@ -55,7 +55,7 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
 }
 
-/// Sees to it that pg_controldata finds a regular file: it opens what is there, also a pipe or a device.
+/// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
 fn control_file(directory: &Path) -> Result<(), Miss> {
     match files::Held::at(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
@@ -75,7 +75,7 @@ fn of_postgres(major: u32, name: &str) -> Vec<PathBuf> {
     .to_vec()
 }
 
-/// Where the program may be.
+/// The paths where the program may be.
 fn candidates(tool: Tool) -> Vec<PathBuf> {
     let name = tool.row().name;
     let within = |directories: &[&str], names: &[&str]| {
@@ -94,7 +94,7 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
     }
 }
 
-/// The first of these that is there, as it is called and without links. One that root does not own alone is refused.
+/// The first existing path, as called and with links resolved. A program that others than root can change is refused.
 fn find(candidates: &[PathBuf]) -> Result<(&Path, PathBuf), Miss> {
     for candidate in candidates {
         match fs::canonicalize(candidate) {
@@ -119,8 +119,8 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     }
 }
 
-/// Runs a command whose program was checked. With `printed_counts` what it printed is its answer even when it ends with
-/// an error: such tools say by that how a controller or disk is, and say so in words too.
+/// Runs a command whose program was checked. With `printed_counts` its output is the answer even on a failure status:
+/// such tools report the state of a controller or disk by their status, and in words too.
 fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
     let mut process = command
@@ -169,7 +169,7 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
         if left.is_zero() {
             return Err(Late);
         }
-        // An interruption is only a reason to look again.
+        // A signal only causes another look.
         let _ = poll(&mut waiting, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX));
         let mut ready = waiting.iter().map(|fd| fd.any().unwrap_or(false)).collect::<Vec<_>>().into_iter();
         let out_ready = stdout.is_some() && ready.next().unwrap_or(false);
@@ -184,7 +184,7 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
     loop {
         match process.try_wait() {
             Ok(Some(status)) => return Ok((printed, complaints, status)),
-            // It closed its output, so it is about to end.
+            // It closed its output, so it is about to exit.
             Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
             Ok(None) | Err(_) => return Err(Late),
         }

@@ -1,8 +1,9 @@
-//! Reads the superblock of a file system from its device, and says which features it has.
+//! Reads the superblock of a file system from its device, and names its features.
 //!
-//! No tool is asked: `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on the device). One small read does
-//! not. The surprise is how it is done: ext4's own buffers are the device's page cache, and reading past it would write the
-//! dirty page out; XFS has buffers of its own, and a page in the device's cache may be older than the disk.
+//! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on the device). One small
+//! read does not. ext4 is read through the page cache: its own buffers are the device's page cache, and a direct read
+//! would write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the device's
+//! cache may be older than the disk.
 
 mod crc32c;
 mod ext;
@@ -19,7 +20,7 @@ use super::device;
 use super::files::miss;
 use crate::host::{Miss, MissKind, Superblock};
 
-/// How much is read of an XFS, and the alignment that direct reading wants of disks with the largest blocks.
+/// The number of bytes read of an XFS, and the alignment for direct reads on disks with the largest blocks.
 const PAGE: usize = 4096;
 
 /// The answer to [`crate::host::Question::Superblock`].
@@ -37,14 +38,14 @@ pub fn features(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
     Ok(format!("features {}\n", words.join(" ")).into_bytes())
 }
 
-/// Why bytes say nothing of a file system.
+/// Why bytes are no readable superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Unreadable {
-    /// They are of something else, or too few.
+    /// Another format, or too few bytes.
     Foreign,
-    /// The checksum differs from the content, as it does while the kernel changes it.
+    /// The checksum is wrong, as while the kernel updates the block.
     Checksum,
-    /// A size that this reading does not cover.
+    /// A sector size that is not supported.
     Sectors,
 }
 
@@ -58,7 +59,7 @@ impl Unreadable {
     }
 }
 
-/// Reads and parses, and once more where the checksum is wrong: the kernel may have been writing.
+/// Reads and parses, once more if the checksum is wrong: the kernel may have been writing.
 fn twice(
     read: impl Fn() -> io::Result<Vec<u8>>,
     parse: impl Fn(&[u8]) -> Result<Vec<String>, Unreadable>,
@@ -71,7 +72,7 @@ fn twice(
     parsed.map_err(|why| Miss::new(MissKind::Failed, why.says()))
 }
 
-/// Through the page cache.
+/// Reads through the page cache.
 fn cached(device: &File) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; ext::SIZE];
     let count = device.read_at(&mut bytes, ext::OFFSET)?;
@@ -79,7 +80,7 @@ fn cached(device: &File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Past the page cache, into memory whose address is a multiple of the page as the kernel wants it.
+/// Reads with direct I/O, into page-aligned memory.
 fn direct(device: &File) -> io::Result<Vec<u8>> {
     let mut room = vec![0; 2 * PAGE];
     let start = room.as_ptr().align_offset(PAGE);

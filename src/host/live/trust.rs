@@ -1,4 +1,4 @@
-//! Whether nobody but root could have put a file where it is, or could change it there.
+//! Whether anybody but root could have put a file where it is, or could change it there.
 
 use std::fs;
 use std::io;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::text;
 
-/// What speaks against a path without links: `/x is not owned by root`; nothing when it and every directory above it are
-/// root's, and writable by root alone.
+/// The objection to a path without links: `/x is not owned by root`; `None` when it and every directory above it are
+/// owned by root, and writable by root alone.
 pub fn doubt(path: &Path) -> io::Result<Option<String>> {
     for path in path.ancestors() {
         let metadata = fs::symlink_metadata(path)?;

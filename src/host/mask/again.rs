@@ -1,8 +1,7 @@
-//! Finds what a path is called in a masked capture, from what it was called before: where the capture has a mask, anything
-//! may have stood.
+//! Finds the masked name of a path in a capture from its original name: a mask in the capture matches any text.
 //!
-//! Nothing of what was replaced is kept for it, not even a hash, which could be guessed. The surprise: two homes may
-//! have been the one that is asked for; then both are given, and whoever asks has to choose.
+//! No original is kept for this, not even a hash, which could be guessed. Two masked homes may both match the requested
+//! path; both are then returned, and the caller has to choose.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::super::archive::Answers;
 use super::super::{Question, path_bytes};
 
-/// The paths of a capture that may have been this one before it was masked; none where it holds the path itself.
+/// The paths of a capture that may be the masks of this one; empty where it holds the path itself.
 pub fn before_masking(answers: &Answers, path: &Path) -> Vec<PathBuf> {
     let asked = answers.keys().filter_map(|question| match question.bare() {
         Question::Stat(path) | Question::RealPath(path) => Some(path),
@@ -23,15 +22,15 @@ pub fn before_masking(answers: &Answers, path: &Path) -> Vec<PathBuf> {
     asked.into_iter().filter(|known| was(path_bytes(known), path_bytes(path))).cloned().collect()
 }
 
-/// Whether a masked path may have been this one: every part of it may.
+/// Whether a masked path may be this one: every part of it may.
 fn was(masked: &[u8], path: &[u8]) -> bool {
     let parts = |path: &[u8]| path.split(|b| *b == b'/').count();
     let mut pairs = masked.split(|b| *b == b'/').zip(path.split(|b| *b == b'/'));
     parts(masked) == parts(path) && pairs.all(|(masked, part)| part_was(masked, part))
 }
 
-/// Whether one part may have been the other: what is no mask is the same. The ends that are reached so far are enough to
-/// know, so that no capture makes it try everything.
+/// Whether a masked part may be this one: text outside masks has to be equal. Only the set of reachable ends is
+/// tracked, so no capture can force backtracking.
 fn part_was(masked: &[u8], part: &[u8]) -> bool {
     let mut reached = BTreeSet::from([0]);
     let mut rest = masked;
@@ -49,7 +48,7 @@ fn part_was(masked: &[u8], part: &[u8]) -> bool {
     reached.contains(&part.len())
 }
 
-/// How long the mask is that begins here, if one does.
+/// The length of the mask that begins here; `None` where none does.
 fn mask_length(text: &[u8]) -> Option<usize> {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let words: [&[u8]; 3] = [b"host", b"user", b"name"];

@@ -1,8 +1,8 @@
-//! Where people give names: paths, labels, sources of mounts, names of volumes.
+//! Places where people give names: paths, labels, sources of mounts, names of volumes.
 //!
-//! In them what is too weak to be replaced everywhere is replaced too: a serial number of digits alone, a user's name. It
-//! names nobody itself. The surprise: what a mount without a device calls its source is anybody's text, so there every
-//! word goes that is not listed here.
+//! Identities that are too weak to be replaced everywhere are replaced in these places too: a serial number of digits
+//! alone, a user's name. The identities themselves come from [`super::places`] and [`super::shapes`]. The source of a
+//! mount without a device is arbitrary text, so every word there is replaced that is not listed here.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,19 +10,19 @@ use std::path::Path;
 use super::places::{WORDS, fields, lines, trimmed, words_of};
 use crate::host::{Dialect, Question, Tool, path_bytes};
 
-/// What stands before a label.
+/// Marks before a label.
 const LABEL_MARKS: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
 /// Accounts that come with a system or a server, and directories beside people's own.
 const ACCOUNTS: &str = "admin bin cdrom daemon floppy games lost+found lp mail maria mysqld nfsnobody nobody nogroup operator \
     pgbouncer shared sync usb user www-data";
 
-/// What file systems without a device are called as their sources.
+/// Usual sources of file systems without a device.
 const SOURCES: &str = "binfmt_misc bpf cgmfs cgroup cgroup2 configfs debugfs dev devpts devtmpfs drivers drvfs efivarfs fuse \
     fusectl gvfsd-fuse hugetlbfs lxcfs mergerfs mqueue nfsd nsfs overlay overlayfs portal pstore ramfs rootfs rpc_pipefs \
     securityfs selinuxfs shm snapfuse squashfuse_ll sshfs sunrpc sysfs systemd-1 tags tmpfs tracefs udev";
 
-/// Words in such sources that say what it is for.
+/// Words in such sources that name its purpose.
 const PURPOSES: &str = "and cache dir file files for fs memory o2ib pg private public ram scratch shared socket spool stat stats tcp temp \
     temporary work";
 
@@ -31,18 +31,18 @@ fn lists(list: &str, word: &[u8]) -> bool {
     list.split_ascii_whitespace().any(|known| known.as_bytes().eq_ignore_ascii_case(word))
 }
 
-/// Whether an account is nobody's name.
+/// Whether an account is no person's.
 pub fn is_account(name: &[u8]) -> bool {
     lists(WORDS, name) || lists(ACCOUNTS, name)
 }
 
-/// Whether a word of a source is nobody's name.
+/// Whether a word of a source is no person's name.
 pub fn is_purpose(word: &[u8]) -> bool {
     let said = [WORDS, ACCOUNTS, SOURCES, PURPOSES].into_iter().any(|list| lists(list, word));
     said || word.len() < 3 || word.iter().all(u8::is_ascii_digit)
 }
 
-/// Whether a path is one of the kernel's own, of which nobody chooses the names; what a process sees beneath its root is none.
+/// Whether a path is one of the kernel's own, whose names nobody chooses; a path below a process' root is not.
 pub fn is_kernels(path: &[u8]) -> bool {
     let mut parts = path.split(|b| *b == b'/').skip(1);
     match (parts.next(), parts.next(), parts.next()) {
@@ -52,12 +52,12 @@ pub fn is_kernels(path: &[u8]) -> bool {
     }
 }
 
-/// In the path of a question, or in a word of one.
+/// The places in the path of a question, or in a word of one.
 pub fn in_path(path: &[u8]) -> Vec<Range<usize>> {
     if is_kernels(path) { Vec::new() } else { std::iter::once(0..path.len()).collect() }
 }
 
-/// In an answer.
+/// The places in an answer.
 pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let whole = || std::iter::once(0..answer.len()).collect();
     match question {
@@ -141,7 +141,7 @@ impl Mount {
     }
 }
 
-/// Sources that are anybody's text, of which every word is replaced that says not what it is for.
+/// Sources that are arbitrary text: every word is replaced that does not name their purpose.
 pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
     let free = |source: &Range<usize>, fstype: Option<Range<usize>>| {
         let text = answer.get(source.clone()).unwrap_or_default();
@@ -214,7 +214,7 @@ fn serials(text: &[u8], label: Range<usize>) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// The letters and digits that begin here, none where an escape does.
+/// The letters and digits that begin here; empty at an escape.
 pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     let bytes = text.get(range.clone()).unwrap_or_default();
     if bytes.starts_with(b"\\x") {
@@ -224,7 +224,7 @@ pub fn word_at(text: &[u8], range: Range<usize>) -> Range<usize> {
     range.start..range.start + length
 }
 
-/// What stands behind a mark of a label, up to the end of the field.
+/// The text after a mark of a label, up to the end of the field.
 fn label_marks(text: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for field in fields(text) {

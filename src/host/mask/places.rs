@@ -1,5 +1,7 @@
-//! Identities that are recognised by where they stand: in a file called `serial`, in a link under /dev/disk/by-id, in a
-//! field of udev's database. What has no such place is for [`super::names`] and [`super::shapes`].
+//! Identities that are recognised by their place: in a file called `serial`, in a link under /dev/disk/by-id, in a
+//! field of udev's database.
+//!
+//! Identities without such a place are left to [`super::names`] and [`super::shapes`].
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -42,30 +44,30 @@ const UDEV_FIELDS: [&str; 8] = [
     "SCSI_IDENT_SERIAL",
 ];
 
-/// Words that are never a host's or a serial's in paths and answers, besides those that the capture itself asks for.
+/// Words that are never a host's name or a serial in paths and answers, besides those that the capture itself asks for.
 pub const WORDS: &str = "arch backup boot btrfs centos cluster data database db debian dev disk ext4 fedora home host linux \
     localdomain localhost log main mariadb mysql none opt oracle pgdata pgsql postgres postgresql proc raid redhat rhel \
     rocky root run server srv storage suse swap sys tmp ubuntu unknown usr var vg vg0 volume wal xfs zfs";
 
 type Place = (Range<usize>, Kind);
 
-/// Words that mean something in this capture.
+/// Words with a meaning in this capture.
 pub fn vocabulary() -> BTreeSet<Vec<u8>> {
     WORDS.split_ascii_whitespace().map(|word| word.as_bytes().to_vec()).collect()
 }
 
-/// Adds the names that a question about the kernel's own files is made of.
+/// Adds the names in a question about the kernel's own files.
 pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
     let Some(path) = question.path() else { return };
     if names::is_kernels(path_bytes(path)) {
         let parts = path_bytes(path).split(|b| *b == b'/');
-        // A host called `max` is not what `max_sectors_kb` begins with.
+        // A host called `max` is not the beginning of `max_sectors_kb`.
         let words = parts.flat_map(|part| [part].into_iter().chain(part.split(|b| matches!(b, b'_' | b'-'))));
         vocabulary.extend(words.map(<[u8]>::to_ascii_lowercase));
     }
 }
 
-/// In a path, which may be a link's target.
+/// The identities in a path, which may be a link's target.
 pub fn in_path(path: &[u8]) -> Vec<Place> {
     let behind =
         |mark: &[u8]| path.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
@@ -74,7 +76,7 @@ pub fn in_path(path: &[u8]) -> Vec<Place> {
     device.or_else(array).into_iter().collect()
 }
 
-/// In an answer.
+/// The identities in an answer.
 pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
     match question.bare() {
         Question::Uname => lines(answer).nth(1).map(|range| (range, Kind::Host)).into_iter().collect(),
@@ -105,7 +107,7 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
     }
 }
 
-/// The database and the role of an override: whatever they are called, it is a name.
+/// The database and the role of an override, which are always names.
 fn in_override(text: &[u8], line: Range<usize>) -> Vec<Place> {
     let mut parts = pieces_of(text, line, b'\t');
     let is_one = parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
@@ -113,7 +115,7 @@ fn in_override(text: &[u8], line: Range<usize>) -> Vec<Place> {
     names.map(|name| (name, Kind::Name)).collect()
 }
 
-/// Of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.
+/// The identity of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.
 fn in_pool(text: &[u8], line: Range<usize>) -> Option<Place> {
     let bytes = text.get(line.clone())?;
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
@@ -147,8 +149,8 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {
     Vec::new()
 }
 
-/// Of a device's wwid: `naa.…` and `eui.…` have shapes of their own; `t10.` ends with the serial; `nvme.` holds it in
-/// hexadecimal between vendor and model.
+/// The identity in a device's wwid: `naa.…` and `eui.…` have shapes of their own; `t10.` ends with the serial; `nvme.`
+/// holds it in hexadecimal between vendor and model.
 fn in_wwid(text: &[u8]) -> Option<Place> {
     let whole = trimmed(text, 0..text.len());
     let id = text.get(whole.clone())?;
@@ -163,7 +165,8 @@ fn in_wwid(text: &[u8]) -> Option<Place> {
     Some((whole.start + part.start..whole.start + part.end, Kind::Serial))
 }
 
-/// Of a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`, `virtio-SERIAL` or `md-name-HOST:0`.
+/// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`, `virtio-SERIAL` or
+/// `md-name-HOST:0`.
 fn in_device_id(text: &[u8], range: Range<usize>) -> Option<Place> {
     let name = text.get(range.clone())?;
     if name.starts_with(b"md-name-") {
@@ -201,14 +204,14 @@ fn user(text: &[u8], range: Range<usize>) -> Option<Place> {
     (!names::is_account(name)).then_some((range, Kind::User))
 }
 
-/// Where the last word before `end` begins: behind an underscore, else behind the bus.
+/// The beginning of the last word before `end`: after an underscore, else after the bus.
 fn word_start(name: &[u8], end: usize) -> Option<usize> {
     let part = name.get(..end)?;
     let underscore = part.iter().rposition(|b| *b == b'_');
     underscore.or_else(|| part.iter().position(|b| *b == b'-')).map(|at| at + 1)
 }
 
-/// Of a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
+/// The identity in a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
 fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
     let bytes = text.get(line.clone())?;
     if bytes.starts_with(b"S:disk/by-id/") {
@@ -232,7 +235,7 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
     UDEV_FIELDS.contains(&name).then_some((value, Kind::Serial))
 }
 
-/// The servers in a mount's source, whatever mounts it.
+/// The servers in a mount's source, for any type of file system.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<Place> {
     let mount = Mount::of(text, line, mountinfo);
     let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
@@ -272,7 +275,7 @@ fn servers(text: &[u8], range: Range<usize>) -> Vec<Place> {
     pieces.into_iter().filter_map(host).collect()
 }
 
-/// Fields of a line or of several: what stands between tabs, written out or not, and ends of lines and names.
+/// Fields of one or more lines, separated by tabs (literal or escaped) and by ends of lines and names.
 pub fn fields(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     const TAB: &[u8] = b"\\x09";
     let mut at = Some(0);

@@ -1,5 +1,6 @@
-//! Every kind of identity in every kind of question: none is left, and what belonged together still does. The places are
-//! written as a capture is; that no kind of question is forgotten is for the compiler.
+//! Every kind of identity in every kind of question: none is left after masking, and related entries stay related.
+//!
+//! The places are written like a capture; the compiler makes sure that every kind of question is covered.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +111,7 @@ run smartctl -j /dev/mapper/@-lv
 |  [name: /dev/mapper/@-lv]
 ";
 
-/// What makes an identity known, and two of its kind.
+/// Lines that make an identity known, and two identities of its kind.
 const IDENTITIES: [(&str, &str, [&str; 2]); 12] = [
     ("serial", "list /dev/disk/by-id\n|virtio-@\n", ["S4EWNX0N123456", "S4EWNX0N123457"]),
     ("short serial", "list /dev/disk/by-id\n|virtio-@\n", ["K9X2Q7", "K9X2Q8"]),

@@ -1,7 +1,7 @@
 //! Identities that are recognised by their shape alone, wherever they stand.
 //!
-//! Every shape is one that nothing else has: a dotted number is an address only where one must stand, because kernel and
-//! driver versions look the same, and the numbers of devices are none of these.
+//! Every shape is unique to its kind. A dotted number is an address only where one must stand, because kernel and
+//! driver versions look the same. Device numbers match no shape.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
@@ -9,21 +9,21 @@ use std::ops::Range;
 use super::names::is_account;
 use super::{Kind, Span};
 
-/// What stands before a world-wide name.
+/// Prefixes of a world-wide name.
 const WWN_PREFIXES: [&[u8]; 8] =
     [b"wwn-0x", b"naa.", b"eui.", b"wwn=0x", b"extension=0x", b"scsi-3", b"mpath-3", b"serial=3"];
 
-/// What stands before an IPv4 address.
+/// Prefixes of an IPv4 address.
 const ADDRESS_PREFIXES: [&[u8]; 7] = [b"addr=", b"ip=", b"host=", b"ip-", b"//", b"@", b"["];
 
-/// What stands before the directory of a person, and where removable disks are mounted for one.
+/// Parents of a person's directory, and of the mount points of removable disks.
 const HOMES: [&[u8]; 2] = [b"/home/", b"/users/"];
 const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 
-/// What stands before an identifier of a file system or partition that may be short.
+/// Prefixes of an identifier of a file system or partition that may be short.
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
 
-/// All of them, in order, without overlap.
+/// All identities, ordered and without overlap.
 pub fn spans(text: &[u8]) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
@@ -71,12 +71,12 @@ fn follows(text: &[u8], at: usize, prefixes: &[&[u8]]) -> bool {
     prefixes.iter().any(ends)
 }
 
-/// How many bytes from here on pass the test.
+/// The number of bytes from here on that pass the test.
 fn run(text: &[u8], at: usize, fits: impl Fn(&u8) -> bool) -> usize {
     text.get(at..).unwrap_or_default().iter().take_while(|b| fits(b)).count()
 }
 
-/// Groups of so many characters with one separator between them, up to a place where no such character follows.
+/// Groups of so many characters with one separator between them, not followed by another such character.
 fn groups(text: &[u8], at: usize, sizes: &[usize], separator: &[u8], fits: fn(&u8) -> bool) -> Option<usize> {
     let mut end = at;
     for (i, size) in sizes.iter().enumerate() {
@@ -108,7 +108,7 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     (!nothing && !partition_type).then_some((at..end, Kind::Hex32))
 }
 
-/// Longer ones name containers, layers of images and roots of trees of hashes.
+/// A long run of hexadecimal digits; longer ones name containers, image layers and roots of hash trees.
 fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
@@ -214,7 +214,7 @@ fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, Kind::Ipv6))
 }
 
-/// The part of an iSCSI or NVMe qualified name that somebody chose.
+/// The part of an iSCSI or NVMe qualified name that a person chose.
 fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {

@@ -1,4 +1,4 @@
-//! Masking keeps joins and shapes, and touches nothing else.
+//! Masking keeps joins and shapes, and changes nothing else.
 
 use proptest::prelude::*;
 

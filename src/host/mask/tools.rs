@@ -1,7 +1,7 @@
-//! Identities in what programs print of hardware: serial numbers, world-wide names and addresses behind their keys.
+//! Identities in programs' output about hardware: serial numbers, world-wide names and addresses after their keys.
 //!
-//! Keys are taken as they stand in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`), from whichever tool
-//! they come; which keys that are stands in each tool's row ([`crate::host::tool`]). What is neither is not looked at.
+//! Keys are recognised in JSON (`"Serial Number" : "…"`) and in text (`Serial Number : …`), whichever tool printed
+//! them; each tool's row ([`crate::host::tool`]) lists its keys. Other forms of output are ignored.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::Kind;
 use crate::host::Tool;
 use crate::host::tool::Identities;
 
-/// What all programs print, whichever has answered: nobody relies on a row that has all of it.
+/// The keys of all programs, whichever has answered: no row has to be complete.
 fn printed(of: fn(&Identities) -> &'static [&'static str]) -> impl Iterator<Item = &'static str> {
     Tool::FIXED.iter().flat_map(move |tool| of(&tool.row().identities)).copied()
 }
 
-/// Where identities stand in the answer of a program.
+/// The identities in the output of a program.
 pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
     let mut places = Vec::new();
     let mut start = 0;
@@ -27,7 +27,7 @@ pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
     places
 }
 
-/// In one line: behind every colon that has a key before it.
+/// The identities in one line: after every colon with a key before it.
 fn in_line(line: &[u8]) -> Vec<(Range<usize>, Kind)> {
     let mut places = Vec::new();
     for colon in line.iter().enumerate().filter(|(_, b)| **b == b':').map(|(at, _)| at) {
@@ -86,7 +86,7 @@ fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, Kind)> {
     (plain && is_identity(word)).then_some((colon + start..colon + text.len(), Kind::Serial))
 }
 
-/// Such as `N/A`, `None`, `0` and asterisks are none.
+/// Whether the text is an identity; `N/A`, `None`, `0` and asterisks are not.
 fn is_identity(text: &[u8]) -> bool {
     text.iter().filter(|b| b.is_ascii_alphanumeric()).count() >= 4 && text.iter().any(u8::is_ascii_digit)
 }

@@ -1,8 +1,8 @@
 //! Encrypted devices that the boot unlocks: crypttab(5).
 //!
-//! Of a key only the kind is told, and whether it is there, never where it lies; of options those whose names are known, with a value
-//! where that is a number or an algorithm. The surprise: a line says of itself whether that is all of it, and one that lost a value,
-//! such as the path of a header, is not whole.
+//! Of a key only its kind and existence are passed on, never its path. Options leave by known name only, with a value
+//! where that is a number or an algorithm. Each line says whether it is complete; a line that lost a value, such as the
+//! path of a header, is not.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const WITH_VALUE: [&[u8]; 9] = [
     b"x-systemd.device-timeout",
 ];
 
-/// Options that are kept without a value. One that had a value leaves the line not whole.
+/// Options that are kept without a value. A value makes the line incomplete.
 const NAMES: [&[u8]; 23] = [
     b"_netdev",
     b"bitlk",
@@ -50,8 +50,8 @@ const NAMES: [&[u8]; 23] = [
     b"x-initrd.attach",
 ];
 
-/// Name, then device, kind of key, options and whether these are all, with tabs between. Whether the file of a key is there is asked of
-/// `is_there`.
+/// Name, then device, kind of key, options and completeness, separated by tabs. `is_there` tells whether a key file
+/// exists.
 pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<Setting> {
     let row = |(number, line): (u32, &[u8])| {
         let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());

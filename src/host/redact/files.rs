@@ -1,16 +1,16 @@
-//! Files that are read as they are: those of the kernel, and a few more that are listed here, each in its own shape.
+//! Files that are read as they are: those of the kernel, and a few more that are listed here, each with its own shape.
 //!
-//! A stranger may have put another file where one of them is expected, or a link to it, so nothing of a file that has not
-//! its shape ever leaves. The surprise: mount tables are filtered too, because a user space file system shows its source
-//! as it was typed, with the password in it.
+//! A stranger may have put another file, or a link to one, where one of them is expected. Content that does not have
+//! the shape therefore never leaves. Mount tables are filtered too, because a FUSE file system shows its source as it
+//! was typed, password included.
 
 use std::path::{Component, Path};
 
 use super::mounts;
 use crate::host::{Miss, MissKind};
 
-/// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The address that
-/// it listens on stands behind them.
+/// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The listen
+/// address follows them and does not.
 const PID_LINES: [Line; 5] = [Line::Number, Line::Path, Line::Number, Line::Number, Line::Path];
 
 /// PATH_MAX of linux/limits.h.
@@ -24,13 +24,13 @@ enum Line {
 
 /// Files with a shape of their own.
 enum Shape {
-    /// The kernel's: as it is.
+    /// The kernel's file, unchanged.
     Kernel,
     /// /proc/PID/mountinfo and mounts.
     MountTable,
-    /// A file of udev's database, of which the names of ZFS volumes are wanted.
+    /// A file of udev's database, for the names of ZFS volumes.
     Udev,
-    /// Of an administrator, in a place that only root writes.
+    /// An administrator's file, in a place that only root can write.
     System,
     /// A PostgreSQL cluster's PG_VERSION.
     Version,
@@ -70,14 +70,14 @@ fn shape(path: &Path) -> Option<Shape> {
     }
 }
 
-/// Why the plain text of this file is never given out.
+/// Why the plain text of this file never leaves.
 pub fn reserved(path: &Path) -> Option<&'static str> {
     shape(path)
         .is_none()
         .then_some("files may hold passwords; only known ones are read, and known keys of them")
 }
 
-/// A plain file as it may leave: what is in a shape of its own, as far as it is.
+/// The part of a plain file that may leave: all of it, or what has the file's shape.
 pub fn plain(path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
     let left = match shape(path) {
         Some(Shape::Kernel | Shape::System) => return Ok(text),
@@ -97,7 +97,7 @@ fn version(text: &[u8]) -> Option<Vec<u8>> {
     fits.then(|| text.to_vec())
 }
 
-/// The first lines, as far as they are what stands there; the process id at least.
+/// The first lines, as far as each is well-formed; the process id at least.
 fn pid(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
     let fits = |line: &[u8], shape: Line| {

@@ -1,13 +1,13 @@
-//! Tables of device-mapper, reduced to what may leave: names, kinds of targets, the mode of a cache, how full a thin pool
-//! is (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
+//! Tables of device-mapper, reduced to names, kinds of targets, the mode of a cache, and the fill level of a thin pool
+//! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
-//! A line is `NAME: START LENGTH TARGET …`; of what follows the target nothing is kept but words and numbers that are
-//! listed here, because that is where keys stand. The surprise: dmsetup shows names unmangled; they leave mangled, as
-//! the kernel knows them, so that a name stays one word.
+//! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are kept, because keys stand
+//! there. The names in dmsetup's output are unmangled; they leave mangled, as the kernel knows them, so that a name
+//! stays one word.
 
 use std::fmt::Write as _;
 
-/// Targets of the kernel and of what is built beside it; any other is `other`.
+/// Targets of the kernel and of out-of-tree modules; any other is `other`.
 const TARGETS: &[&str] = &[
     "linear",
     "striped",
@@ -39,7 +39,7 @@ const TARGETS: &[&str] = &[
     "zoned",
     "inlinecrypt",
 ];
-/// Modes of a cache; it holds writes back where none is named.
+/// Modes of a cache; without one it is write-back.
 const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
 
 /// One line of `dmsetup table` or `status`.
@@ -78,7 +78,7 @@ pub fn table(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// The mode among the features of a cache, which come behind three devices, the block size and their own count.
+/// The mode among the features of a cache, after three devices, the block size and the number of features.
 fn mode(rest: &[&str]) -> &'static str {
     let count = rest.get(4).and_then(|count| count.parse::<usize>().ok());
     let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
@@ -88,7 +88,7 @@ fn mode(rest: &[&str]) -> &'static str {
     }
 }
 
-/// Use of thin pools: `NAME: thin-pool METADATA/ALL DATA/ALL`, in blocks; `failed` where the pool tells no numbers.
+/// Use of thin pools: `NAME: thin-pool METADATA/ALL DATA/ALL`, in blocks; `failed` where the pool prints no numbers.
 pub fn status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for Line { name, target, rest } in lines(text).filter(|line| line.target == "thin-pool") {
@@ -106,7 +106,7 @@ pub fn status(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// A name as the kernel has it: what is not on libdevmapper's list stands in hexadecimal.
+/// A name as the kernel has it: characters that are not on libdevmapper's list are in hexadecimal.
 fn mangled(name: &str) -> String {
     let mut out = String::new();
     let mut rest = name.as_bytes();

@@ -1,13 +1,13 @@
-//! What will be mounted and what is mounted: fstab, mount units, mount tables.
+//! Present and future mounts: fstab, mount units, mount tables.
 //!
-//! Of devices and addresses what stands before `@` is cut; which options are kept stands beside. Mount tables keep all
-//! options of local file systems, which the kernel itself has written. The surprise: a line and a unit say of themselves
-//! whether they are whole, because nobody may paste one from which an option is missing.
+//! The part of devices and addresses before `@` is cut; [`super::options`] lists the options that are kept. Mount
+//! tables keep all options of local file systems, which the kernel itself has written. Each line and unit says whether
+//! it is complete, because a line with an option missing must never be pasted.
 
 use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
 use crate::host::Setting;
 
-/// A device or address without who logs in there; `none` where it is made of settings, as rclone takes them.
+/// A device or address without its log-in; `none` where it consists of settings, as with rclone.
 pub fn source(text: &[u8]) -> Vec<u8> {
     if LOCAL_SOURCES.iter().any(|prefix| text.starts_with(prefix)) {
         return text.to_vec();
@@ -34,8 +34,8 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(|b| *b == b' ' || *b == b'\t').filter(|word| !word.is_empty())
 }
 
-/// fstab(5): device, type and options, the two numbers behind them as far as they are written, and whether that is all, or
-/// more than two numbers stands there, as after a blank among the options.
+/// fstab(5): device, type, options, the two trailing numbers as far as present, and completeness. A line with more than
+/// two trailing fields, as after a blank among the options, is incomplete.
 pub fn fstab(text: &[u8]) -> Vec<Setting> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = words(text);
@@ -61,13 +61,13 @@ fn is_number(word: &[u8]) -> bool {
     word.len() <= 3 && word.iter().all(u8::is_ascii_digit)
 }
 
-/// How it is said that nothing was left out, or that something was.
+/// The word for a complete or incomplete entry.
 pub fn whole(all: bool) -> &'static [u8] {
     if all { b"whole" } else { b"part" }
 }
 
 /// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then `kept` with whether
-/// their values are whole.
+/// their values are complete.
 pub fn unit(text: &[u8]) -> Vec<Setting> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
@@ -128,8 +128,8 @@ fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Sett
     Some(Setting::new(line, key.to_ascii_lowercase(), value))
 }
 
-/// /proc/PID/mountinfo or /proc/PID/mounts. File systems that are not known to log in nowhere lose who does and with which
-/// options, addresses of any other who does.
+/// /proc/PID/mountinfo or /proc/PID/mounts. Unless a type is known to need no log-in, its log-in and options are
+/// removed, and the log-in in any other address.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for line in text.split_inclusive(|b| *b == b'\n') {
@@ -139,7 +139,7 @@ pub fn table(text: &[u8]) -> Vec<u8> {
         let dash = words.iter().position(|word| *word == b"-");
         let (fstype, from, rest) = dash.map_or((2, 0, 3), |dash| (dash + 1, dash + 2, dash + 3));
         let remote = words.get(fstype).is_some_and(|fstype| !logs_in_nowhere(fstype));
-        // An account may stand in what anybody calls his memory, too; behind a dataset there may be a snapshot.
+        // A tmpfs may be named like an account, too; a dataset may be followed by a snapshot.
         let is_dataset = words.get(fstype).is_some_and(|fstype| *fstype == b"zfs");
         let is_local = |source: &[u8]| is_dataset || source.starts_with(b"/") && !source.starts_with(b"//");
         let cleaned = words.iter().enumerate().map(|(i, word)| match i {
@@ -153,8 +153,8 @@ pub fn table(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether no option and no source of a file system can be secret: those of local disks, and those that the kernel makes of
-/// itself or of what is mounted already.
+/// Whether no option and no source of a file system can be secret: local disks, and file systems that the kernel
+/// creates by itself or from what is mounted already.
 fn logs_in_nowhere(fstype: &[u8]) -> bool {
     const KERNELS: &str = "aufs autofs binfmt_misc bpf cgroup cgroup2 configfs cramfs debugfs devpts devtmpfs ecryptfs \
         efivarfs erofs fuse.fuse-overlayfs fuse.lxcfs fuse.mergerfs fuseblk fusectl gfs2 hfs hfsplus hugetlbfs jffs2 minix \

@@ -1,38 +1,39 @@
-//! Option files of MySQL and MariaDB, and what MySQL persists: storage settings and includes.
+//! Option files of MySQL and MariaDB, and MySQL's persisted settings: storage settings and includes.
 //!
-//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes, `!include`. Settings
-//! leave as `group.name`, in lower case with underscores; a switch without a value leaves with the value `1`, which is
-//! what the servers make of it. A name that abbreviates a known one leaves without its value. The surprise: the same files
-//! hold the clients' passwords, in groups of which nothing leaves.
+//! The syntax is that of both servers' mysys/my_default.c: groups, `#` and `;`, quotes and escapes, `!include`.
+//! Settings leave as `group.name`, in lower case with underscores. A switch without a value leaves with the value `1`,
+//! as the servers read it. An abbreviated name leaves without its value. The same files hold the clients' passwords, in
+//! groups of which nothing leaves.
 
 use std::collections::BTreeMap;
 
 use crate::host::Setting;
 use crate::servers::{self, Leave, Leaving};
 
-/// Settings of which something may leave an option file or a command line.
+/// Settings that may leave an option file or a command line, at least in part.
 fn settings() -> &'static BTreeMap<String, Leave> {
     servers::leaving(Leaving::Mysql)
 }
 
-/// What the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
+/// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).
 const PREFIXES: [&str; 4] = ["loose_", "skip_", "disable_", "enable_"];
 
 /// Groups that servers read begin with one of these.
 const GROUPS: [&str; 5] = ["mysqld", "mariadb", "server", "client-server", "galera"];
 
-/// The shortest abbreviation of a known name that is told; shorter ones are ambiguous, and then no server starts.
+/// The shortest abbreviation of a known name that is passed on; a shorter one is ambiguous, and no server starts with
+/// it.
 const SHORTEST: usize = 5;
 
-/// What may leave of a name in one form, with its prefixes.
+/// The part of a name that may leave, normalised, with its prefixes.
 pub enum Name {
-    /// It is a known one.
+    /// A known name.
     Known(String),
-    /// It begins a known one.
+    /// The beginning of a known name.
     Abbreviated(String),
 }
 
-/// Whether a known name without a value is one with the value `1`. Of any other one the bare name says nothing.
+/// Whether a known name without a value means the value `1`. For any other name the bare form means nothing.
 pub fn is_switch(name: &str) -> bool {
     let rest = PREFIXES.iter().find_map(|prefix| Some((*prefix, name.strip_prefix(prefix)?)));
     match rest {
@@ -45,7 +46,7 @@ pub fn is_switch(name: &str) -> bool {
     }
 }
 
-/// The name of an option in one form; `None` when nothing of it may leave.
+/// The normalised name of an option; `None` when nothing of it may leave.
 pub fn name(text: &[u8]) -> Option<Name> {
     let name = str::from_utf8(text).ok()?.to_ascii_lowercase().replace('-', "_");
     let mut bare = name.as_str();
@@ -84,8 +85,7 @@ fn header(text: &[u8]) -> Option<String> {
     GROUPS.iter().any(|group| name.starts_with(group)).then_some(name)
 }
 
-/// `!include FILE` and `!includedir DIRECTORY`.
-/// Whether a key is no setting and names more to read.
+/// `!include FILE` and `!includedir DIRECTORY`: whether a key is an include rather than a setting.
 pub fn is_include(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
@@ -168,7 +168,7 @@ pub fn persisted(text: &[u8]) -> Vec<Setting> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
         Ok(document) => look(&document, &mut found),
-        // Something stands in it, and nobody can say what.
+        // The file is not empty, but its contents are unknown.
         Err(_) if !text.trim_ascii().is_empty() => {
             found.push(Setting::new(1, "malformed", ""));
         }

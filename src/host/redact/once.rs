@@ -1,14 +1,15 @@
-//! One value per key: of settings that stand between two includes only the last of a key can count, so the others are
-//! counted and not kept. Whoever writes a key a million times makes an answer no longer.
+//! One value per key: between two includes only the last setting of a key can count, so earlier ones are counted and
+//! dropped. A key written a million times makes the answer no longer.
 
 use std::collections::BTreeMap;
 
 use crate::host::{Miss, MissKind, Setting};
 
-/// More settings of one file are not told; no server has so many that count.
+/// The largest number of settings kept per file; no server has so many that count.
 const MOST: usize = 2048;
 
-/// Each key once between two includes, its last value, in the order of the lines; `is_include` says which keys are none.
+/// Each key once between two includes, with its last value, in the order of the lines; `is_include` tells includes from
+/// settings.
 pub fn each(settings: Vec<Setting>, is_include: impl Fn(&[u8]) -> bool) -> Result<Vec<Setting>, Miss> {
     let mut kept: Vec<Setting> = Vec::new();
     let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! Mount options: which may leave an fstab, a mount unit or the kernel's command line.
+//! Mount options that may leave an fstab, a mount unit or the kernel's command line.
 //!
-//! Those are kept whose names are known and whose values cannot be secret. A local disk needs no password, so there the
-//! names of other options stay too, without their values: a misspelt option is the commonest mistake in an fstab. The
-//! surprise: an unknown name behind the value of another unknown one is dropped, since it may be the rest of that value.
+//! Options with a known name and a value that cannot be secret are kept. A local disk needs no password, so the names
+//! of its other options are kept too, without their values: a misspelt option is the commonest mistake in an fstab. An
+//! unknown name after the value of another unknown one is dropped, since it may be the rest of that value.
 
 /// Mount options that are kept, with their values: generic ones and those of the file systems a database may be on, from
 /// mount(8) and the kernel's Documentation/filesystems. Sorted.
@@ -313,7 +313,7 @@ const OPTION_FAMILIES: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// File systems of a local disk that the kernel mounts by itself, and swap: no option of theirs is a secret.
+/// File systems of a local disk that the kernel mounts by itself, and swap: none of their options is secret.
 pub const LOCAL_TYPES: [&[u8]; 17] = [
     b"ext2",
     b"ext3",
@@ -334,13 +334,13 @@ pub const LOCAL_TYPES: [&[u8]; 17] = [
     b"swap",
 ];
 
-/// How a local disk is named (fstab(5)).
+/// Prefixes of a local disk's name (fstab(5)).
 pub const LOCAL_SOURCES: [&[u8]; 6] = [b"/dev/", b"UUID=", b"LABEL=", b"PARTUUID=", b"PARTLABEL=", b"ID="];
 
-/// Longer names are none.
+/// The longest option name, in bytes; a longer word is no name.
 const LONGEST_NAME: usize = 40;
 
-/// Whether all of a comma-separated list of types, or what `auto` finds on this source, is of a local disk.
+/// Whether all types of a comma-separated list, or `auto` on this source, are of a local disk.
 pub fn is_local(fstype: &[u8], source: &[u8]) -> bool {
     let on_disk = LOCAL_SOURCES.iter().any(|prefix| source.starts_with(prefix));
     fstype.split(|b| *b == b',').all(|word| LOCAL_TYPES.contains(&word) || word == b"auto" && on_disk)
@@ -348,14 +348,14 @@ pub fn is_local(fstype: &[u8], source: &[u8]) -> bool {
 
 /// The options that are kept, in their order; those of a local disk with the names of unknown ones.
 pub fn options(list: &[u8], local: bool) -> Vec<u8> {
-    // What follows the value of an unknown option, or stands in quotes, may be the rest of a value with a comma in it.
+    // Text after the value of an unknown option, or in quotes, may be the rest of a value with a comma in it.
     let (mut quoted, mut in_value) = (false, false);
     let kept = list.split(|b| *b == b',').filter_map(|option| {
         let begins_quoted = quoted;
         quoted ^= option.split(|b| *b == b'"').count() % 2 == 0;
         let name = option.split(|b| *b == b'=').next().unwrap_or_default();
         let has_value = name.len() < option.len();
-        // `user=NAME` is what network file systems call the account; `comment=` is anybody's text (mount(8)).
+        // `user=NAME` is the account on network file systems; `comment=` is arbitrary text (mount(8)).
         let aside = has_value && matches!(name, b"user" | b"comment");
         if is_known(name) && !aside {
             in_value = false;

@@ -1,16 +1,17 @@
-//! The kernel's command line: its root, the devices that the boot waits for, and the names of what else mounts or unlocks something.
+//! The kernel's command line: the root, the devices that the boot waits for, and the names of other parameters that
+//! mount or unlock something.
 //!
-//! Everything else stays where it is, as do the values of what is told by name. The surprise: the names are told in one row, which is
-//! there also when it is empty, so that a capture from before it was made is known from a command line without any.
+//! Everything else is dropped, as are the values of parameters that leave by name. The names are in one row, which is
+//! present even when it is empty. Its absence marks a capture from before names were recorded.
 
 use super::mounts::{source, whole};
 use super::options::options;
 use crate::host::Setting;
 
-/// Parameters that mount, unlock or swap to something, or keep something else from it: kernel-command-line(7),
-/// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8), systemd-veritysetup-generator(8),
-/// systemd-volatile-root.service(8), dracut.cmdline(7), and those of initramfs-tools, cryptsetup-initramfs, mkinitcpio, overlayroot
-/// and zfs-initramfs. Sorted.
+/// Parameters that mount, unlock or swap to something, or prevent that: kernel-command-line(7),
+/// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
+/// systemd-veritysetup-generator(8), systemd-volatile-root.service(8), dracut.cmdline(7), and those of initramfs-tools,
+/// cryptsetup-initramfs, mkinitcpio, overlayroot and zfs-initramfs. Sorted.
 const TOLD_BY_NAME: [&str; 59] = [
     "boot",
     "bootfs",
@@ -73,10 +74,10 @@ const TOLD_BY_NAME: [&str; 59] = [
     "zfs",
 ];
 
-/// Parameters by which an initramfs brings up devices, and waits for them, by names and ids of theirs (dracut.cmdline(7)).
+/// Parameters by which an initramfs activates devices and waits for them, by name or id (dracut.cmdline(7)).
 const WAITED_FOR: [&[u8]; 4] = [b"rd.luks.uuid", b"rd.lvm.lv", b"rd.lvm.vg", b"rd.md.uuid"];
 
-/// Longer names of devices are none.
+/// The longest device name, in bytes; a longer word is no name.
 const LONGEST_NAME: usize = 200;
 
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
@@ -117,7 +118,7 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
     settings
 }
 
-/// What a parameter is called, where that is told; systemd and the kernel make no difference between `-` and `_`.
+/// The name of a parameter that leaves by name; systemd and the kernel do not distinguish `-` and `_`.
 fn name(key: &[u8]) -> Option<&'static str> {
     let key: Vec<u8> = key.iter().map(|b| if *b == b'_' { b'-' } else { *b }).collect();
     let waited_for = WAITED_FOR.into_iter().filter_map(|name| str::from_utf8(name).ok());

@@ -1,23 +1,24 @@
 //! postgresql.conf: storage settings and includes.
 //!
-//! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and backslash escapes, names
-//! in any case. A line that PostgreSQL would refuse gives nothing. Which of several lines wins is for others to say.
+//! The syntax is that of PostgreSQL's guc-file.l: an optional `=`, comments, quotes with `''` and backslash escapes,
+//! names in any case. A line that PostgreSQL would refuse yields nothing. The collector decides which of several lines
+//! wins.
 
 use super::standbys;
 use crate::host::Setting;
 use crate::servers::{self, Leave, Leaving};
 
-/// Whether something of a setting may leave a configuration file or a server.
+/// Whether a setting, or part of it, may leave a configuration file or a server.
 pub fn leaves(name: &str) -> bool {
     servers::leaving(Leaving::Postgres).contains_key(name)
 }
 
-/// What of a setting's value may leave.
+/// The part of a setting's value that may leave.
 pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
     match servers::leaving(Leaving::Postgres).get(name) {
         // The names of standbys are names of hosts.
         Some(Leave::Shape) => standbys::shape(value),
-        // What is no setting (`server_version`) is as it is; a setting that is not listed is neither kept nor asked for.
+        // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor queried.
         Some(Leave::Value | Leave::Switch) | None => value.to_vec(),
     }
 }
@@ -30,13 +31,13 @@ pub fn settings(text: &[u8]) -> Vec<Setting> {
     lines.filter_map(|(number, line)| setting(number, line)).collect()
 }
 
-/// Whether a key is no setting and names more to read.
+/// Whether a key is an include rather than a setting.
 pub fn is_include(key: &[u8]) -> bool {
     INCLUDES.iter().any(|include| include.as_bytes() == key)
 }
 
-/// Of what pg_controldata prints the line about checksums, and nothing of a control file whose own checksum is wrong: the
-/// rest tells clusters apart (the system identifier) and what they did last.
+/// The line about checksums in pg_controldata's output, and nothing if the control file's own checksum is wrong. The
+/// rest identifies the cluster (the system identifier) and its last activity.
 pub fn control_data(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     if text.contains("checksum does not match") {

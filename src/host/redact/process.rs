@@ -1,6 +1,6 @@
 //! Command lines and environments of database servers.
 //!
-//! Options are brought into one form, so that nobody above parses arguments: see [`crate::host::Question::CommandLine`].
+//! Options are normalised, so that no other module parses arguments: see [`crate::host::Question::CommandLine`].
 
 use super::mysql::{self, Name};
 use super::postgres;
@@ -13,7 +13,7 @@ const MYSQL_FILES: [&str; 4] =
 /// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and postmaster.c).
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
-/// The known options of a command line as /proc/PID/cmdline holds it, a line each.
+/// The known options of a command line in the format of /proc/PID/cmdline, one per line.
 pub fn command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
@@ -44,7 +44,7 @@ fn postgres(words: &[&[u8]]) -> Vec<String> {
             if WITH_ARGUMENT.contains(letter) {
                 let argument = if rest.is_empty() { words.next().copied().unwrap_or_default() } else { rest };
                 match letter {
-                    // Something like an option is no directory and no port.
+                    // A word that looks like an option is no directory and no port.
                     b'D' | b'k' | b'p' if !argument.starts_with(b"-") => {
                         lines.push(format!("-{} {}", char::from(*letter), text::safe(argument)));
                     }
@@ -101,7 +101,7 @@ fn mysql(words: &[&[u8]]) -> Vec<String> {
     lines
 }
 
-/// The known variables of an environment as /proc/PID/environ holds it, a line each.
+/// The known variables of an environment in the format of /proc/PID/environ, one per line.
 pub fn environment(text: &[u8]) -> Vec<u8> {
     let known = text.split(|b| *b == 0).filter_map(|variable| {
         let equals = variable.iter().position(|b| *b == b'=')?;

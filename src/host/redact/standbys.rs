@@ -1,10 +1,11 @@
-//! `synchronous_standby_names` without the names: how a commit waits, and for how many of how many.
+//! `synchronous_standby_names` without the names: the method, how many standbys a commit waits for, and out of how
+//! many.
 //!
-//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY n (list)`, `n (list)` or a
-//! list. Standbys are called after hosts and people, so each name leaves as `_`. The surprise: what is reduced already stays as
-//! it is, and a value that the server would refuse leaves as `?`.
+//! The grammar is that of PostgreSQL's syncrep_gram.y and syncrep_scanner.l: `FIRST n (list)`, `ANY n (list)`,
+//! `n (list)` or a list. Standbys are named after hosts and people, so each name leaves as `_`. A reduced value stays
+//! unchanged, and a value that the server would refuse leaves as `?`.
 
-/// The shape of a value: nothing, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
+/// The shape of a value: empty, `FIRST 1 (_, _)` or `ANY 2 (_, _, _)`.
 pub fn shape(value: &[u8]) -> Vec<u8> {
     if value.trim_ascii().is_empty() {
         return Vec::new();
@@ -26,7 +27,7 @@ enum Word {
     Close,
 }
 
-/// How, for how many, and how many names there are.
+/// The method, the number waited for, and the number of names.
 fn read(words: &[Word]) -> Option<(&'static str, u64, usize)> {
     match words {
         [Word::Any, Word::Number(count), Word::Open, list @ .., Word::Close] => {
@@ -39,7 +40,7 @@ fn read(words: &[Word]) -> Option<(&'static str, u64, usize)> {
     .filter(|(_, count, _)| *count > 0)
 }
 
-/// How many names a list has; a number may be one.
+/// The number of names in a list; a number may be a name too.
 fn names(list: &[Word]) -> Option<usize> {
     let is_name = |word: &Word| match word {
         Word::Name | Word::Number(_) => true,
@@ -89,7 +90,7 @@ fn begins_name(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
-/// What follows a quoted name, from behind its first quote; two quotes are one.
+/// The text after a quoted name, from after its first quote; two quotes are one.
 fn unquoted(mut text: &[u8]) -> Option<&[u8]> {
     loop {
         let end = text.iter().position(|b| *b == b'"')?;

@@ -1,9 +1,9 @@
-//! Service units of systemd: where a unit says that a PostgreSQL server has its data, and as whom it runs.
+//! Service units of systemd: a PostgreSQL server's data directory, and its user.
 //!
-//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only as far as no variable stands in them:
-//! units hold passwords in both. Quoting is that of systemd.syntax(7). The surprise: a value may hold specifiers such as
-//! `%i`, which only the name of the instance resolves; that is left to others. A directory with a blank in its name does
-//! not leave: nobody can tell it from a quote that swallowed the next assignment.
+//! Only `PGDATA` of `Environment=`, `-D` of `ExecStart=` and `User=` leave, and only where they contain no variable:
+//! units hold passwords in the first two. Quoting is that of systemd.syntax(7). A value may hold specifiers such as
+//! `%i`, which only the name of the instance resolves; that is left to `collect`. A directory with a blank in its name
+//! does not leave: it could be a quote that swallowed the next assignment.
 
 use crate::host::Setting;
 
@@ -20,7 +20,7 @@ pub fn service(text: &[u8]) -> Vec<Setting> {
         let (key, value) = text.split_at(equals);
         let value = value.get(1..).unwrap_or_default().trim_ascii();
         let mut put = |key: &str, value: &[u8]| {
-            // An equals sign or a blank is where quotes were not closed as they were meant.
+            // An equals sign or a blank marks a quote that was not closed as intended.
             let foreign = |b: &u8| matches!(b, b'$' | b'=') || b.is_ascii_whitespace();
             if !value.is_empty() && !value.iter().any(foreign) {
                 found.push(Setting::new(line, key, value));

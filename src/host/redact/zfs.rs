@@ -1,10 +1,10 @@
-//! What zpool and zfs print, reduced to pools, their devices and states, and a few properties (zpool-status(8),
+//! The output of zpool and zfs, reduced to pools, their devices and states, and a few properties (zpool-status(8),
 //! zfs-get(8)).
 //!
-//! Names of damaged files and what happened to a pool stay behind. It concludes nothing. The surprise: the tree of a pool
-//! is told by indentation alone, so that is kept.
+//! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of a pool, so it is
+//! kept.
 
-/// The properties that are asked for.
+/// The properties that are requested.
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
 /// `zpool status -P`: the lines `pool:` and `state:`, and of the tree under `config:` indentation, name and state.
@@ -62,7 +62,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is left is left when it is reduced again, and a line of properties costs no other.
+        /// Reducing is idempotent, and a line of properties affects no other.
         #[test]
         fn reducing_twice_is_reducing_once(text in "([ \\t]{0,4}(pool:|state:|config:|errors:|[a-z/0-9-]{1,8})( [A-Z]{1,6})?\\n){0,12}", bad in "[^\n]{0,20}") {
             let once = properties(text.as_bytes());

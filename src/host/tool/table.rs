@@ -1,8 +1,8 @@
-//! The programs that may be run, a row each: name, package, home, what its answer is worth, which of its uses only read, and
-//! which identities it prints. What is not listed here is not run.
+//! The programs that may be run, one row each: name, package, home, when its output is an answer, its read-only uses,
+//! and the identities it prints. A program that is not listed here is not run.
 //!
-//! A new program is one row; the compiler and the tests beside this ask for the rest. The surprise: one digit makes some of these
-//! write (`hdparm -W0`), and the tools of RAID controllers leave log files unless they are told not to.
+//! A new program is one row; the compiler and the tests beside this file point out the rest. One digit makes some of
+//! these write (`hdparm -W0`), and the tools of RAID controllers leave log files unless told not to.
 
 use super::{Answer, Home, Identities, Row};
 
@@ -18,7 +18,8 @@ tools! {
     /// util-linux' mount, for its version.
     Mount = "mount" of "util-linux", System, Success, NOTHING => { ["--version"] };
 
-    /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its kin write a log where they stand.
+    /// Broadcom's storcli for MegaRAID controllers. Without `nolog` it and its relatives write a log in the working
+    /// directory.
     Storcli = "storcli" of "storcli",
         Maker(&["/opt/MegaRAID/storcli/storcli64", "/opt/MegaRAID/storcli/storcli"]), Firmware, MEGARAID => {
         ["/cALL" | "/cALL/vALL", "show", "all", "J", "nolog"],
@@ -69,7 +70,7 @@ tools! {
         ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device(disk),
         ["get-feature", "-f", "6", "-H", disk] if is_device(disk)
     };
-    /// smartmontools. A disk that sleeps is not woken, and none is asked who it is.
+    /// smartmontools. A sleeping disk is not woken, and identities are not requested.
     Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {
         ["-q", "noserial", "-n", "standby", "-j", "-H", disk] if is_device(disk),
         ["-q", "noserial", "-n", "standby", "-g", "wcache", disk] if is_device(disk),
@@ -103,7 +104,7 @@ tools! {
     PgControldata = "pg_controldata" of "postgresql", Major, Success, NOTHING => { ["-D", directory] if is_path(directory) };
 }
 
-/// What prints nobody's identity.
+/// A program that prints no identities.
 const NOTHING: Identities = Identities { serials: &[], names: &[], members: &[] };
 
 const MEGARAID: Identities = Identities {
@@ -144,7 +145,7 @@ const ADAPTEC: Identities = Identities {
         "volume unique identifier",
     ],
     names: &["controller world wide name", "world-wide name"],
-    // It puts a disk's serial number behind the place where it is plugged in, without a key.
+    // Its disk lines put the serial number after the place, without a key.
     members: &["segment ", "device ", "group "],
 };
 
@@ -161,7 +162,7 @@ fn is_slot(word: &str) -> bool {
     word.strip_prefix("slot=").is_some_and(is_number)
 }
 
-/// Up to three digits: of a controller or a slot.
+/// Up to three digits, as of a controller or a slot.
 fn is_number(word: &str) -> bool {
     (1..=3).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }
@@ -170,7 +171,7 @@ fn is_device(path: &str) -> bool {
     is_path(path) && path.starts_with("/dev/")
 }
 
-/// Whether it is a path from the root that is written without detours.
+/// Whether it is an absolute path without `.` or `..`.
 fn is_path(path: &str) -> bool {
     let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.chars().any(char::is_control);
     path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(plain))

@@ -1,4 +1,4 @@
-//! What the rows have to let through and what they have to refuse.
+//! Arguments that the rows must accept and those they must refuse.
 
 use super::*;
 

@@ -1,10 +1,10 @@
-//! fio's JSON (`--output-format=json`): per job the rate of flushes, how many were under way at a time, and how long one took.
+//! fio's JSON (`--output-format=json`): per job the rate of flushes, the number in flight, and the duration of one.
 //!
-//! Rate and latency are apart: one is the other's inverse only where a job flushes one at a time without pauses. The
-//! surprises: fio leaves out that it summed several jobs up (`group_reporting`), and names such a row after its first job with
-//! the options of its last, so that what the options say is held to what was counted. `sync.total_ios` counts `fsync` alone
-//! and not `fdatasync`; the samples of the latency count both. A job without any flush says nothing of commits, however good
-//! it looks. With `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
+//! Rate and latency are independent: one is the other's inverse only where a job flushes one at a time without pauses.
+//! The output does not say that fio aggregated several jobs (`group_reporting`), and names such a row after its first
+//! job with the options of its last. The options are therefore checked against the counters. `sync.total_ios` counts
+//! `fsync` alone and not `fdatasync`; the samples of the latency count both. A job without any flush says nothing about
+//! commits. With `sync=` the write is the flush (HOWTO of fio, `sync` and `lat_ns`; stat.c).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{Group, Imported, ImportedRow, implausible};
 use crate::text;
 
-/// The run, or what is wrong with it; `None` for what is no JSON of fio.
+/// The runs, or the error in them; `None` for a text that is no JSON of fio.
 pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     // fio prints warnings before the document.
     let start = input.iter().position(|b| *b == b'{')?;
@@ -67,14 +67,14 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
     }]))
 }
 
-/// One of fio's results: of a job, or of several summed up.
+/// One of fio's results: of a job, or of several aggregated ones.
 struct Job {
     name: String,
     /// Whether anything was flushed.
     flushes: bool,
-    /// How many results are of the same time, with this one: jobs of a group run together.
+    /// The number of results of the same time, including this one: jobs of a group run together.
     companions: usize,
-    /// None where it is not about writing.
+    /// `None` where it is not about writing.
     row: Option<ImportedRow>,
 }
 
@@ -90,7 +90,7 @@ impl Job {
             None => !told.flush_every.is_empty() || told.is_sync,
         };
         let name = text::safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
-        // As many results of its name as it was to be processes: they were not summed up.
+        // As many results with its name as it should have processes: they were not aggregated.
         let processes = if of_name == 1 { told.processes } else { 1 };
         let row = job.get("write").map(|writes| {
             let per_second = seen.per_second(&told).filter(|rate| rate.is_finite() && *rate > 0.0);
@@ -111,9 +111,9 @@ impl Job {
     }
 }
 
-/// What a job was told; its own options win over the global ones. Of several that were summed up, what one of them was told.
+/// The options of a job; its own ones override the global ones. For an aggregate, the options of one of its jobs.
 struct Told {
-    /// After how many operations a flush is due, for each kind of flush that it was told to make.
+    /// The number of operations before a flush is due, for each kind of flush that is configured.
     flush_every: Vec<u64>,
     is_sync: bool,
     processes: u64,
@@ -136,18 +136,18 @@ impl Told {
     }
 }
 
-/// What was counted; `None` where this version of fio does not say.
+/// The counters; `None` where this version of fio lacks them.
 struct Seen {
     /// Writes per second.
     writes_per_second: Option<f64>,
     /// Reads and writes.
     operations: f64,
-    /// Flushes by themselves, those of `sync=` not among them.
+    /// Separate flushes, without those of `sync=`.
     flushes: Option<f64>,
     seconds: f64,
-    /// How many were under way on average: what all took, over the time.
+    /// The average number in flight: the sum of their times, divided by the elapsed time.
     busy: f64,
-    /// Whether no more than one was ever queued: so it is with an engine that is synchronous, whatever its depth was to be.
+    /// Whether no more than one was ever queued, as with a synchronous engine, whatever its configured depth.
     is_queued_singly: bool,
 }
 
@@ -177,7 +177,7 @@ impl Seen {
         }
     }
 
-    /// Flushes per second; of a job that flushed nothing, its writes.
+    /// Flushes per second; for a job without flushes, its writes.
     fn per_second(&self, told: &Told) -> Option<f64> {
         let counted = self.flushes.filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !told.is_sync);
         match counted {
@@ -192,20 +192,21 @@ impl Seen {
         told.flush_every.iter().filter(|_| is_told).min().map_or(1.0, |every| *every as f64)
     }
 
-    /// As the options say, unless what was counted says that they are not those of all that was summed up.
+    /// The number according to the options, unless the counters show that the options are not those of the whole
+    /// aggregate.
     fn at_a_time(&self, told: &Told, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly { 1 } else { told.depth });
         let due: f64 = told.flush_every.iter().map(|every| self.operations / *every as f64).sum();
         // A process may end before its next flush is due.
         let slack = 0.05 * due + 2.0 * processes as f64;
         let is_told = self.flushes.is_none_or(|flushes| (flushes - due).abs() <= slack);
-        // Where flushes are queued, too, they count besides the writes.
+        // Where flushes are queued too, they count besides the writes.
         let most = if count == 1 { 1.2 } else { 2.2 * count as f64 };
         (is_told && self.busy <= most).then_some(count)
     }
 }
 
-/// Options are strings in fio's JSON; an option that is only named is 1.
+/// Options are strings in fio's JSON; an option without a value is 1.
 fn number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) if text.is_empty() => Some(1),

@@ -1,13 +1,14 @@
-//! `pg_test_fsync`'s text in any language, by its layout: catalogs translate all but the names of the methods, and the locale
-//! chooses the decimal sign (src/bin/pg_test_fsync/po, pg_test_fsync.c).
+//! `pg_test_fsync`'s text in any language, by its layout: catalogs translate everything but the names of the methods,
+//! and the locale chooses the decimal sign (src/bin/pg_test_fsync/po, pg_test_fsync.c).
 //!
-//! All or nothing: its rows are read only in the tool's own order without a gap, and a figure counts only where the rate and
-//! the microseconds beside it are each other's inverse. The surprise: lines of prose begin with a method's name, too.
+//! It is read completely or not at all. Rows count only in the tool's own order without a gap, and a figure counts only
+//! where the rate and the microseconds beside it are each other's inverse. Lines of prose can begin with a method's
+//! name, too.
 
 use super::{Group, ImportedRow};
 use crate::measure::pg_tests::{PG_TESTS, PgTest};
 
-/// What the tool prints for one test.
+/// The tool's output for one test.
 enum Figures {
     /// Operations per second.
     Rate(f64),
@@ -17,7 +18,7 @@ enum Figures {
     Lacking,
 }
 
-/// The rows of one run, or none where it is not read for certain. It may end early: then the last tests are missing.
+/// The rows of one run; `None` where they are not certain. A run may end early: then the last tests are missing.
 pub fn rows(lines: &[&str]) -> Option<Vec<ImportedRow>> {
     let mut expected = tests();
     let mut next = expected.next();
@@ -29,7 +30,7 @@ pub fn rows(lines: &[&str]) -> Option<Vec<ImportedRow>> {
                 rows.push(row.imported(&figures));
                 next = expected.next();
             }
-            // A figure where none belongs: lines are missing, or their figures are not understood.
+            // A figure where none belongs: lines are missing, or their figures were not understood.
             _ if has_figure => return None,
             _ => {}
         }
@@ -37,7 +38,7 @@ pub fn rows(lines: &[&str]) -> Option<Vec<ImportedRow>> {
     (!rows.is_empty()).then_some(rows)
 }
 
-/// `5 seconds per test` in English, from the line that says it in any language.
+/// `5 seconds per test` in English, from the corresponding line in any language.
 pub fn budget(line: &str) -> String {
     let mut numbers =
         line.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse::<u64>().ok());
@@ -48,8 +49,8 @@ pub fn budget(line: &str) -> String {
     }
 }
 
-/// A number as the tool prints it, `%.3f` in any locale: grouping never occurs, so that what stands before the last three
-/// digits is the decimal sign.
+/// A number in the tool's format, `%.3f` in any locale: digits are never grouped, so the character before the last
+/// three is the decimal sign.
 fn in_thousandths(word: &str) -> Option<f64> {
     let (whole, decimals) = word.split_once(['.', ',', '٫'])?;
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -57,7 +58,7 @@ fn in_thousandths(word: &str) -> Option<f64> {
         .then(|| format!("{whole}.{decimals}").parse().ok())?
 }
 
-/// The rate in a line, where the microseconds behind it are its inverse, as far as both are rounded.
+/// The rate in a line, if the microseconds after it are its inverse, within the rounding of both.
 pub fn measured(line: &str) -> Option<f64> {
     let mut words = line.split_whitespace();
     let rate = words.by_ref().find_map(in_thousandths).filter(|rate| *rate > 0.0)?;
@@ -70,13 +71,13 @@ pub fn measured(line: &str) -> Option<f64> {
 struct Expected {
     group: Group,
     name: String,
-    /// Of the writes of different size: how many, and how large.
+    /// For the writes of different size: how many, and how large.
     sizes: Option<(usize, usize)>,
     /// Whether a build can lack it.
     may_lack: bool,
 }
 
-/// Every line in the tool's order; ours lack the method that Linux lacks.
+/// Every line in the tool's order; ours omit the method that Linux lacks.
 fn tests() -> impl Iterator<Item = Expected> {
     PG_TESTS.into_iter().flat_map(|test| {
         let name = test.label().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -96,7 +97,7 @@ fn tests() -> impl Iterator<Item = Expected> {
 }
 
 impl Expected {
-    /// What a line says of it; `None` for every other line.
+    /// The result in a line; `None` for a line of another test.
     fn figures(&self, line: &str) -> Option<Figures> {
         let line = line.trim();
         let (rest, stars) = match self.sizes {
@@ -108,7 +109,7 @@ impl Expected {
         }
         let numbers = rest.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty()).count();
         let of_its_name = if self.sizes.is_some() { 2 } else { 0 };
-        // Behind a method's name prose goes on after one space, a column after several.
+        // After a method's name prose continues after one space, a column after several.
         let is_column = self.sizes.is_some() || rest.starts_with("  ");
         match rest.matches('*').count() {
             _ if numbers != of_its_name || !is_column => None,

@@ -1,14 +1,15 @@
-//! `pg_test_fsync`'s text: 2011's without microseconds (2,000 operations per test), and those since 9.3, with `n/a` for what
-//! the build lacks and `n/a*` for what the file system refuses with O_DIRECT (src/bin/pg_test_fsync/pg_test_fsync.c).
+//! `pg_test_fsync`'s text: that of 2011 without microseconds (2,000 operations per test), and those since 9.3, with
+//! `n/a` for methods that the build lacks and `n/a*` for those that the file system refuses with O_DIRECT
+//! (src/bin/pg_test_fsync/pg_test_fsync.c).
 //!
-//! Columns moved from release to release, so lines are read by tokens; a whole text in any language is read by its layout
-//! alone. The surprise: the open methods are always measured with O_DIRECT and with one flush per write, which no server of
-//! today does, so their rows argue for nothing.
+//! Columns differ between releases, so lines are read by tokens; a whole text in any language is read by its layout
+//! alone. The open methods are always measured with O_DIRECT and with one flush per write. No current server does that,
+//! so their rows are no evidence.
 
 use super::{Group, Imported, ImportedRow, NOISE, implausible, layout};
 use crate::text;
 
-/// The headings, by what they begin with.
+/// The headings, by their beginnings.
 const HEADINGS: &[(&str, Group)] = &[
     ("Compare file sync methods using one", Group::OneWrite),
     ("Compare file sync methods using two", Group::TwoWrites),
@@ -18,11 +19,11 @@ const HEADINGS: &[(&str, Group)] = &[
     ("Non-Sync", Group::NotSynced),
 ];
 
-/// What a text holds.
+/// The contents of a text.
 pub struct Found {
-    /// Every run that is read: a page may hold several.
+    /// Every run that was understood: a page may hold several.
     pub runs: Vec<Imported>,
-    /// Whether there is, besides, what only this tool writes, in a language in which it is not read for certain.
+    /// Whether there are further lines of this tool in a language that is not understood for certain.
     pub is_foreign: bool,
 }
 
@@ -50,15 +51,15 @@ pub fn read(input: &str) -> Found {
 /// The second line of every run, in English.
 const MARKER: &str = "O_DIRECT supported on this platform";
 
-/// It follows the first line, with no more than one empty line between.
+/// It follows the first line, with at most one empty line in between.
 const MARKER_WITHIN: usize = 3;
 
-/// The same in any language: nothing that it names is ever translated.
+/// The same in any language: the names in it are never translated.
 fn is_marker(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"].iter().all(|name| line.contains(name))
 }
 
-/// Whether a run begins there: with its time per test, which is known by the line that follows where it is translated.
+/// Whether a run begins there, with its time per test; in a translation the following line identifies it.
 fn begins(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
     let mut behind = lines.iter().skip(at + 1).take(MARKER_WITHIN - 1).filter(|line| !line.is_empty());
@@ -73,7 +74,7 @@ fn is_part(lines: &[&str]) -> bool {
         .all(|name| lines.iter().any(|line| line.starts_with(name)))
 }
 
-/// The rows of a run in English, under its headings. What stands between is passed over: pages quote, and cut.
+/// The rows of a run in English, under its headings. Other lines are skipped: pages quote, and cut.
 fn by_headings(lines: &[&str]) -> Vec<ImportedRow> {
     let (mut rows, mut group) = (Vec::new(), None);
     for line in lines {
@@ -108,7 +109,7 @@ fn row(line: &str, group: Group) -> Option<ImportedRow> {
     };
     if let Some((before, _)) = line.split_once(" ops/sec") {
         let (name, figure) = before.rsplit_once(char::is_whitespace)?;
-        // With another decimal sign only where the microseconds beside it say the same: it could be one that groups.
+        // With another decimal sign only where the microseconds beside it confirm it: the sign could group digits.
         let rate = figure.parse::<f64>().ok().or_else(|| layout::measured(line));
         let rate = rate.filter(|rate| rate.is_finite() && *rate >= 0.0)?;
         return Some(of(named(name)?, Some(rate), None));
@@ -159,7 +160,7 @@ fn remarks(run: &Imported) -> Vec<String> {
     remarks
 }
 
-/// What follows: the default stays, because nothing here can argue against it.
+/// The conclusion: the default stays, because nothing here is evidence against it.
 fn sentence(run: &Imported) -> String {
     let Some(default) = rate(run, Group::OneWrite, "fdatasync") else {
         return "There is no figure for fdatasync, the default on Linux, so nothing follows for a server."

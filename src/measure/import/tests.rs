@@ -1,4 +1,4 @@
-//! The published tables reproduce what their authors concluded, and what they did not notice is remarked.
+//! Published tables reproduce their authors' conclusions, and the anomalies that they overlooked are remarked.
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn the_blog_of_2015_says_what_its_author_concluded() {
         assert_eq!((run.rows.len(), run.budget.as_str()), (18, "5 seconds per test"));
         assert!(run.sentence.ends_with("; nothing in it argues for another method."), "{}", run.sentence);
     }
-    // Nobody flagged that btrfs wrote two pages faster than one.
+    // The author did not notice that btrfs wrote two pages faster than one.
     assert_eq!(remarks(&default, "two writes with").len(), 1, "{:?}", default.remarks);
     assert!(
         default.remarks[0].contains("fsync were faster (519/s) than one (385/s)"),
@@ -71,7 +71,7 @@ fn the_present_dialect_and_several_runs_in_one_text() {
     });
     let page = format!("[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}", text[0], text[1]);
     assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
-    // It died where a disk of 4 kB sectors refuses smaller writes.
+    // It stopped where a disk of 4 kB sectors refuses smaller writes.
     let cut = text[0].split("2kB open_sync").next().unwrap();
     assert_eq!(remarks(&import(cut.as_bytes()).unwrap()[0], "ended before its last section").len(), 1);
 }
@@ -101,7 +101,7 @@ fn every_language_is_read() {
         let runs = import(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert_eq!((runs.len(), runs[0].budget.as_str()), (1, "1 second per test"), "{name}");
         assert_eq!(shape(&runs[0]), shape(&english), "{name}");
-        // The figures are those of the text: each stands in it with its own decimal sign.
+        // The figures are those of the text: each occurs in it with its own decimal sign.
         let text = String::from_utf8_lossy(&text).replace(',', ".");
         for rate in runs[0].rows.iter().filter_map(|row| row.per_second) {
             assert!(text.contains(&format!(" {rate:.3} ")), "{name}: {rate}");
@@ -116,7 +116,7 @@ fn runs_in_several_languages_are_told_apart() {
     assert_eq!(import(&page).unwrap().len(), 17);
 }
 
-/// Some catalogs say more than `n/a`, and not at the end.
+/// Some catalogs print more than `n/a`, and not at the end.
 #[test]
 fn what_is_lacking_is_told_from_what_was_refused_in_any_words() {
     let text = String::from_utf8(in_language("sv_SE.UTF-8.txt")).unwrap();
@@ -184,10 +184,11 @@ fn a_decimal_comma_needs_the_microseconds_beside_it() {
     assert!((rate(&run, Group::OneWrite, "fsync") - 250.5).abs() < 1e-9);
 }
 
-/// What fio itself made, and what it is: how many flushes at a time, whether they count as one session's, and their rate.
+/// Outputs of fio itself, with their meaning: the number of flushes at a time, whether they count as one session's, and
+/// their rate.
 #[test]
 fn rate_and_latency_are_told_apart() {
-    /// A file, per row flushes per second and how many at a time, and whether anything follows for one session.
+    /// A file, per row flushes per second and how many at a time, and whether there is a conclusion for one session.
     type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
     let expected: [Expected; 15] = [
         ("libaio-depth-16", &[(3449.0, Some(16))], false),
@@ -241,7 +242,7 @@ fn jobs_of_fio_count_only_where_they_flushed() {
     );
     let run = only("fio-dsync-and-dry.json");
     assert_eq!(remarks(&run, "dry flushed nothing").len(), 1, "{:?}", run.remarks);
-    // Its groups were shortened away, so nothing says that they did not run together.
+    // Its groups were removed by shortening, so they may have run together.
     assert!(run.sentence.starts_with("No job flushed alone"), "{}", run.sentence);
     assert!(run.rows[0].percentiles_us.len() > 10, "with sync= the write is the flush");
 }
@@ -254,7 +255,7 @@ fn other_texts_are_refused() {
 }
 
 proptest! {
-    /// Whatever stands in a file, it costs at most itself, and what is shown is safe to show.
+    /// Arbitrary contents of a file damage at most their own rows, and the output is display-safe.
     #[test]
     fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
         for name in ["pg-15.txt", "fio-fdatasync.json"] {

@@ -1,10 +1,10 @@
-//! What the workloads found as facts. What no workload was asked for stays as it was: not collected.
+//! The results of workloads as facts. Facts of a workload that was not requested stay *not collected*.
 
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
 
-/// How a row becomes a figure.
+/// The figure of a row.
 type Figure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
 /// Puts the facts that these workloads found about a target.

@@ -1,11 +1,11 @@
-//! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are those the prober gives;
-//! a sentence leaves out what it has no row for.
+//! Workloads in words: the sentence of each, and the lines of the probe's own output. Row names are those of the
+//! prober; a sentence omits parts without a row.
 
 use super::super::{Conclusion, Method, PgTest};
 use super::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
-/// One sentence of what was found.
+/// The sentence about the results.
 pub(super) fn sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
     let said = match workload {
         Workload::Segment => segment(rows),
@@ -27,7 +27,7 @@ fn median(rows: &[WorkloadRow], name: &str) -> Option<String> {
     measured(rows, name).map(|row| text::micros(row.median_us.value))
 }
 
-/// How long an operation of a row takes beside the row it is compared with.
+/// The duration of an operation relative to the row it is compared with.
 fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     let row = measured(rows, name)?;
     let ratio = row.cost_ratio?;
@@ -38,7 +38,7 @@ fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     })
 }
 
-/// How many more several threads get done than one.
+/// The throughput of several threads relative to one.
 fn as_many(row: &WorkloadRow) -> Option<String> {
     let times = |ratio: f64| 1.0 / ratio.max(1e-9);
     let ratio = row.cost_ratio?;

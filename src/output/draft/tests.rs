@@ -1,4 +1,4 @@
-//! Documents written over whatever may be there, and what stays of it: nothing.
+//! Documents written over existing objects of every kind, of which nothing must remain.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
@@ -65,7 +65,7 @@ fn nothing_of_what_was_there_stays() {
 #[test]
 fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
     let place = Place::new();
-    // What the umask of this process leaves, as any program sees it.
+    // The mode that this process' umask leaves, as for any program.
     fs::write(place.at("usual"), "").unwrap();
     place.write("by umask", Manner { mode: None, ..USUAL }, "").unwrap();
     assert_eq!(mode(&place.at("by umask")), mode(&place.at("usual")));
@@ -116,7 +116,7 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     place.write("other", new, "ours").unwrap();
 }
 
-/// Between looking and writing somebody puts something else in the place of the file, or of its directory.
+/// Between the check and the write another user replaces the file, or its directory.
 #[test]
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = Place::new();

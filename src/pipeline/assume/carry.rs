@@ -1,8 +1,8 @@
-//! What is read from the same thing as an assumed fact, and so is other with it.
+//! Facts that are read from the same thing as an assumed one, and so change with it.
 //!
-//! What collectors conclude from facts they conclude anew by themselves; here is what they read elsewhere: other mounts of a
-//! superblock, what the kernel tells of it in files of its own, what a driver and a queue make of a disk's cache. The surprise:
-//! an assumption itself can be completed, as ext4 prints what one option brings with it.
+//! Conclusions from facts are made anew by the collectors. This module covers facts that are read elsewhere: other
+//! mounts of a superblock, the kernel's own files about it, the view that driver and queue have of a disk's cache. The
+//! assumption itself can be extended, because ext4 prints further words with some options.
 
 use super::Assumption;
 use super::ext4::{self, InForce};
@@ -13,8 +13,8 @@ use crate::facts::{Cause, FactSet, FactValue, Key, KeyInfo, Scope, Source, Subje
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 
-/// All that is assumed, and what follows beside what collectors conclude. What cannot be carried is left as it is; see
-/// [`super::refuse`].
+/// All assumptions, and the consequences that collectors do not conclude. An assumption that cannot be carried is left
+/// unchanged; see [`super::refuse`].
 pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
     let mut found = all.to_vec();
     for one in all.iter().filter(|one| real.reading(&one.subject, one.key.name).value() != Some(&one.value)) {
@@ -23,7 +23,7 @@ pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
             let is_same = |old: &Assumption| old.subject == new.subject && old.key.name == new.key.name;
             match found.iter_mut().find(|old| is_same(old)) {
                 Some(old) if is_same(one) => *old = new,
-                // What was said by hand is what was said.
+                // An explicit statement takes precedence.
                 Some(_) => {}
                 None => found.push(new),
             }
@@ -32,7 +32,7 @@ pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
     found
 }
 
-/// What follows from one of them; the error says what would have to be assumed too.
+/// The consequences of one of them; the error says what would have to be assumed too.
 pub fn follows(
     cause: Cause,
     one: &Assumption,
@@ -113,7 +113,7 @@ impl Of<'_> {
             words = printed;
         }
         for other in others {
-            // Each mount of a btrfs prints which subvolume it shows.
+            // Each mount of a btrfs prints the subvolume that it shows.
             let own = real.value(&other, &mount::SUPER_OPTIONS).unwrap_or_default();
             let is_of_mount = |word: &&String| word.starts_with("subvol");
             let shared = words.iter().filter(|word| !is_of_mount(word));
@@ -124,8 +124,8 @@ impl Of<'_> {
         Ok(found)
     }
 
-    /// An ext4 with a journal that is written to has a feature more (`ext4_mark_recovery_complete` in fs/ext4/super.c). Nothing
-    /// where that stays as it is.
+    /// An ext4 that has a journal has one more feature while it is mounted read-write (`ext4_mark_recovery_complete` in
+    /// fs/ext4/super.c). `None` where that does not change.
     fn features(&self, is_read_only: bool) -> Result<Option<Vec<String>>, String> {
         const WRITTEN: &str = "needs_recovery";
         const BEFORE_IT: &str = "filetype";
@@ -171,8 +171,9 @@ impl Of<'_> {
         }
     }
 
-    /// Where disk, driver and queue agree, they will: the driver asks the disk anew when its cache is switched, and tells the
-    /// queue (sd_revalidate_disk). NVMe disks are asked once, and have no driver's word.
+    /// Disk, driver and queue that agree now will still agree: the driver queries the disk again when its cache is
+    /// switched, and updates the queue (sd_revalidate_disk). NVMe disks are queried once, and have no statement of a
+    /// driver.
     fn disk_cache(&self) -> Result<Vec<Assumption>, String> {
         let (real, disk) = (self.real, &self.one.subject);
         let drive = real.value(disk, &device::DRIVE_CACHE);
@@ -209,7 +210,8 @@ impl Of<'_> {
         Ok(found)
     }
 
-    /// A controller writes by its policy, its battery, and what it was told to do without one. Its volumes share the battery.
+    /// A controller writes by its policy, its battery, and its configured behaviour without one. Its volumes share the
+    /// battery.
     fn battery(&self) -> Result<Vec<Assumption>, String> {
         let (real, disk) = (self.real, &self.one.subject);
         let mut found = Vec::new();
@@ -237,7 +239,7 @@ impl Of<'_> {
         Ok(found)
     }
 
-    /// What a fact would be: as it is assumed, or as it is.
+    /// The value of a fact: as assumed, or as it is.
     fn supposed<T: FactValue>(&self, of: &Subject, key: &Key<T>) -> Option<T> {
         self.said(of, key).or_else(|| self.real.value(of, key))
     }
@@ -247,7 +249,8 @@ impl Of<'_> {
         T::from_value(&said.value)
     }
 
-    /// How a controller writes to a volume with such a battery; nothing where that was said by hand, or is not known now either.
+    /// How a controller writes to a volume with such a battery; `None` where that was stated explicitly, or is unknown
+    /// now too.
     fn writes(&self, disk: &Subject, battery: Option<Battery>) -> Result<Option<Writes>, String> {
         let key = &controller::POLICY_IN_FORCE;
         match (self.said(disk, key), self.told_to_write(disk, battery)) {
@@ -264,7 +267,7 @@ impl Of<'_> {
         }
     }
 
-    /// How it writes by its policy and battery; nothing where these do not say.
+    /// How it writes by its policy and battery; `None` where these do not tell.
     fn told_to_write(&self, disk: &Subject, battery: Option<Battery>) -> Option<Writes> {
         match self.supposed(disk, &controller::POLICY)? {
             Policy::WriteThrough => Some(Writes::WriteThrough),
@@ -282,7 +285,7 @@ impl Of<'_> {
         }
     }
 
-    /// BFQ turns the throttling of writeback off (wbt_disable_default in block/bfq-iosched.c).
+    /// BFQ disables the throttling of writeback (wbt_disable_default in block/bfq-iosched.c).
     fn scheduler(&self) -> Result<Vec<Assumption>, String> {
         const BFQ: &str = "bfq";
         let latency = &device::WRITEBACK_LATENCY;
@@ -317,14 +320,14 @@ fn is_read_only(options: &[String]) -> bool {
     options.iter().any(|word| word == "ro")
 }
 
-/// Options of a mount, as writable as these.
+/// Options of a mount with the access (`rw` or `ro`) of these.
 fn with_access_of(options: &[String], other: &[String]) -> Vec<String> {
     let word = if is_read_only(other) { "ro" } else { "rw" };
     let rest = options.iter().filter(|word| !["ro", "rw"].contains(&word.as_str()));
     [word.to_owned()].into_iter().chain(rest.cloned()).collect()
 }
 
-/// Whether a line of the next boot stands on the kernel command line.
+/// Whether a line of the next boot comes from the kernel command line.
 fn is_of_command_line(facts: &FactSet, line: &Subject) -> bool {
     let source = facts.reading(line, boot::OPTIONS.name()).source();
     source.is_some_and(|source| *source == Source::file(COMMAND_LINE))

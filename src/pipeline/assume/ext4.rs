@@ -1,33 +1,33 @@
-//! The two lists in which the kernel shows the options of an ext4: all that are in force, in /proc/fs/ext4, and among the mounts
-//! those that differ from the superblock's own defaults. One function prints both (`_ext4_show_options` in fs/ext4/super.c), so a
-//! word is the same in both and so is the order.
+//! The two lists in which the kernel shows the options of an ext4: all that are in force, in /proc/fs/ext4; and among
+//! the mounts, those that differ from the superblock's own defaults. One function prints both (`_ext4_show_options` in
+//! fs/ext4/super.c), so words and order are the same in both.
 //!
-//! The surprise: what is printed no more is what the superblock says by itself; of a switch that is the other way round, of a
-//! number nobody knows.
+//! A word that is no longer printed has the superblock's own value: for a switch that is the opposite, for a number it
+//! is unknown.
 
 /// Both lists.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InForce {
-    /// All that are in force.
+    /// All options in force.
     pub listed: Vec<String>,
-    /// What is printed among the mounts.
+    /// The options printed among the mounts.
     pub printed: Vec<String>,
 }
 
-/// What the virtual file system and security modules print before ext4's own words.
+/// The words that the virtual file system and security modules print before ext4's own.
 const BEFORE: &[&str] = &["rw", "ro", "sync", "dirsync", "mand", "lazytime", "seclabel"];
 
-/// What journalled data turns off (ext4(5), *data=journal*).
+/// Options that journalled data disables (ext4(5), *data=journal*).
 const NOT_WITH_JOURNALLED_DATA: &[&str] = &["dioread_nolock", "delalloc"];
 
-/// Switches that stand for nothing else, as an older kernel has them too, which lists only those that are on.
+/// Independent switches. They exist in older kernels too, which list only those that are on.
 const SWITCHES: &[&str] =
     &["barrier", "delalloc", "discard", "auto_da_alloc", "journal_checksum", "block_validity"];
 
-/// Options of which one turns several on, or the way back is another word.
+/// Options of which one enables several, or whose opposite is another word.
 const SEVERAL: &[&str] = &["quota", "usrquota", "grpquota", "prjquota", "journal_async_commit"];
 
-/// What is in force when the mount shows `then` in place of `now`; the error says what is not known.
+/// The lists when the mount shows `then` in place of `now`; the error names the unknown part.
 pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<InForce, String> {
     let mut lists = InForce { listed: listed.to_vec(), printed: Vec::new() };
     let own = |word: &&String| !is_before(word);
@@ -49,7 +49,7 @@ pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<In
             printed.push(new.clone());
         }
         match before {
-            // Neither the old value nor the new one may be the superblock's own.
+            // Neither the old nor the new value may be the superblock's own.
             Some(before) if by_itself(before).is_none() => return Err(left_out(before)),
             Some(_) | None => {}
         }
@@ -71,7 +71,7 @@ pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<In
 }
 
 impl InForce {
-    /// Puts a word in the place of its family; whether it was another word.
+    /// Replaces the word of the same family; returns whether it changed.
     fn replace(&mut self, of: &str, word: &str) -> Result<bool, String> {
         let is_switch = !word.contains('=');
         let place = self.listed.iter().position(|listed| {
@@ -84,7 +84,7 @@ impl InForce {
         let is_simple = is_switch && SWITCHES.contains(&family(word)) && !lists_what_is_off;
         match place.and_then(|place| self.listed.get_mut(place)) {
             Some(listed) if listed == word => return Ok(false),
-            // An older kernel lists what is on.
+            // An older kernel lists only switches that are on.
             Some(_) if is_simple => self.listed.retain(|listed| family(listed) != family(word)),
             Some(listed) => word.clone_into(listed),
             None if is_simple && word.starts_with("no") => return Ok(false),
@@ -106,7 +106,7 @@ fn is_before(word: &str) -> bool {
     BEFORE.contains(&word) || word.ends_with("context") || word.contains("context=")
 }
 
-/// What a word is about: a number by its name, a switch by its name without `no`.
+/// The family of a word: a number's name, a switch's name without `no`.
 fn family(word: &str) -> &str {
     match word.split_once('=') {
         Some((name, _)) => name,
@@ -114,7 +114,7 @@ fn family(word: &str) -> &str {
     }
 }
 
-/// What the superblock says where the kernel prints a word because that differs.
+/// The superblock's own value where the kernel prints a word because it differs.
 fn by_itself(printed: &str) -> Option<String> {
     if printed.contains('=') {
         // JBD2_DEFAULT_MAX_COMMIT_AGE; no superblock has another.
@@ -138,7 +138,7 @@ mod tests {
     const LISTED: &str =
         "rw,dioread_nolock,nodiscard,delalloc,barrier,noquota,errors=continue,commit=5,stripe=0,data=ordered";
 
-    /// Each pair was printed by Linux 6.18, but for the words that were left out here.
+    /// Each pair was printed by Linux 6.18, except for the words that were left out here.
     #[test]
     fn both_lists_change_as_the_kernel_prints_them() {
         for (now, then, changed, printed) in [

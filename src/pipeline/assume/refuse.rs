@@ -1,7 +1,7 @@
-//! What cannot be assumed of a machine, because other facts are read from the same thing and would be left as they are.
+//! Assumptions that are refused, because other facts are read from the same thing and would stay unchanged.
 //!
-//! Where a fact is declared stands what else is read from its thing. The surprise: what is not known can always be stated, for
-//! nothing of it was read; and what is as it is needs nothing else.
+//! The declaration of a fact names the others that are read from the same thing. An unknown fact can always be stated,
+//! because nothing was read from its source; an assumption that equals the real value needs nothing else.
 
 use super::{Assumption, carry, sense};
 use crate::collect;
@@ -66,13 +66,13 @@ fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Str
     }
 }
 
-/// Whether a partition has this from its disk.
+/// Whether a partition inherits this fact from its disk.
 fn inherits(subject: &Subject, key: &KeyInfo, read: &FactSet) -> bool {
     let is_part = read.value(subject, &device::KIND).is_some_and(DeviceKind::is_partition);
     is_part && collect::is_of_whole_disk(key)
 }
 
-/// `a`, `a and b`, `a, b and c`; nothing of nothing.
+/// `a`, `a and b`, `a, b and c`; `None` for an empty list.
 fn list(names: &[&str]) -> Option<String> {
     let (last, others) = names.split_last()?;
     Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })

@@ -1,7 +1,7 @@
-//! Values that no kernel shows, and assumptions of which one excludes another.
+//! Values that no kernel shows, and assumptions that exclude each other.
 //!
-//! A value that is not modelled would be taken for one of which nothing bad is known, and that is comfort. The surprise: what is
-//! assumed of options has to be what the kernel prints of them, which is less than what it can be told.
+//! A value that is not modelled would count as one without known problems, which is false comfort. An assumption about
+//! options must be in the form that the kernel prints, which covers fewer words than mount(8) accepts.
 
 use super::Assumption;
 use crate::collect::{self, BTRFS_PROFILES};
@@ -13,7 +13,7 @@ use crate::text::suggest::or_list;
 use crate::validity;
 use crate::version::{Version, is_release};
 
-/// What the kernel prints of one mount (`show_mnt_opts` in fs/proc_namespace.c).
+/// The words that the kernel prints for a mount (`show_mnt_opts` in fs/proc_namespace.c).
 const OF_MOUNT: &[&str] = &[
     "rw",
     "ro",
@@ -27,17 +27,17 @@ const OF_MOUNT: &[&str] = &[
     "idmapped",
 ];
 
-/// What it prints of every superblock besides what the file system says (`show_sb_opts` there).
+/// The words that it prints for every superblock besides those of the file system (`show_sb_opts` there).
 const OF_EVERY_SUPERBLOCK: &[&str] = &["rw", "ro", "sync", "dirsync", "mand", "lazytime", "seclabel"];
 
 /// States of a pool (zpool-status(8)).
 const POOL_STATES: &[&str] = &["ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "REMOVED", "UNAVAIL", "SUSPENDED"];
 
-/// What md says where it has no bitmap, and all that it says besides where it begins (Documentation/admin-guide/md.rst).
+/// md's word for a missing bitmap, and all its words besides an offset (Documentation/admin-guide/md.rst).
 const NO_BITMAP: &str = "none";
 const BITMAPS: &[&str] = &[NO_BITMAP, "file"];
 
-/// A value that the fact could not have, whatever the machine; the error is a sentence.
+/// Checks a value that the fact could not have on any machine; the error is a sentence.
 pub fn of_any_machine(name: &str, value: &Value) -> Result<(), String> {
     let text = String::from_value(value).unwrap_or_default();
     let right = match name {
@@ -85,7 +85,7 @@ pub fn nonsense(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<
     wrong.err().map(|why| format!("{name} of {}: {why}", one.subject))
 }
 
-/// Assumptions of which one excludes another, or what stays as it is.
+/// Assumptions that exclude each other, or facts that stay as they are.
 pub fn contradictions(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let host = Subject::host();
     let of_host = Of { subject: &host, all, read };
@@ -109,7 +109,7 @@ pub fn contradictions(all: &[Assumption], read: &FactSet) -> Vec<String> {
     found
 }
 
-/// A subject as it would be.
+/// A subject with its assumed facts.
 struct Of<'a> {
     subject: &'a Subject,
     all: &'a [Assumption],
@@ -126,7 +126,7 @@ impl Of<'_> {
         self.assumed(key).or_else(|| self.read.value(self.subject, key))
     }
 
-    /// The kernel that there would be, with its vendor.
+    /// The assumed kernel, with its vendor.
     fn next_kernel(&self) -> Option<(Version, String)> {
         let host = Subject::host();
         let of = Of { subject: &host, ..*self };
@@ -140,7 +140,7 @@ impl Of<'_> {
         of.assumed(&kernel::VERSION).or(version).zip(vendor)
     }
 
-    /// Whether that kernel takes what is new among these words; otherwise it would not print them.
+    /// Checks that this kernel accepts the new ones among these words; otherwise it would not print them.
     fn taken(&self, fs: &str, words: &[String], now: &[String]) -> Result<(), String> {
         let (version, vendor) =
             self.next_kernel().ok_or("the kernel is not known: assume kernel.release too")?;
@@ -173,7 +173,7 @@ impl Of<'_> {
         let fs = self.value(&mount::FSTYPE).ok_or("the file system is not known: assume mount.fstype too")?;
         let is_same_type = self.read.value(self.subject, &mount::FSTYPE).is_none_or(|now| now == fs);
         let now = self.read.value(self.subject, &mount::SUPER_OPTIONS).filter(|_| is_same_type);
-        // What its lists show of each other is told there.
+        // The relation between its lists is checked there.
         let is_listed = self.read.reading(self.subject, mount::EXT4_OPTIONS.name()).is_known();
         if is_listed && is_same_type {
             return Ok(());
@@ -194,7 +194,7 @@ impl Of<'_> {
     fn ext4_options(&self, words: &[String]) -> Result<(), String> {
         one_access(words)?;
         let now = self.read.value(self.subject, &mount::EXT4_OPTIONS).unwrap_or_default();
-        // A switch is listed either way round.
+        // A switch is listed in either form.
         let is_way_back = |word: &str| {
             let other = word.strip_prefix("no").map_or_else(|| format!("no{word}"), str::to_owned);
             now.contains(&other)
@@ -203,7 +203,7 @@ impl Of<'_> {
         self.taken("ext4", &new, &now)
     }
 
-    /// What is printed among the mounts is in force.
+    /// Checks that every option printed among the mounts is in force.
     fn both_lists(&self) -> Option<String> {
         let listed = self.value(&mount::EXT4_OPTIONS)?;
         let printed = self.value(&mount::SUPER_OPTIONS)?;
@@ -285,7 +285,8 @@ impl Of<'_> {
         })
     }
 
-    /// What md's raid5_run and consistency_policy_show (drivers/md) have of policy, bitmap and write-behind at one time.
+    /// The combinations of policy, bitmap and write-behind that md's raid5_run and consistency_policy_show (drivers/md)
+    /// allow.
     fn array(&self) -> Option<String> {
         let bitmap = self.value(&device::MD_BITMAP)?;
         let has_bitmap = !bitmap.starts_with(NO_BITMAP);

@@ -1,4 +1,4 @@
-//! What is refused of assumptions, and what is carried, upon machines made of a few facts.
+//! Refused assumptions and carried ones, on machines made of a few facts.
 
 use super::carry::expanded;
 use super::parse;
@@ -141,7 +141,7 @@ fn what_excludes_something_is_refused_beside_it() {
     }
 }
 
-/// What is assumed of another disk is not assumed of this one.
+/// An assumption about another disk does not hold for this one.
 #[test]
 fn what_is_wanted_beside_it_is_wanted_of_the_same() {
     let wanted = "device.write_cache";
@@ -150,7 +150,7 @@ fn what_is_wanted_beside_it_is_wanted_of_the_same() {
     assert_eq!(said(&["nvme.volatile_cache@sda=true", "device.write_cache@sda=write through"]), "");
 }
 
-/// How a controller writes follows from its battery and what it was told, whichever of them is assumed.
+/// How a controller writes follows from its battery and its configured behaviour, whichever of them is assumed.
 #[test]
 fn how_a_controller_writes_follows_from_what_it_was_told() {
     for (assumed, expected) in [

@@ -1,7 +1,7 @@
-//! Which kernels and tools a release of a distribution brings, as data in `rules/tables/distributions.toml`.
+//! The kernels and tools of a distribution's release, as data in `rules/tables/distributions.toml`.
 //!
-//! It knows names and numbers, and neither a machine nor what a kernel can do. The surprise: a release may bring several kernels,
-//! and then none of them is taken until one is named.
+//! This module knows names and numbers; the capabilities of a kernel are left to `validity`. A release may bring
+//! several kernels, and then none is chosen until one is named.
 
 use std::sync::LazyLock;
 
@@ -56,19 +56,19 @@ struct Table {
     release: Vec<Release>,
 }
 
-/// Should it not load, which a test excludes, no distribution is known.
+/// If it does not load, which a test excludes, no distribution is known.
 fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(TEXT).unwrap_or_default());
     &TABLE
 }
 
-/// What somebody named: a distribution, with as much of its release as was said.
+/// The user's choice: a distribution, with as much of its release as was given.
 #[derive(Debug)]
 pub(super) struct Named {
     distribution: &'static Distribution,
-    /// Its release as it will stand in os-release(5); empty where none was named.
+    /// Its release as in os-release(5) after the upgrade; empty where none was given.
     pub(super) version: String,
-    /// The row of that release, where there is one.
+    /// The row of that release; `None` where there is none.
     pub(super) release: Option<&'static Release>,
     kernel: String,
     given: String,
@@ -101,13 +101,13 @@ pub(super) fn named(given: &str) -> Result<Named, String> {
     })
 }
 
-/// Every name that `--os` takes.
+/// Every name that `--os` accepts.
 pub fn known() -> impl Iterator<Item = &'static str> {
     table().distribution.iter().flat_map(|one| &one.names).map(String::as_str)
 }
 
-/// Whose kernel comes after one of Red Hat's: its kernels have one number for each major release. Nothing where the kernel is not
-/// one of these, or is none of Red Hat's.
+/// The vendor of the kernel that follows one of Red Hat's, which have one version per major release. `None` where the
+/// kernel or its predecessor is not Red Hat's.
 pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str> {
     let rows = || table().release.iter().filter(|row| row.of.iter().any(|of| of == "rhel"));
     let kernels = || rows().flat_map(|row| &row.kernel);
@@ -117,7 +117,7 @@ pub(super) fn next_of_red_hat(vendor: &str, kernel: &str) -> Option<&'static str
     same.filter(|_| own).and_then(|kernel| kernel.vendor.as_deref())
 }
 
-/// The row of a release: its own, or that of the release it is a part of.
+/// The row of a release: its own, or that of the major release.
 fn release(of: &Distribution, version: &str) -> Option<&'static Release> {
     let covers = |row: &&Release| {
         let rest = version.strip_prefix(row.version.as_str());
@@ -138,7 +138,7 @@ impl Named {
         &self.distribution.id
     }
 
-    /// The kernel that it brings and whose it is; what is missing in a sentence otherwise.
+    /// Its kernel and vendor; the error is a sentence about what is missing.
     pub(super) fn own_kernel(&self) -> Result<(&'static str, Option<&'static str>), String> {
         let Some(release) = self.release else { return Err(self.no_such_release()) };
         match &self.kernels(release)[..] {
@@ -147,7 +147,7 @@ impl Named {
         }
     }
 
-    /// Whose kernel one of this version or release is; nothing where its own name has to tell.
+    /// The vendor of its kernel with this version or release; `None` where the kernel's own name has to tell.
     pub(super) fn vendor(&self, kernel: &str) -> Result<Option<&'static str>, String> {
         let Some(release) = self.release else {
             let vendor = self.distribution.vendor.as_deref();
@@ -169,7 +169,7 @@ impl Named {
         }
     }
 
-    /// The kernels of a release that fit what was named.
+    /// The kernels of a release that match the user's choice.
     fn kernels(&self, release: &'static Release) -> Vec<&'static Kernel> {
         let fits = |kernel: &&Kernel| {
             self.kernel.is_empty()
@@ -243,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// The table loads, every kernel in it is a version, every vendor a known one, every name stands there once, and a release
+    /// The table loads, every kernel in it is a version, every vendor a known one, every name is unique, and a release
     /// with several kernels names each.
     #[test]
     fn the_table_is_sound() {

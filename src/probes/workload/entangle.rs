@@ -1,8 +1,8 @@
-//! What a neighbour costs: commits alone and beside a writer who appends to another file of the same file system and asks
-//! for its writing back every 256 kB, as PostgreSQL's checkpointer does (`checkpoint_flush_after`).
+//! The cost of a neighbour: commits alone, and commits beside a writer that appends to another file of the same file
+//! system. The writer starts writeback every 256 kB, as PostgreSQL's checkpointer does (`checkpoint_flush_after`).
 //!
-//! A journal that orders data writes the neighbour's new blocks before it commits, and the disk has its own queue. The
-//! writer is gentle: at most 32 MiB a second, nothing once its part of a round is over.
+//! A journal with ordered data writes the neighbour's new blocks before it commits, and the disk has its own queue. The
+//! writer is gentle: at most 32 MiB a second, and nothing once its part of a round is over.
 
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -19,7 +19,7 @@ use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{Cursor, PAGE, Writer, again};
 use crate::probes::error::{ErrorKind, ProbeError};
 
-/// What the neighbour writes between two pauses, in bytes: 32 MiB a second.
+/// The bytes that the neighbour writes between two pauses: 32 MiB a second.
 const CHUNK: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(8);
 
@@ -61,7 +61,7 @@ impl Part for Commits {
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
         let Some(neighbour) = self.neighbour.clone() else { return Ok(vec![self.commits(stage)?]) };
         let pass = self.beside(stage, &neighbour);
-        // What the neighbour left is gone before others are measured.
+        // The neighbour's remains are removed before others are measured.
         let gone = rustix::fs::ftruncate(&*neighbour, 0).and_then(|()| rustix::fs::fsync(&*neighbour));
         gone.map_err(|errno| stage.failed(errno, "cutting the neighbour's file"))?;
         Ok(vec![Pass { flushes: None, ..pass? }])
@@ -82,7 +82,7 @@ impl Commits {
         let ended = AtomicBool::new(false);
         let mut at = 0;
         let noise = stage.pages.bytes(CHUNK);
-        // The first before any commit, so that none is alone.
+        // The first chunk before any commit, so that no commit is alone.
         append(stage, neighbour, noise, &mut at)?;
         thread::scope(|scope| {
             let write = || {
@@ -104,7 +104,7 @@ impl Commits {
     }
 }
 
-/// Appends a chunk and starts writing it back, without waiting for that.
+/// Appends a chunk and starts its writeback without waiting.
 fn append(stage: &Stage<'_>, file: &OwnedFd, noise: &[u8], at: &mut u64) -> Result<(), Stop> {
     stage.spend(noise.len() as u64)?;
     let failed = |errno| stage.failed(errno, "writing beside commits");
@@ -112,7 +112,7 @@ fn append(stage: &Stage<'_>, file: &OwnedFd, noise: &[u8], at: &mut u64) -> Resu
         0 => return Err(failed(Errno::NOSPC)),
         written => *at += written as u64,
     }
-    // posix_fadvise(2): pages that are not wanted any more are written back; what it says is not more than a wish.
+    // posix_fadvise(2): starts writeback of pages that are no longer wanted; its result is only advisory.
     let _ = rustix::fs::fadvise(file, 0, None, Advice::DontNeed);
     Ok(())
 }

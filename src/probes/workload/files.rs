@@ -1,7 +1,7 @@
 //! Small files made durable under a new name, as programs do that replace files atomically: create, write 4 kB, fsync,
-//! rename, fsync of the directory. This is what ext4's fast_commit is about; a server's WAL does nothing of the kind.
+//! rename, fsync of the directory. The fast_commit of ext4 is meant for this pattern; a server's WAL does not use it.
 //!
-//! All threads work in one directory. The surprise: the files of a pass are removed after it, outside of its time.
+//! All threads work in one directory. The files of a pass are removed after it, outside of the measured time.
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -11,13 +11,13 @@ use super::{Part, Stop};
 use crate::measure::{Pass, Series};
 use crate::probes::commit::again;
 
-/// Threads side by side.
+/// Numbers of concurrent threads.
 const THREADS: [u32; 4] = [1, 2, 4, 8];
 
 /// Size of a file, in bytes.
 const BYTES: usize = 4096;
 
-/// How many files a pass makes at most.
+/// The largest number of files that a pass creates.
 pub(in crate::probes) const MOST: u64 = 2_000;
 
 pub(super) fn prepare(_: &Stage<'_>) -> Vec<Box<dyn Part>> {
@@ -48,7 +48,7 @@ impl Part for Files {
 }
 
 impl Files {
-    /// Removes what a pass has made.
+    /// Removes the files of a pass.
     fn remove(&self, stage: &Stage<'_>, limit: u64) -> Result<(), Errno> {
         for thread in 0..self.threads {
             for turn in 0..limit {

@@ -1,8 +1,8 @@
-//! Writes that are never flushed: what everything else is above. Into the page cache, with the file opened for each write,
-//! and with O_DIRECT to the disk, where that bypasses the cache.
+//! Writes that are never flushed: the lower bound of everything else. Into the page cache, with the file opened for
+//! each write, and with O_DIRECT to the disk, where that bypasses the cache.
 //!
-//! The surprise: `pg_test_fsync` opened the file for each of its non-sync'ed writes up to version 14 and no longer does, so
-//! its figures of different versions are these two rows.
+//! `pg_test_fsync` opened the file for each of its non-sync'ed writes up to version 14 and no longer does, so its
+//! versions correspond to different rows here.
 
 use std::cell::Cell;
 
@@ -92,5 +92,5 @@ impl Part for Floor {
     }
 }
 
-/// Writes in a pass, at most: they cost nothing, so that only this keeps them few.
+/// The largest number of writes in a pass: they are cheap, so that only this limits them.
 const MOST: u64 = 200;

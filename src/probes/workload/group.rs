@@ -1,9 +1,9 @@
-//! Group commit: sessions that share flushes as PostgreSQL's do (`XLogFlush` in xlog.c). Whoever finds nobody flushing
-//! leads: one pwrite of all pages with records inserted so far, one fdatasync; those who came meanwhile wait, and then
-//! either find themselves flushed or one of them leads.
+//! Group commit: sessions that share flushes as PostgreSQL's do (`XLogFlush` in xlog.c). A session that finds nobody
+//! flushing leads: one pwrite of all pages with records inserted so far, one fdatasync. Sessions that arrive meanwhile
+//! wait, and then either find themselves flushed or one of them leads.
 //!
-//! `commit_delay` is its default, zero: a leader waits for nobody. The surprise: a page that was flushed half full is
-//! written again with the next records, as the server does.
+//! `commit_delay` has its default, zero: a leader waits for nobody. A page that was flushed half full is written again
+//! with the next records, as in the server.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -14,10 +14,10 @@ use super::{Part, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer};
 
-/// Sessions side by side.
+/// Numbers of concurrent sessions.
 const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// What a small transaction leaves in the WAL, in bytes.
+/// The size of a small transaction's WAL record, in bytes.
 const RECORD: u64 = 512;
 
 pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
@@ -46,14 +46,14 @@ impl Part for Group {
     }
 
     fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
-        // The bytes are the leader's to count, who writes whole pages.
+        // The leader counts the bytes, since it writes whole pages.
         let pass =
             stage.together("a group commit", self.sessions, 0, u64::MAX, &|_, _| self.wal.commit(stage));
         Ok(vec![pass?])
     }
 }
 
-/// The WAL that sessions share. Positions count bytes from its beginning and never go back.
+/// The WAL that sessions share. Positions count bytes from its beginning and never decrease.
 struct Wal {
     writer: Writer,
     bytes: u64,
@@ -65,7 +65,7 @@ struct Wal {
 struct Log {
     inserted: u64,
     flushed: u64,
-    /// Whether somebody leads.
+    /// Whether a session leads.
     busy: bool,
 }
 
@@ -90,7 +90,7 @@ impl Wal {
         if done.is_ok() {
             log.flushed = to;
         }
-        // After an error one of the others leads and meets it too, or the end of the probe.
+        // After an error another session leads and meets the error too, or the end of the probe.
         self.changed.notify_all();
         done
     }
@@ -107,7 +107,7 @@ impl Wal {
     fn write(&self, stage: &Stage<'_>, start: u64, end: u64) -> Result<Done, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE);
         let (at, bytes) = (start % self.bytes, end - start);
-        // At the end of the segment the server begins the next one with another write.
+        // At the end of the segment the server starts the next one with another write.
         let first = bytes.min(self.bytes - at);
         if first < bytes {
             self.writer.write(stage.pages.bytes(length(first)), at)?;

@@ -1,8 +1,8 @@
-//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB appended and flushed, each log by itself and both in
-//! turn, as one transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
+//! InnoDB's redo log and the binary log: records of 512 bytes and 4 kB appended and flushed, each log by itself and
+//! both in turn, as one transaction does with `innodb_flush_log_at_trx_commit=1` and `sync_binlog=1`.
 //!
-//! The redo log is a file of fixed size that is written round and round. The surprise is the binary log: it grows, so that
-//! every flush of it has a new size to write down and commits the file system's journal.
+//! The redo log is a file of fixed size that is written cyclically. The binary log grows, so every flush of it records
+//! a new size and commits the file system's journal.
 
 use std::cell::Cell;
 use std::os::fd::OwnedFd;
@@ -20,7 +20,7 @@ use crate::probes::method::open_flags;
 /// Sizes of records, with their names.
 const SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 
-/// How long a binary log gets before it begins anew, in bytes.
+/// The size at which a binary log starts over, in bytes.
 const BINLOG: u64 = 4 << 20;
 
 pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
@@ -64,25 +64,25 @@ pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
 struct Log {
     writer: Writer,
     at: Rc<Cell<u64>>,
-    /// Where it begins anew, in bytes.
+    /// The offset at which it starts over, in bytes.
     end: u64,
-    /// The file, when it grows.
+    /// The file of a log that grows; `None` for the redo log.
     grows: Option<OwnedFd>,
 }
 
 impl Log {
-    /// Appends a record and flushes it; whether a signal interrupted that.
+    /// Appends a record and flushes it; returns whether a signal interrupted that.
     fn append(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.at.get();
         let done = self.writer.commit(record, at)?;
         let next = at + record.len() as u64;
-        // A log that grows is cut between passes only.
+        // A log that grows is truncated only between passes.
         let next = if self.grows.is_none() && next + record.len() as u64 > self.end { 0 } else { next };
         self.at.set(next);
         Ok(done.interrupted)
     }
 
-    /// Cuts a log that has grown long, for good.
+    /// Truncates a log that has grown long, durably.
     fn cut(&self) -> Result<(), Errno> {
         match &self.grows {
             Some(file) if self.at.get() > self.end / 2 => {

@@ -1,9 +1,8 @@
-//! The tests of `pg_test_fsync`, call for call as version 15 makes them (src/bin/pg_test_fsync/pg_test_fsync.c): always at the
-//! beginning of a file of 16 MiB, the open methods with O_DIRECT, each 8 kB page in a write of its own.
+//! The tests of `pg_test_fsync`, call for call as version 15 makes them (src/bin/pg_test_fsync/pg_test_fsync.c): always
+//! at the beginning of a file of 16 MiB, the open methods with O_DIRECT, each 8 kB page in a write of its own.
 //!
-//! What differs is the order: rounds in turn instead of one test after the other, so that a disk that drifts favours none.
-//! The surprise: writes of 1 and 2 kB, which a disk of 4 kB sectors refuses with O_DIRECT, cost their own rows only; the tool
-//! dies of them.
+//! The order differs: rounds in turn instead of one test after the other, so that a drifting disk favours none. A disk
+//! of 4 kB sectors refuses writes of 1 and 2 kB with O_DIRECT. Here that affects their own rows only; the tool exits.
 
 use std::os::fd::OwnedFd;
 use std::time::Instant;
@@ -19,7 +18,8 @@ use crate::probes::method::{Flush, flush, open_flags};
 
 const FILE: &str = "pg-test-fsync";
 
-/// Writes between two looks at the clock where nothing is flushed: a look costs as much as a tenth of such a write.
+/// The number of writes between two readings of the clock where nothing is flushed: a reading costs as much as a tenth
+/// of such a write.
 const UNSYNCED: usize = 64;
 
 pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
@@ -32,13 +32,13 @@ pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
     PG_TESTS.into_iter().map(part).collect()
 }
 
-/// The file as a test needs it.
+/// The state of the file that a test needs.
 enum Opened {
-    /// Open all the time.
+    /// Kept open.
     Kept(OwnedFd),
-    /// Opened anew for every operation.
+    /// Opened for every operation.
     Anew,
-    /// Refused with O_DIRECT, or writes of its size are.
+    /// Refused: O_DIRECT, or writes of its size with it.
     Refused,
 }
 
@@ -85,7 +85,7 @@ impl Part for TestPart {
     }
 }
 
-/// An operation over and over. The first is not counted, for it may pay for what another test left behind.
+/// Repeats an operation. The first one is not counted, because it may pay for another test's remains.
 fn repeat(
     stage: &Stage<'_>,
     bytes: u64,
@@ -98,7 +98,7 @@ fn repeat(
     })
 }
 
-/// One operation on an open file: its writes one behind the other from the beginning, then the flush.
+/// One operation on an open file: its writes one after the other from the beginning, then the flush.
 fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &Stage<'_>) -> Result<(), Errno> {
     for nth in 0..test.writes() {
         write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
@@ -129,8 +129,8 @@ fn other_descriptor(reopens: bool, stage: &Stage<'_>) -> Result<(), Errno> {
     if reopens { sync(&file) } else { Ok(()) }
 }
 
-/// Writes into one page of the page cache, over and over: nothing of it reaches the disk but that page, now and then, so
-/// they do not count against what may be written.
+/// Writes into one page of the page cache repeatedly. Only that page reaches the disk, now and then, so they do not
+/// count against the budget of bytes.
 fn unsynced(file: &OwnedFd, stage: &Stage<'_>) -> Result<Pass, Stop> {
     let page = stage.pages.bytes(PAGE);
     let mut pass = Pass::default();

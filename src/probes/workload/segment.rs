@@ -1,8 +1,8 @@
-//! First writes into a WAL segment: a recycled one (`wal_recycle`), a new one filled with zeros (`wal_init_zero`), and a new
-//! one of which only the last byte was written. Making the segment is timed too, with the same calls as the server's
-//! (`XLogFileInitInternal` in xlog.c, `durable_rename` in fd.c).
+//! First writes into a WAL segment: a recycled one (`wal_recycle`), a new one filled with zeros (`wal_init_zero`), and
+//! a new one of which only the last byte was written. Creating the segment is timed too, with the same calls as the
+//! server's (`XLogFileInitInternal` in xlog.c, `durable_rename` in fd.c).
 //!
-//! The surprise: fdatasync of a first write into a hole must commit the file system's journal, one of an overwrite need not.
+//! fdatasync of a first write into a hole must commit the file system's journal; after an overwrite it need not.
 
 use std::os::fd::OwnedFd;
 
@@ -14,10 +14,10 @@ use super::{Part, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer, again};
 
-/// The name a segment has while it is made, and when it is in use.
+/// The names of a segment: while it is created, and when it is in use.
 const NEW: &str = "segment-new";
 const USED: &str = "segment";
-/// The names that the recycled segment has in turn.
+/// The alternating names of the recycled segment.
 const RECYCLED: [&str; 2] = ["segment-old", "segment-recycled"];
 
 pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
@@ -78,14 +78,14 @@ impl Part for Fresh {
             durable_rename(stage, NEW, USED)
         })?;
         let used = commits(stage, USED)?;
-        // Removed for good, so that no later commit has to write that down.
+        // Removed durably, so that no later commit has to record it.
         let removed = stage.scratch.unlink(USED).and_then(|()| stage.scratch.sync_names());
         removed.map_err(|errno| stage.failed(errno, "removing a segment"))?;
         Ok(vec![used, made])
     }
 }
 
-/// What the server writes without `wal_init_zero`, and the flush.
+/// The server's write without `wal_init_zero`, and the flush.
 fn last_byte(stage: &Stage<'_>, file: &OwnedFd) -> Result<(), Stop> {
     stage.spend(1)?;
     let written = again(&mut false, || rustix::io::pwrite(file, &[0], stage.file_bytes - 1));
@@ -93,7 +93,7 @@ fn last_byte(stage: &Stage<'_>, file: &OwnedFd) -> Result<(), Stop> {
     flushed.map_err(|errno| stage.failed(errno, "making a segment"))
 }
 
-/// As the server does it: both names are flushed, and the directory.
+/// As the server does: both names are flushed, and the directory.
 fn durable_rename(stage: &Stage<'_>, from: &str, to: &str) -> Result<(), Stop> {
     let flush = |name| {
         let file = stage.scratch.open(name, OFlags::empty())?;

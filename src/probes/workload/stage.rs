@@ -1,8 +1,8 @@
-//! What every workload works with: the scratch directory, its share of time and bytes, and the two ways to repeat an
-//! operation, by one thread and by several.
+//! The means of every workload: the scratch directory, its share of time and bytes, and repetition of an operation by
+//! one or several threads.
 //!
-//! Time, bytes and the cancel flag are looked at before every operation. The surprise: a pass makes at least one operation
-//! per thread, however slow the disk, because a pass without any says nothing.
+//! Time, bytes and the cancel flag are checked before every operation. A pass executes at least one operation per
+//! thread, however slow the disk, because a pass without any is meaningless.
 
 use std::os::fd::OwnedFd;
 use std::sync::RwLock;
@@ -20,36 +20,36 @@ use crate::probes::error::{ErrorKind, ProbeError};
 use crate::probes::meters::Disks;
 use crate::probes::scratch::Scratch;
 
-/// What an operation came to.
+/// The result of an operation.
 pub struct Done {
-    /// Flushes it asked for.
+    /// The number of flushes it requested.
     pub flush_calls: u64,
-    /// Whether a signal interrupted it, so that its time says nothing.
+    /// Whether a signal interrupted it, so that its time is meaningless.
     pub interrupted: bool,
 }
 
-/// Where and within what a workload runs.
+/// The place and the limits of a workload.
 pub struct Stage<'a> {
     pub scratch: &'a Scratch,
     pub pages: &'a Pages,
     /// Size of a segment, a redo log and the like, in bytes.
     pub file_bytes: u64,
     control: &'a Control,
-    /// The disks, where they count flushes.
+    /// The disks; `None` unless they count flushes.
     disks: Option<&'a Disks>,
     ends: Instant,
     most_bytes: u64,
     written: AtomicU64,
-    /// How long a pass lasts, and how much it writes, at most.
+    /// The longest time of a pass, and its largest number of bytes.
     share: Duration,
     share_bytes: u64,
 }
 
-/// What a pass may write in any case, in bytes: on a fast disk fewer rounds are better than a pass of a few operations.
+/// The bytes that a pass may always write: on a fast disk fewer rounds are better than a pass of a few operations.
 const LEAST_SHARE: u64 = 1 << 20;
 
 impl<'a> Stage<'a> {
-    /// A stage that ends after so much time and so many bytes.
+    /// A stage with this limit of time and bytes.
     pub fn new(
         scratch: &'a Scratch,
         pages: &'a Pages,
@@ -64,18 +64,19 @@ impl<'a> Stage<'a> {
         Self { scratch, pages, file_bytes, control, disks, ends, most_bytes, written, share, share_bytes }
     }
 
-    /// Gives every part the same share of the time and bytes that are left after preparing, and one round for warming up.
-    /// Some bytes are written in every round in any case.
+    /// Gives every part the same share of the time and bytes that remain after preparing, with one round for warming
+    /// up. `fixed_bytes` are written in every round.
     pub fn share_out(&mut self, rounds: u32, parts: usize, fixed_bytes: u64) {
         let bytes = self.most_bytes.saturating_sub(self.written()) / u64::from(rounds + 1);
         self.share_bytes = (bytes.saturating_sub(fixed_bytes) / parts.max(1) as u64).max(LEAST_SHARE);
         let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
         let share = left / (f64::from(rounds + 1) * parts.max(1) as f64);
-        // Longer passes would let a neighbour write more than is gentle, shorter ones measure the threads' start.
+        // Longer passes would let a neighbour write more than is gentle; shorter ones would measure the start of
+        // threads.
         self.share = Duration::from_secs_f64(share.clamp(0.002, 0.5));
     }
 
-    /// How many rounds the time is enough for when no pass is to be longer than this.
+    /// The number of rounds that fit the time when no pass exceeds `pass`.
     pub fn rounds_of_at_most(&self, pass: Duration, parts: usize) -> u32 {
         let left = self.ends.saturating_duration_since(Instant::now()).as_secs_f64();
         let rounds = (left / (pass.as_secs_f64() * parts.max(1) as f64)).ceil();
@@ -89,7 +90,7 @@ impl<'a> Stage<'a> {
         self.share
     }
 
-    /// An error when somebody wanted the end or the time is used up.
+    /// An error when the probe was cancelled or the time is used up.
     pub fn check(&self) -> Result<(), Stop> {
         if self.control.is_cancelled() {
             Err(Stop::Cancelled)
@@ -100,7 +101,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// The same, before so many bytes are written.
+    /// The same check before so many bytes are written.
     pub fn spend(&self, bytes: u64) -> Result<(), Stop> {
         self.check()?;
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
@@ -111,7 +112,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Whether a pass that began then has had its share.
+    /// Whether a pass that began then has used up its share.
     fn has_enough(&self, begun: Instant, written: u64) -> bool {
         begun.elapsed() >= self.share || self.written() - written >= self.share_bytes
     }
@@ -121,7 +122,7 @@ impl<'a> Stage<'a> {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// What the system said while we were `doing` something.
+    /// The error of the system while we were `doing` something.
     pub fn failed(&self, errno: Errno, doing: &str) -> Stop {
         self.scratch.failed(errno, doing).into()
     }
@@ -176,7 +177,7 @@ impl<'a> Stage<'a> {
         Ok(pass)
     }
 
-    /// Does something once.
+    /// Executes an operation once.
     pub fn once(&self, flush_calls: u64, operation: impl FnOnce() -> Result<(), Stop>) -> Result<Pass, Stop> {
         self.check()?;
         let before = self.flushes();
@@ -187,8 +188,8 @@ impl<'a> Stage<'a> {
         Ok(Pass { times_us, seconds, flush_calls, flushes: counted(before, self.flushes()) })
     }
 
-    /// Repeats an operation in several threads side by side, each at most `limit` times. The operation gets the number of
-    /// the thread and of its turn.
+    /// Repeats an operation in several concurrent threads, each at most `limit` times. The operation receives the
+    /// number of the thread and of its turn.
     pub fn together(
         &self,
         doing: &str,
@@ -200,7 +201,7 @@ impl<'a> Stage<'a> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
         let written = self.written();
         let work = |thread: u32| {
-            // Whoever is ready waits for the others.
+            // Threads that are ready wait for the others.
             drop(gate.read());
             let done = self.thread(thread, (bytes, limit), &ended, written, operation);
             if done.is_err() {
@@ -229,7 +230,7 @@ impl<'a> Stage<'a> {
             pass.flushes = counted(before, self.flushes());
             let gave_up = |_| Err(ProbeError::new(ErrorKind::Other, format!("{doing} failed")).into());
             let mut done: Vec<_> = done.into_iter().map(|one| one.unwrap_or_else(gave_up)).collect();
-            // What went wrong matters more than that others were at their end.
+            // A failure matters more than the end of another thread.
             done.sort_by_key(|one| !matches!(one, Err(Stop::Failed(_))));
             for one in done {
                 let one = one?;

@@ -1,7 +1,7 @@
-//! A report reduced to what is compared: facts as they are shown, findings, verdicts, and what a commit cost.
+//! A report reduced to the compared parts: facts as shown, findings, verdicts, and the price of a commit.
 //!
-//! It is made from a report in memory or from the JSON document of one ([`super::parse`]), and both ways give the same. The
-//! surprise: times are kept to the nanosecond, because a figure that went through JSON may come back with its last bit changed.
+//! It is made from a report in memory or from its JSON document ([`super::parse`]), with the same result. Times are
+//! rounded to the nanosecond, because a figure that went through JSON may come back with its last bit changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -112,7 +112,7 @@ pub enum Shown {
 }
 
 impl Shown {
-    /// A value of a fact.
+    /// A value of a fact as it is shown.
     pub fn of(info: &KeyInfo, value: &Value) -> Self {
         match value {
             Value::List(words) => Self::Words(words.clone()),
@@ -129,7 +129,7 @@ impl Shown {
         }
     }
 
-    /// Whether both say the same: of a list only which words it has, because the order is that of the source.
+    /// Whether both are the same: for a list its set of words, because the order is that of the source.
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Words(a), Self::Words(b)) if a != b => {
@@ -183,7 +183,7 @@ pub struct KeptRow {
 }
 
 impl Kept {
-    /// What is compared of this report.
+    /// The compared parts of a report.
     pub fn of(report: &Report) -> Self {
         let mut kept = Self {
             made: made(report),
@@ -209,7 +209,7 @@ impl Kept {
         kept
     }
 
-    /// Notes on which mount and which device a target stands.
+    /// Records the mount and the device below a target.
     pub(super) fn stand<'s>(&mut self, target: &Subject, layers: impl Iterator<Item = &'s Subject>) {
         let place = self.targets.entry(target.clone()).or_default();
         for layer in layers {
@@ -227,7 +227,7 @@ impl Kept {
         self.facts.keys()
     }
 
-    /// Every subject that anything is said of.
+    /// Every subject that occurs.
     pub(super) fn mentioned(&self) -> BTreeSet<&Subject> {
         let found = self.findings.keys().map(|(_, subject)| subject);
         let judged = self.verdicts.keys().chain(self.probes.keys());
@@ -288,7 +288,7 @@ fn kept_row(row: &MethodResult) -> Option<KeptRow> {
 }
 
 impl KeptRow {
-    /// A row of these times; `None` when one of them is no time.
+    /// A row with these times; `None` when one of them is not positive.
     pub(super) fn new(as_server: bool, mean: f64, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;
         let times = rounds.iter().chain([&mean, &value, &low, &high]);
@@ -305,7 +305,7 @@ impl KeptRow {
     }
 }
 
-/// Microseconds without what is below a nanosecond.
+/// Microseconds, rounded to the nanosecond.
 fn to_nanoseconds(us: f64) -> f64 {
     (us * 1_000.0).round() / 1_000.0
 }

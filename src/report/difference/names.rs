@@ -1,8 +1,7 @@
-//! Which thing of the one report is which of the other, where the kernel handed out other names or a file system is mounted
-//! elsewhere.
+//! Matches the subjects of two reports where the kernel assigned other names or a file system is mounted elsewhere.
 //!
-//! A device is known again by what the catalog calls its identity; partitions follow their disk. The surprise: a name that
-//! another disk has now is no longer anybody's, so what had it before is called *former*.
+//! A device is recognised by the facts that the catalog marks as its identity; partitions follow their disk. If another
+//! disk has taken a name, its former owner is called *former*.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,12 +9,12 @@ use super::kept::{Kept, KeptFact, KeptFinding, Shown};
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{Choice, Nature, Scope, Subject, catalog};
 
-/// The names of now of what had another one before.
+/// The present names of renamed subjects.
 #[derive(Debug, Default)]
 pub struct Names(BTreeMap<Subject, Subject>);
 
 impl Names {
-    /// What has another name now.
+    /// Finds the subjects with another name now.
     pub fn between(before: &Kept, now: &Kept) -> Self {
         let mut matching = Matching::new(before, now);
         matching.by_identity();
@@ -33,13 +32,13 @@ impl Names {
         self.0.get(subject).unwrap_or(subject).clone()
     }
 
-    /// Those that have another name now, and are there.
+    /// The renamed subjects that still exist.
     pub fn pairs<'a>(&'a self, now: &'a Kept) -> impl Iterator<Item = (&'a Subject, &'a Subject)> {
         let there = now.mentioned();
         self.0.iter().filter(move |(_, new)| there.contains(new))
     }
 
-    /// The report of before as if everything had had the names of now.
+    /// The earlier report with all names replaced by the present ones.
     pub fn applied(&self, before: &Kept) -> Kept {
         if self.0.is_empty() {
             return before.clone();
@@ -62,7 +61,7 @@ impl Names {
         kept
     }
 
-    /// Facts of a subject, with the names of devices in values that hold them.
+    /// Facts of a subject, with device names in values replaced.
     fn row(&self, row: &BTreeMap<&'static str, KeptFact>) -> BTreeMap<&'static str, KeptFact> {
         let named = |(name, fact): (&&'static str, &KeptFact)| {
             let holds_names = catalog::find(name).is_some_and(|info| info.nature == Nature::Assigned);
@@ -78,7 +77,7 @@ impl Names {
         row.iter().map(named).collect()
     }
 
-    /// A text with the names that its devices have now.
+    /// A text with its device names replaced.
     fn text(&self, text: &str) -> String {
         let is_name = |c: char| c.is_alphanumeric() || "_-".contains(c);
         let mut out = String::with_capacity(text.len());
@@ -94,7 +93,7 @@ impl Names {
         out
     }
 
-    /// What keeps a name that is another one's now.
+    /// Renames subjects whose name now belongs to another.
     fn call_former(&mut self, before: &Kept) {
         let taken: BTreeSet<Subject> = self.0.values().cloned().collect();
         for subject in before.mentioned() {
@@ -116,8 +115,8 @@ impl Names {
         }
     }
 
-    /// File systems that are mounted elsewhere, with everything in them; then directories that lie elsewhere on the same file
-    /// system, where there is one gone and one new.
+    /// File systems that are mounted elsewhere, with all their targets; then directories that moved on the same file
+    /// system, where one has gone and one has appeared.
     fn moved(&mut self, before: &Kept, now: &Kept) {
         let (then, there) = (before.mentioned(), now.mentioned());
         let is_gone = |subject: &Subject| !there.contains(subject);
@@ -175,7 +174,7 @@ fn has_path(subject: &Subject) -> bool {
     matches!(subject.scope(), Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target)
 }
 
-/// Devices of both reports while they are matched.
+/// Devices of both reports during the matching.
 struct Matching<'k> {
     before: &'k Kept,
     now: &'k Kept,
@@ -196,8 +195,8 @@ impl<'k> Matching<'k> {
         self.found.insert(old.clone(), new.clone());
     }
 
-    /// Pairs what tells the same of itself. Several that do are the paths to one unit, or cheap disks that all say the same:
-    /// names that are still there stay, the others are paired in order.
+    /// Pairs devices with the same identity. If several share it, they are paths to one unit or cheap disks with one
+    /// number: unchanged names stay, the others are paired in order.
     fn by_identity(&mut self) {
         for info in catalog::all().filter(|info| info.nature == Nature::Identity) {
             let by_value = |kept: &'k Kept, devices: &BTreeSet<&'k Subject>| {
@@ -223,7 +222,7 @@ impl<'k> Matching<'k> {
         }
     }
 
-    /// Partitions of disks that were paired.
+    /// Pairs the partitions of paired disks.
     fn partitions(&mut self) {
         let is_partition = |kept: &Kept, device: &Subject| {
             let kind = kept.value(device, device::KIND.name()).and_then(|kind| DeviceKind::of(&kind.text()));
@@ -241,7 +240,7 @@ impl<'k> Matching<'k> {
         }
     }
 
-    /// What has another name now.
+    /// The resulting renames.
     fn names(self) -> BTreeMap<Subject, Subject> {
         self.found.into_iter().filter(|(old, new)| old != new).collect()
     }

@@ -1,7 +1,8 @@
-//! The JSON document of a report → what is compared of it. The document is anybody's: what is wrong in it costs itself and is
-//! counted, what is text is made display-safe, and only a format of another version is refused as a whole.
+//! The JSON document of a report → the compared parts of it.
 //!
-//! It is read row by row, so that the document of a host with thousands of disks is never in memory as a whole.
+//! The document is untrusted. A malformed part is lost alone and counted, text is made display-safe, and only another
+//! format version is refused as a whole. It is parsed row by row, so that the document of a host with thousands of
+//! disks is never completely in memory.
 
 use crate::facts::Choice;
 use std::fmt;
@@ -19,7 +20,7 @@ use crate::text::{is_treacherous, safe};
 /// The largest document that is read; that of a host with ten thousand disks has 400 MB.
 pub const LARGEST: u64 = 1 << 30;
 
-/// Why a document cannot be compared with.
+/// Why a document cannot be used for a comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// It is no report.
@@ -31,13 +32,13 @@ pub enum Unusable {
          make a new one with `walwise check --save`, or compare with the version that made it"
     )]
     Format(u64),
-    /// It goes on and on.
+    /// It exceeds [`LARGEST`].
     #[error("it has more than {} MiB, which no report has", LARGEST >> 20)]
     TooLarge,
 }
 
 impl Kept {
-    /// What is compared of a report, from its JSON document.
+    /// The compared parts of a report, from its JSON document.
     pub fn parse(document: impl Read) -> Result<Self, Unusable> {
         Self::parse_up_to(LARGEST, document)
     }
@@ -60,7 +61,7 @@ impl Kept {
     }
 }
 
-/// What was read so far.
+/// The parts read so far.
 #[derive(Default)]
 struct Reading {
     kept: Kept,
@@ -232,12 +233,12 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 }
 
-/// A member of an object; null where there is none.
+/// A member of an object; null without one.
 fn at<'j>(json: &'j Json, name: &str) -> &'j Json {
     json.get(name).unwrap_or(&Json::Null)
 }
 
-/// Text, safe to show. What walwise wrote is safe already and passes as it is.
+/// Text, made display-safe. Text written by walwise is safe already and passes unchanged.
 fn text(json: &Json) -> Option<String> {
     let text = json.as_str()?;
     Some(if text.chars().any(is_treacherous) { safe(text.as_bytes()) } else { text.to_owned() })
@@ -256,7 +257,7 @@ fn target_of(json: &Json) -> Option<Subject> {
     subject(at(json, "target")).filter(|subject| subject.scope() == Scope::Target)
 }
 
-/// One of the words that a type of ours has in JSON.
+/// A word of one of our types, as in JSON.
 fn word<T: serde::de::DeserializeOwned>(json: &Json) -> Option<T> {
     serde_json::from_value(json.clone()).ok()
 }
@@ -325,7 +326,7 @@ fn fact(kept: &mut Kept, json: &Json) -> Option<()> {
     Some(())
 }
 
-/// A value by its shape. A version is text here: all that is done with it is showing it.
+/// A value by its shape. A version stays text, because it is only shown.
 fn value(json: &Json) -> Option<Value> {
     Some(match json {
         Json::Bool(yes) => Value::Bool(*yes),
@@ -344,7 +345,7 @@ fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     let caveats = at(found, "caveats").as_array()?.iter();
     let spoils = |caveat: &&Json| {
         let refuses = at(caveat, "refuses_advice").as_bool().unwrap_or(true);
-        // Of what another version of walwise calls by a name that this one does not know, it is not known what it spoils.
+        // The effect of a caveat that another version of walwise knows and this one does not is unknown.
         let id = at(caveat, "id").as_str().and_then(CaveatId::of);
         refuses || id.is_none_or(CaveatId::slows_all_alike)
     };
@@ -357,7 +358,7 @@ fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
     };
     for json in at(found, "methods").as_array()? {
         match row(json) {
-            // What could not be measured is in the report for its error.
+            // A row without samples is in the report only for its error.
             _ if at(json, "samples") == 0 => {}
             Some((which, row)) => drop(probe.rows.insert(which, row)),
             None => kept.unreadable += 1,

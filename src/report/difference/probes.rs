@@ -1,8 +1,8 @@
-//! What a commit costs now against what it cost before, and which changed facts may be why.
+//! The price of a commit now and before, and the changed facts that may explain it.
 //!
-//! Only rows that both measured are compared. The surprise: a cause is *likely* at best, because a report shows that something
-//! changed and that the price moved, never that the one did the other; and where the price did not move beyond noise none is
-//! looked for.
+//! Only rows that both reports measured are compared. A cause is *likely* at best: a report shows that something
+//! changed and that the price moved, never that the one caused the other. Without a significant shift of the price no
+//! cause is sought.
 
 use std::collections::BTreeSet;
 
@@ -70,19 +70,19 @@ impl ProbeShift {
         self.rows.iter().find(|row| Some(row.method) == self.method && row.pages == 1)
     }
 
-    /// How the price moved; `None` when that cannot be said.
+    /// The shift of the price; `None` where it is unknown.
     pub fn moved(&self) -> Option<Moved> {
         let shift = self.main()?.shift.as_ref()?;
         self.doubts.is_empty().then_some(shift.moved)
     }
 
-    /// Whether the price moved beyond noise.
+    /// Whether the price moved significantly.
     pub fn has_moved(&self) -> bool {
         self.moved().is_some_and(|moved| moved != Moved::Not)
     }
 }
 
-/// How the price moved on every target that both reports measured.
+/// The shift of the price on every target that both reports measured.
 pub fn shifts(before: &Kept, now: &Kept, changes: &[FactChange]) -> Vec<ProbeShift> {
     let both = now.probes.iter().filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
     both.map(|(target, old, new)| of_target(now, target, old, new, changes)).collect()
@@ -146,13 +146,13 @@ fn main_method(now: &Kept, target: &Subject, rows: &[RowShift]) -> Option<Method
     named.or_else(default).or_else(|| of_server().next()).map(|row| row.method)
 }
 
-/// What concerns a target, and the host.
+/// The subjects that concern a target, and the host.
 fn subjects<'k>(kept: &'k Kept, target: &Subject) -> BTreeSet<&'k Subject> {
     let own = kept.targets.get(target).into_iter().flat_map(|target| &target.subjects);
     own.chain(kept.subjects().filter(|subject| subject.scope() == Scope::Host)).collect()
 }
 
-/// Changed facts that can move the price. What follows from others is left to those.
+/// Changed facts that can move the price. Derived facts are represented by those they follow from.
 fn causes(now: &Kept, target: &Subject, changes: &[FactChange]) -> Vec<Cause> {
     let concerned = subjects(now, target);
     let can = |change: &&FactChange| {

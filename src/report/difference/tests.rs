@@ -1,5 +1,5 @@
-//! Properties of a difference, and the cases that people meet: disks under other names, a file system mounted elsewhere, a
-//! price that moved.
+//! Properties of a difference, and typical cases: disks with other names, a file system mounted elsewhere, a price that
+//! moved.
 
 use proptest::prelude::*;
 
@@ -49,7 +49,7 @@ fn subject() -> impl Strategy<Value = Subject> {
 const FACTS: [&str; 6] =
     ["kernel.release", "device.scheduler", "mount.options", "mount.free", "target.verdict", "device.kind"];
 
-/// Reports of anything; with devices that can be known again, and targets that can be, where asked for.
+/// Arbitrary reports; on request with devices and targets that can be recognised again.
 fn kept(renames: bool) -> impl Strategy<Value = Kept> {
     let names: Vec<&str> = FACTS.into_iter().chain(renames.then_some("device.serial")).collect();
     let facts = prop::collection::vec((subject(), prop::sample::select(names), state()), 0..30);
@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// What is renamed is renamed to something that is there, two never to one, and no finding of either report is lost.
+    /// A renamed subject gets an existing name, no two get the same, and no finding of either report is lost.
     #[test]
     fn every_finding_lands_in_one_class(before in kept(true), now in kept(true)) {
         let names = Names::between(&before, &now);
@@ -147,7 +147,7 @@ fn a_report_is_like_itself() {
     }
 }
 
-/// Every pair of what a finding can have been and can be, with and without its rule and subject.
+/// Every pair of an earlier and a present state of a finding, with and without its rule and subject.
 #[test]
 fn the_classes_are_those_of_the_table() {
     let finding = |applies, level| KeptFinding { applies, level, title: String::new() };
@@ -203,7 +203,7 @@ fn disks_that_changed_places_are_the_same_disks() {
         found.renamed.iter().map(|pair| format!("{} {}", pair.before.name(), pair.now.name())).collect();
     assert_eq!(renamed, ["sda sdb", "sda1 sdb1", "sdb sda", "sdb1 sda1"]);
     let changed: Vec<_> = found.facts.iter().map(|change| (change.subject.name(), change.fact)).collect();
-    // What fstab says is what somebody wrote, whatever its disk is called now.
+    // The text of fstab is a person's, whatever its disk is called now.
     assert_eq!(changed, [("sda", "device.scheduler")]);
     assert!(found.gone.is_empty() && found.appeared.is_empty());
 }

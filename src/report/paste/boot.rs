@@ -1,8 +1,8 @@
-//! What a line of the next boot should read: the changes that the plans want of it and of the mount that it makes, joined.
+//! The intended form of a boot line: the changes that the plans make to it and to its mount, joined.
 //!
-//! A change of a mount in force lasts until the next boot only, so it belongs into the line too. What is written and not
-//! concerned stays, in its order. The surprise: an option in force that no line names (a default in the superblock, a
-//! remount by hand) cannot be taken out of the line, and that is said instead.
+//! A change to a mount in force lasts only until the next boot, so it belongs in the line too. Other written options
+//! stay, in their order. An option in force that no line names (a default in the superblock, a manual remount) cannot
+//! be removed from the line; a note says so instead.
 
 use crate::facts::note::BootNote;
 use crate::settings::{Mounting, SettingKind};
@@ -15,50 +15,50 @@ use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
 use crate::text::raw;
 
-/// Where it is written.
+/// The place of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of /etc/fstab.
     Fstab,
     /// A mount unit, by its path.
     Unit(String),
-    /// The kernel's command line, or what nobody knows.
+    /// The kernel's command line, or an unknown place.
     Other,
 }
 
-/// Something that mounts at boot, with what the plans want of it.
+/// A boot mount, with the plans' changes to it.
 pub struct Line<'a> {
     /// What it is about.
     pub subject: &'a Subject,
     /// Where it is written.
     pub place: Place,
-    /// The same as people read it: `/etc/fstab:9`.
+    /// The same for display: `/etc/fstab:9`.
     pub shown: String,
     /// The options as they are written.
     pub now: Vec<String>,
-    /// What of them is taken away.
+    /// The options to remove.
     pub remove: Vec<String>,
-    /// What is put behind them.
+    /// The options to append.
     pub add: Vec<String>,
-    /// The steps that want this, the gravest first.
+    /// The steps behind the changes, the most serious first.
     pub steps: Vec<&'a Step>,
-    /// What could not be followed, and why.
+    /// Changes that could not be made, with the reason.
     pub notes: Vec<String>,
 }
 
 impl Line<'_> {
-    /// The options as they should be; `None` when they are.
+    /// The intended options; `None` when they are right already.
     pub fn becomes(&self) -> Option<String> {
         let becomes = options::rewritten(&self.now, &self.add, &self.remove);
         (becomes != options::rewritten(&self.now, &[], &[])).then_some(becomes)
     }
 
-    /// The options as they are written, as one string.
+    /// The written options, as one string.
     pub fn written(&self) -> String {
         options::rewritten(&self.now, &[], &[])
     }
 
-    /// The change as words, for a line that is not known as a whole.
+    /// The change in words, for a line that is not completely known.
     pub fn edits(&self) -> String {
         let replaced = |word: &String| {
             self.now.iter().find(|old| {
@@ -73,7 +73,7 @@ impl Line<'_> {
         out.chain(into).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether all that is written is known, so that it can be written anew.
+    /// Whether everything written is known, so that it can be rewritten.
     pub fn is_whole(&self, report: &Report) -> bool {
         report.facts.value(self.subject, &boot::WHOLE) == Some(true)
     }
@@ -120,7 +120,7 @@ fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) 
         steps: Vec::new(),
         notes: Vec::new(),
     };
-    // The gravest first, and what was said of the line itself before what follows from the mount.
+    // The most serious first, and those about the line itself before consequences of the mount.
     steps.sort_by_key(|step| (std::cmp::Reverse(step.level), is_of_mounted(step)));
     for step in steps {
         follow(report, &mut line, step);
@@ -136,7 +136,7 @@ fn is_of_mounted(step: &Step) -> bool {
     }
 }
 
-/// Takes a step into a line, or says why not.
+/// Applies a step to a line, or notes why not.
 fn follow<'a>(report: &Report, line: &mut Line<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.words();
@@ -151,7 +151,7 @@ fn follow<'a>(report: &Report, line: &mut Line<'a>, step: &'a Step) {
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
         return line.notes.push(format!("not followed, since what is graver wants the opposite: {words}"));
     }
-    // An option that is in force and written nowhere comes from elsewhere, and stays until somebody looks there.
+    // An option in force that is written nowhere comes from elsewhere, and stays until somebody looks there.
     let in_force = stack::in_force(&report.facts, &step.subject).unwrap_or_default();
     for word in remove.iter().filter(|word| in_force.contains(word) && !line.now.contains(word)) {
         line.notes.push(format!(
@@ -175,16 +175,16 @@ fn same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
     now.is_some() && now == report.facts.value(line, &boot::FSTYPE)
 }
 
-/// A target that is gone after the next boot.
+/// A target that will not be mounted after the next boot.
 pub struct Missing {
     /// The target.
     pub title: String,
-    /// That nothing mounts it, and what would.
+    /// The statement that nothing mounts it, and the remedy.
     pub says: Vec<String>,
 }
 
-/// The targets for which nothing was found that mounts them at boot; none where that is not known. The line is a comment with
-/// the command that tells the UUID in it, for walwise does not read that.
+/// The targets without a known boot mount; empty where that is uncertain. The line is a comment with the command that
+/// prints the UUID, which walwise does not read.
 pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
     let missing = |target: &TargetSummary| {
         let mut says = vec![
@@ -201,7 +201,7 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
     report.targets.iter().filter(is_missing).map(missing).collect()
 }
 
-/// That something which mounts at boot could not be read.
+/// Notes about sources of boot mounts that could not be read.
 fn unread(report: &Report) -> impl Iterator<Item = &Note> {
     report.warnings.iter().filter(|note| match note {
         Note::Boot(note) => match note {
@@ -237,7 +237,7 @@ fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
     mounted.and_then(|mounted| report.facts.value(&mounted, &mount::POINT)).as_deref() == Some("/")
 }
 
-/// What /etc/fstab would say of the file system that a target lies on: as it is mounted now, with what is advised.
+/// The line of /etc/fstab for a target's file system: as mounted now, with the advised options.
 fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
     let text = |key: &Key<String>| report.facts.value(&mounted, key);
@@ -248,7 +248,8 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     let uuid = Command::new("blkid -o value -s UUID ").value(&text(&mount::SOURCE)?)?;
     let fstype = text(&mount::FSTYPE)?;
     let mut words = report.facts.value(&mounted, &mount::OPTIONS).unwrap_or_default();
-    // These two show what was asked for beside their own defaults, and take it back; others show their defaults as well.
+    // These two print requested options beside their own defaults, and accept them back; others print their defaults as
+    // well.
     let shows_what_was_asked = ["ext4", "btrfs"].contains(&&*fstype);
     if shows_what_was_asked {
         let own = report.facts.value(&mounted, &mount::SUPER_OPTIONS)?;
@@ -279,7 +280,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
     ])
 }
 
-/// Why nothing is to be changed in any of these lines.
+/// Why none of these lines needs a change.
 pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
         return vec!["No database, data mount or free disk was found.".to_owned()];
@@ -295,7 +296,7 @@ pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
         let fstype = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
         let because = match (found, fstype) {
             (Some(Reading::Known { .. }), _) => return None,
-            // ZFS and its like are mounted without a line.
+            // ZFS and similar file systems are mounted without a line.
             (Some(Reading::Unknown { why: Why::NotCollected, .. }), Some(fstype)) => {
                 format!("of {fstype} that was not looked for")
             }

@@ -1,8 +1,8 @@
-//! The lines of /etc/fstab as they should be, each below the present one; nothing for lines that are right.
+//! The intended lines of /etc/fstab, each below the present one; nothing for correct lines.
 //!
-//! Device, mount point, type and the two numbers at the end stay as they are written; only options change. A line of which
-//! something was not kept when it was read (what may be a password) is told as a change and never as a line. The
-//! surprise: for a free disk there is a line too, behind a #, with words in it that no boot can mistake for a device.
+//! Device, mount point, type and the two trailing numbers stay as they are; only options change. An incompletely kept
+//! line (it may hold a password) is described as a change, never as a line. A free disk gets a line too, behind a #,
+//! with placeholders that no boot can mistake for a device.
 
 use super::boot::{Line, Place};
 use super::{comments, head, not_before, of_boot, part, pasted, reasons};
@@ -22,7 +22,7 @@ pub fn render(report: &Report) -> String {
     of_boot(report, head(report, "lines for /etc/fstab", &how), " --format fstab", changed, fresh)
 }
 
-/// What is to be done to one line; `None` when it is right.
+/// The change to one line; `None` when it is right.
 fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
     let becomes = line.becomes();
     if becomes.is_none() && line.notes.is_empty() {
@@ -63,7 +63,7 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
     Some(out)
 }
 
-/// The whole line with these options; `None` when a part of it is not known.
+/// The whole line with these options; `None` when part of it is unknown.
 fn written(report: &Report, line: &Line<'_>, options: &str) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
     let parts = [text(&SOURCE)?, text(&POINT)?, text(&WRITTEN_TYPE)?, options.to_owned()];
@@ -72,7 +72,7 @@ fn written(report: &Report, line: &Line<'_>, options: &str) -> Option<String> {
     Some(fields.join(" ").trim_end().to_owned())
 }
 
-/// The line for a file system that is yet to be made.
+/// The line for a file system that does not exist yet.
 fn fresh(report: &Report, target: &TargetSummary) -> String {
     let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let chosen = match mkfs::chosen(steps) {

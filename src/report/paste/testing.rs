@@ -1,4 +1,4 @@
-//! Reports with one line that mounts at boot, whatever it holds.
+//! Reports with one boot line of arbitrary contents.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::report::{Report, sample};
 use crate::rules::{Advice, Change, Level};
 use crate::text::safe;
 
-/// What is written in a line or a unit.
+/// The text of a line or a unit.
 #[derive(Clone, Debug)]
 pub struct Written {
     pub path: &'static str,
@@ -59,7 +59,7 @@ pub fn report(written: &Written, of_line: Option<Change>, of_mount: Option<Chang
     facts.know(&fs, &mount::SUPER_OPTIONS, sample::words("rw,nobarrier,discard"), origin());
     facts.know(&line, &boot::SOURCE, safe(&written.source), origin());
     facts.know(&line, &boot::POINT, point, origin());
-    // What says `auto` is known by what is mounted there.
+    // The type `auto` is known from the present mount.
     let known = if written.fstype == "auto" { "ext4" } else { written.fstype };
     facts.know(&line, &boot::FSTYPE, known.to_owned(), origin());
     facts.know(&line, &boot::WRITTEN_TYPE, written.fstype.to_owned(), origin());
@@ -79,12 +79,12 @@ pub fn report(written: &Written, of_line: Option<Change>, of_mount: Option<Chang
     sample::report(&facts, Vec::new(), of_line.into_iter().chain(of_mount).collect(), BTreeMap::new())
 }
 
-/// What could be pasted as it stands.
+/// The lines that could be pasted unchanged.
 pub fn active(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
 }
 
-/// Names of the worst kind, and of the usual.
+/// Hostile and ordinary names.
 pub fn name() -> impl proptest::strategy::Strategy<Value = Vec<u8>> {
     use proptest::prelude::*;
     let worst =

@@ -1,7 +1,7 @@
-//! udev rules that give block devices the settings that the plan advises, at every boot and wherever the disk is plugged in.
+//! udev rules that give block devices the advised settings at every boot, wherever the disk is plugged in.
 //!
-//! A device is matched by the attribute that tells it from every other, never by its name; one without such an
-//! attribute gets no rule, and neither does one whose attribute is more than plain text.
+//! A device is matched by its identifying attribute, never by its name. A device without such an attribute, or with one
+//! that is more than plain text, gets no rule.
 
 use crate::settings::Setting;
 use std::collections::BTreeSet;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever an identity, a value or a title holds: a rule that can be read back as it was meant, or none.
+        /// Whatever an identity, a value or a title holds: a rule that reads back as intended, or none.
         #[test]
         fn rules_read_back_or_are_none(
             shown in prop_oneof!["[a-zA-Z0-9 ._:-]{1,20}", any::<String>()],

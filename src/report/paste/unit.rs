@@ -1,8 +1,9 @@
-//! The same as systemd.mount(5) units: a drop-in for what is a unit today, and where one target was asked for a whole unit
+//! The same as systemd.mount(5) units: a drop-in for an existing unit; for a single requested target also a whole unit
 //! in place of its line of fstab, or for the file system of a free disk.
 //!
-//! What no unit can hold (a line break, a name longer than a file's) is said instead. The surprise: options that only fstab knows (`nofail`, `x-systemd.…`) keep a
-//! line in fstab, because systemd's generator makes them into other things than options.
+//! A value that no unit can hold (a line break, an overlong name) is reported instead. Options that only fstab knows
+//! (`nofail`, `x-systemd.…`) keep a line in fstab, because systemd's generator turns them into other settings than
+//! options.
 
 use super::boot::{Line, Place};
 use super::{comments, head, not_before, of_boot, part, pasted, reasons};
@@ -12,7 +13,7 @@ use crate::quote::{Command, systemd, udev};
 use crate::report::{Report, TargetSummary, mkfs, options};
 use crate::text;
 
-/// Where an administrator's units are.
+/// The directory of an administrator's units.
 const DIRECTORY: &str = "/etc/systemd/system";
 
 /// The units for every target of a report.
@@ -25,7 +26,7 @@ pub fn render(report: &Report) -> String {
     of_boot(report, head(report, "systemd mount units", &how), " --format unit", changed, fresh)
 }
 
-/// What is to be done about one line; `None` when it is right.
+/// The change to one line; `None` when it is right.
 fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
     let becomes = line.becomes();
     if becomes.is_none() && line.notes.is_empty() {
@@ -62,7 +63,7 @@ fn drop_in(report: &Report, line: &Line<'_>, path: &str, becomes: &str) -> (Stri
         let says = "Not all of this unit is known, so its options are not written anew. In Options=:";
         return (line.shown.clone(), comments(&[says.to_owned(), format!("  {}", line.edits())]));
     }
-    // What stands in the unit is spelled as units spell it; only what is added is to be escaped.
+    // Text from a unit is already in the spelling of units; only additions are escaped.
     let spelled = |word: &String| Some(text::safe(systemd::value(&text::raw(word))?.as_bytes()));
     let added: Option<Vec<String>> = line.add.iter().map(spelled).collect();
     let rewritten = added.map(|added| options::rewritten(&line.now, &added, &line.remove));
@@ -79,7 +80,7 @@ struct Unit {
     text: Vec<String>,
 }
 
-/// A unit in place of a line of fstab; the error says why that line had better stay.
+/// A unit in place of a line of fstab; the error says why the line should stay.
 fn instead(report: &Report, line: &Line<'_>, becomes: &str) -> Result<Unit, String> {
     let fact = |key: &Key<String>| report.facts.value(line.subject, key).map(|shown| text::raw(&shown));
     let whole = line.is_whole(report).then(|| Some((fact(&SOURCE)?, fact(&POINT)?, fact(&WRITTEN_TYPE)?)));
@@ -125,7 +126,7 @@ fn only_fstab(option: &str) -> bool {
         || ["x-systemd.", "x-initrd.", "X-mount."].iter().any(|family| name.starts_with(family))
 }
 
-/// The device node that a line names; `None` for what is none, such as another machine's directory.
+/// The device node that a line names; `None` for other sources, such as another machine's directory.
 fn device(source: &[u8]) -> Option<Vec<u8>> {
     let tags: [(&[u8], &str); 4] =
         [(b"UUID=", "uuid"), (b"LABEL=", "label"), (b"PARTUUID=", "partuuid"), (b"PARTLABEL=", "partlabel")];
@@ -139,7 +140,7 @@ fn device(source: &[u8]) -> Option<Vec<u8>> {
     Some([format!("/dev/disk/by-{kind}/").into_bytes(), udev::link_name(name)?.into_bytes()].concat())
 }
 
-/// The unit for a file system that is yet to be made.
+/// The unit for a file system that does not exist yet.
 fn fresh(report: &Report, target: &TargetSummary) -> String {
     let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let chosen = match mkfs::chosen(steps) {

@@ -1,7 +1,7 @@
-//! What several rules want of one setting → one step, and the conflicts that were settled on the way.
+//! The wishes of several rules for one setting → one step, and the conflicts settled on the way.
 //!
-//! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. The surprise: a list
-//! of options loses a rule's advice as a whole when one of its words conflicts, because its commands name them all.
+//! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. In a list of options
+//! a rule's advice is dropped as a whole when one of its words conflicts, because its commands name them all.
 
 use crate::settings::Mounting;
 use std::cmp::Reverse;
@@ -31,7 +31,7 @@ pub fn join(
         match against {
             None => accepted.push(*piece),
             Some(_) if piece.keeps() && piece.finding.level == Level::Keep => {}
-            // Ranked choices are a list to choose from, also where two have one place: then there is no difference to tell.
+            // Ranked choices form a list to choose from, even with equal ranks, which mean no difference.
             Some(other) if rank(other) != rank(piece) || ranked_both(other, piece) => {
                 alternatives.push(alternative(piece));
             }
@@ -40,7 +40,7 @@ pub fn join(
     }
     let changes: Vec<Piece<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
     let used = if changes.is_empty() { accepted } else { changes };
-    // Alternatives of the same value are the advised one again.
+    // An alternative with the advised value is no alternative.
     alternatives.retain(|other| Some(&other.value) != leader.advice.change.values().first());
     let advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
     Some(Step {
@@ -66,7 +66,7 @@ fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
     let mut out = Vec::with_capacity(rest.len());
     while let Some(first) = rest.first().copied() {
-        // Overrides need not be a consistent order, so each place goes to whoever none of its equals overrides.
+        // Overrides may be inconsistent, so each place goes to a piece that none of its equals overrides.
         let equals: Vec<Piece<'a>> = rest.iter().copied().filter(|p| class(p) == class(&first)).collect();
         let free = |p: &&Piece<'_>| !equals.iter().any(|q| beats(overrides, q, p));
         let next = equals.iter().find(free).copied().unwrap_or(first);
@@ -84,7 +84,7 @@ fn beats(overrides: &Overrides, winner: &Piece<'_>, loser: &Piece<'_>) -> bool {
 fn disagree(a: &Piece<'_>, b: &Piece<'_>, is_list: bool) -> bool {
     let (one, other) = (&a.advice.change, &b.advice.change);
     if a.keeps() || b.keeps() {
-        // To keep one list as it is and to change it cannot both be done; nor can a value.
+        // Keeping a list and changing it exclude each other; so do keeping and setting a value.
         return a.keeps() != b.keeps();
     }
     if !is_list {
@@ -146,7 +146,7 @@ fn unique<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
     out
 }
 
-/// The advice on a setting with one value: that of the leader. A value that is in force already is kept.
+/// The advice on a single-valued setting: that of the leader. A value already in force is kept.
 fn single(pieces: &[Piece<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
@@ -157,7 +157,7 @@ fn single(pieces: &[Piece<'_>]) -> Option<Advice> {
     Some(advice)
 }
 
-/// A value as configuration files write it.
+/// A value in the syntax of configuration files.
 pub fn as_written(value: &Value) -> String {
     match value {
         Value::Bool(true) => "on".to_owned(),
@@ -166,7 +166,7 @@ pub fn as_written(value: &Value) -> String {
     }
 }
 
-/// What all pieces say, each once.
+/// The statements of all pieces, each once.
 fn all<T: Clone + PartialEq>(pieces: &[Piece<'_>], of: fn(&Advice) -> &[T]) -> Vec<T> {
     unique(pieces.iter().flat_map(|piece| of(piece.advice).iter().cloned()))
 }
@@ -189,7 +189,7 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Ad
     advice.verify = all(pieces, |a| &a.verify);
     advice.undo = all(pieces, |a| &a.undo);
     advice.own = all(pieces, |a| &a.own);
-    // What was done last is taken back first.
+    // The last change is undone first.
     advice.undo.reverse();
     advice.risk = pieces.iter().map(|p| p.advice.risk).max().unwrap_or(advice.risk);
     if pieces.iter().any(|p| p.advice.reach == Reach::WholeFilesystem) {
@@ -200,7 +200,7 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Ad
     Some(advice)
 }
 
-/// What a list setting will read; `None` for single values, and where the present list is not known.
+/// The list after the change; `None` for single values, and where the present list is unknown.
 fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String> {
     if advice.change == Change::Keep {
         return None;
@@ -224,7 +224,7 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     is_list.then(|| add.join(","))
 }
 
-/// What the boot lines of a mount say.
+/// The options in the boot lines of a mount.
 fn written(facts: &FactSet, mount: &Subject) -> Vec<String> {
     let mounts_it = |boot: &&Subject| facts.resolve(boot, Scope::Mount).as_ref() == Some(mount);
     let lines = facts.subjects(Scope::Boot).filter(mounts_it);

@@ -1,8 +1,7 @@
-//! What following a plan takes, said once for all its steps: which servers are restarted, what is mounted anew, what needs a
-//! new file system.
+//! The effort of following a plan, summarised for all its steps: restarts of servers, remounts, new file systems.
 //!
-//! It repeats the steps' risks and judges nothing. The surprise: what waits for the next boot takes nothing now, and a
-//! disk without a file system has no mount to do anew.
+//! It repeats the steps' risks and judges nothing. A change for the next boot needs nothing now, and a disk without a
+//! file system has nothing to remount.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use crate::report::{Plan, Step};
 use crate::rules::{Change, Reach, Risk};
 
 impl Plan {
-    /// What the steps take, the gravest first, each with what it is done to.
+    /// The effort of the steps, the greatest first, each with its subjects.
     pub fn takes(&self) -> Vec<(Risk, Vec<&Subject>)> {
         let mut takes: BTreeMap<Risk, Vec<&Subject>> = BTreeMap::new();
         for step in self.steps.iter().filter(|step| costs(step)) {
@@ -24,7 +23,7 @@ impl Plan {
     }
 }
 
-/// Whether anything but the command is needed.
+/// Whether more than the command is needed.
 fn costs(step: &Step) -> bool {
     match step.advice.risk {
         _ if step.advice.change == Change::Keep => false,

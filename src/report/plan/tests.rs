@@ -1,4 +1,4 @@
-//! What a plan must be: joined, settled, consistent, without what is refused.
+//! Properties of a plan: joined, settled, consistent, without refused advice.
 
 use crate::settings::SettingKind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -125,7 +125,7 @@ fn precedence_is_level_then_confidence_then_override_then_name() {
         (vec![measured("a", advice, "x"), certain("b", advice, "y")], vec![("a", "b")], "y"),
         (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a")], "y"),
         (vec![certain("b", advice, "y"), certain("a", advice, "x")], vec![], "x"),
-        // Rules that override each other settle nothing, and end.
+        // Rules that override each other settle nothing, and the process ends.
         (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a"), ("a", "b")], "x"),
     ];
     for (findings, overrides, expected) in cases {
@@ -252,7 +252,7 @@ fn any_finding() -> impl Strategy<Value = Finding> {
         "data=journal",
         "refused",
     ]);
-    // One rule does not contradict itself: the loader's business.
+    // A rule does not contradict itself: the loader checks that.
     let words = prop::collection::vec(word, 1..3).prop_map(|words| {
         let mut seen = BTreeSet::new();
         words.into_iter().filter(|word| seen.insert(options::family(word))).map(str::to_owned).collect()
@@ -273,8 +273,8 @@ fn any_finding() -> impl Strategy<Value = Finding> {
 }
 
 proptest! {
-    /// Whatever rules want, a plan has no setting twice, adds nothing that excludes another, gives and takes nothing at
-    /// once, and holds neither options nor what is refused.
+    /// Whatever rules want, a plan has no setting twice, no mutually exclusive additions, nothing both added and
+    /// removed, and neither options nor refused advice.
     #[test]
     fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
         let report = report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);

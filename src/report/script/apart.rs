@@ -1,7 +1,7 @@
-//! The parts of a script for what is advised of no target: the host as a whole, and what lies beside all targets.
+//! The parts of a script for advice outside all targets: for the host as a whole, and for other subjects.
 //!
-//! Every command is a comment, as for what is mounted already. Where one target was asked for, what lies beside it is not
-//! written, as the text only counts it.
+//! Every command is a comment, as for mounted file systems. If one target was asked for, advice about other subjects is
+//! omitted; the text only counts it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::quote::comment;
 use crate::report::{Report, Step};
 use crate::rules::{Advice, Change, Finding, Level, Outcome};
 
-/// A part for the host and one for the rest, each only where something is advised.
+/// A part for the host and one for the rest, each only where there is advice.
 pub fn parts(report: &Report) -> Vec<String> {
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let advised = |finding: &&Finding| match finding.outcome {

@@ -1,4 +1,4 @@
-//! The part of a script for what is mounted already: every command a comment, in order of application.
+//! The part of a script for mounted file systems: every command a comment, in order of application.
 
 use super::{commented, nothing};
 use crate::facts::Area;
@@ -19,7 +19,7 @@ pub fn part(report: &Report, target: &TargetSummary) -> String {
     format!("# Take out the # before the commands that you want to run.\n{out}")
 }
 
-/// What a step destroys or endangers, when it does.
+/// The loss or danger of a step, if any.
 fn danger(step: &Step) -> Option<&'static str> {
     match step.advice.risk {
         Risk::NeedsNewFilesystem => {
@@ -64,7 +64,7 @@ pub fn one(number: usize, step: &Step) -> String {
     format!("\n{}", commented(&lines.join("\n")))
 }
 
-/// That a command is not here, without it.
+/// A statement that a command is omitted, without the command.
 fn left_out(own: &OwnCommand) -> String {
     let OwnCommand { purpose, file, line, .. } = own;
     format!(
@@ -73,7 +73,7 @@ fn left_out(own: &OwnCommand) -> String {
     )
 }
 
-/// Where a setting of a server is set, and how to change it; nothing for other settings.
+/// The place of a server's setting, and how to change it; empty for other settings.
 fn server(step: &Step) -> Vec<String> {
     let advice = &step.advice;
     match advice.setting.kind.area() {

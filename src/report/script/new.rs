@@ -1,9 +1,9 @@
-//! The part of a script that makes a file system on a free disk.
+//! The part of a script that creates a file system on a free disk.
 //!
-//! Between the report and the run a disk can get another name or be used, so size, identity and use are checked again right
-//! before mkfs, and mkfs is never told to force anything. A report reads places; the script reads every byte, unless somebody
-//! edits that out. The surprise: a disk of which neither serial number nor WWN is known cannot be told from another of its
-//! size, and then somebody has to say that it is the one.
+//! Between the report and the run a disk can get another name or be used. Size, identity and use are therefore checked
+//! again right before mkfs, which is never told to force anything. A report reads places; the script reads every byte,
+//! unless a person edits that out. A disk without a known serial number or WWN cannot be told from another of its size,
+//! so a person has to confirm it.
 
 use super::{commented, nothing};
 use crate::facts::catalog::device;
@@ -15,10 +15,11 @@ use crate::report::mkfs::{self, plain, step};
 use crate::report::{Plan, Report, TargetSummary};
 use crate::settings::SettingKind;
 
-/// The part as it stands for any disk; what differs from disk to disk stands between two `@`.
+/// The part for any disk, with the variable text between two `@`.
 const TEMPLATE: &str = include_str!("new.sh");
 
-/// A template with its blanks filled in. What is filled in is not looked at again, so that no value can ask for another.
+/// A template with its placeholders replaced. Replacements are not scanned again, so no value can contain a
+/// placeholder.
 pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (nth, piece) in template.split('@').enumerate() {
@@ -37,7 +38,7 @@ pub fn part(report: &Report, target: &TargetSummary) -> String {
     }
 }
 
-/// Everything that goes into shell words, each checked to be plain or quoted.
+/// All values for shell words, each checked to be plain, or quoted.
 struct Recipe {
     name: String,
     node: String,
@@ -50,7 +51,7 @@ struct Recipe {
     mkfs: Command,
     mount: String,
     nocow: bool,
-    /// How the disk was read for the report.
+    /// The extent to which the disk was read for the report.
     read: String,
     notes: String,
 }
@@ -95,7 +96,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     })
 }
 
-/// An identity as the script compares it: the shell joins words with one blank, whatever stood between them.
+/// An identity as the script compares it: the shell joins words with single blanks.
 fn compared(identity: Identity) -> Result<(String, String), String> {
     let words: Vec<&str> = identity.value.split_whitespace().collect();
     let quoted = shell::quoted(&words.join(" ")).ok_or("the identity of the disk cannot be written")?;

@@ -1,4 +1,4 @@
-//! What a script must be: inert, readable by a shell, and never forceful.
+//! Properties of a script: inert, valid shell, and never forceful.
 
 use super::*;
 use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
@@ -11,7 +11,7 @@ fn render(report: &Report) -> String {
     super::render(report).unwrap()
 }
 
-/// The lines that a shell would act on.
+/// The lines that a shell would execute.
 fn active(script: &str) -> Vec<&str> {
     script.lines().filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty()).collect()
 }
@@ -232,7 +232,7 @@ fn a_shell_can_read_it() {
     }
 }
 
-/// As it comes and as somebody has edited it.
+/// Both as delivered and as edited.
 #[test]
 #[ignore = "needs shellcheck"]
 fn a_linter_of_shells_finds_nothing() {

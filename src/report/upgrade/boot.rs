@@ -1,4 +1,4 @@
-//! What the next boot mounts: the lines of fstab, the mount units and the root flags, option by option.
+//! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by option.
 
 use super::{Answer, Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
 use crate::facts::catalog::boot;
@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::rules::{Finding, Level};
 use crate::validity::{self, Effect, Ruling};
 
-/// The facts that sort the options of a line, with the part that each stands for.
+/// The facts that classify the options of a line, with the part for each.
 const SORTED: [(&Key<Vec<String>>, Effect, Part); 5] = [
     (&boot::REFUSED, Effect::Refused, Part::Blocker),
     (&boot::NO_EFFECT, Effect::NoEffect, Part::LosesEffect),
@@ -16,16 +16,16 @@ const SORTED: [(&Key<Vec<String>>, Effect, Part); 5] = [
     (&boot::DEFAULT_ANYWAY, Effect::DefaultAnyway, Part::Needless),
 ];
 
-/// Facts by which a whole line fails.
+/// Facts that make a whole line fail.
 const FAILING: [&str; 2] = [boot::REFUSED_TYPE.name(), boot::DEVICE.name()];
 
-/// Everything about the lines of the next boot.
+/// All items about the lines of the next boot.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let (before, now) = (by_name(real), by_name(supposed));
     let mut items = Vec::new();
     for finding in supposed.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
         match SORTED.iter().find(|(key, ..)| looks_at(finding, key.name())) {
-            // Options that the table does not know are told whatever rules there are.
+            // Unknown options are reported whatever rules there are.
             Some((_, effect, _)) if effect.is_unknown() => {}
             Some((key, effect, part)) => {
                 items.extend(options(real, supposed, finding, key, *effect, *part));
@@ -37,7 +37,7 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// What a finding about options of a line comes to, option by option, with what the table says of each.
+/// The items of a finding about options of a line, option by option, with the table's ruling on each.
 fn options(
     real: &Report,
     supposed: &Report,
@@ -55,7 +55,7 @@ fn options(
     let mut items: Vec<Item> = Vec::new();
     for option in found {
         let already = before.contains(&option);
-        // What is needless today is no news of the upgrade.
+        // An option that is needless today is no news of the upgrade.
         if part == Part::Needless && already {
             continue;
         }
@@ -75,7 +75,7 @@ fn options(
     items
 }
 
-/// What a part says of the line that it is about.
+/// The answer of a part about its line.
 fn answer(part: Part) -> Option<Answer> {
     match part {
         Part::Blocker => Some(Answer::Fails),
@@ -96,7 +96,7 @@ fn what(option: &str, effect: Effect, fstype: &str) -> String {
     }
 }
 
-/// What a finding about a line as a whole comes to.
+/// The items of a finding about a line as a whole.
 fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
     let already = same(before, finding).is_some_and(applies);
     let fails = FAILING.iter().any(|fact| looks_at(finding, fact));
@@ -105,7 +105,7 @@ fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> 
         (false, true) => Part::Already,
         (false, false) => Part::Changes,
     };
-    // A line that could be nicer, and is taken as it is, is no matter of an upgrade.
+    // A correct line that could be improved is no matter of an upgrade.
     if part == Part::Already && finding.level < Level::Warning {
         return None;
     }
@@ -113,7 +113,7 @@ fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> 
     Some(Item { place, answer: answer(part), ..item(part, finding, already) })
 }
 
-/// What was wrong with an option, and is right then.
+/// Options that were wrong and will be right.
 fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<Item> {
     let mut items = Vec::new();
     for finding in real.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
@@ -128,7 +128,7 @@ fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<It
         let was_wrong = real.facts.value(line, key).unwrap_or_default();
         let right =
             |(option, ruling): &(String, Ruling)| was_wrong.contains(option) && ruling.effect.is_right();
-        // That a default has become a choice is nothing to do about.
+        // A default that becomes explicit needs no action.
         let then = if *part == Part::Needless { Vec::new() } else { rulings(&supposed.facts, line) };
         items.extend(then.into_iter().filter(right).map(|(option, ruling)| Item {
             what: what(&option, ruling.effect, &fstype(&supposed.facts, line)),
@@ -153,7 +153,7 @@ fn fstype(facts: &FactSet, line: &Subject) -> String {
     facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned())
 }
 
-/// What comes of a mount that fails at boot (systemd.mount(5), fstab(5)).
+/// The consequence of a mount that fails at boot (systemd.mount(5), fstab(5)).
 fn consequence(facts: &FactSet, line: &Subject) -> &'static str {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);

@@ -1,8 +1,9 @@
-//! Features of the file systems that are on the disks: what the next kernel must know to mount them, and what the next e2fsck
-//! must know to check them.
+//! Features of the file systems on the disks: those that the next kernel must know to mount them, and those that the
+//! next e2fsck must know to check them.
 //!
-//! A feature is judged by its name in the superblock. The surprise: a file system whose features nobody read is told only on the
-//! way back, since kernels and tools of later versions know what earlier ones knew; XFS is the exception, whose version 4 went.
+//! A feature is judged by its name in the superblock. A file system with unread features is reported only on a
+//! downgrade, since later kernels and tools know everything that earlier ones knew. XFS is the exception: its version 4
+//! was removed.
 
 use super::layer::{changes_system, runs_alike};
 use super::{Item, built_again, kernel_of};
@@ -12,10 +13,10 @@ use crate::rules::Level;
 use crate::validity::{self, Format, Ruling};
 use crate::version::Version;
 
-/// What it cannot be told of without its features, besides ext4 and XFS, whose features are read.
+/// File systems, besides ext4 and XFS, that cannot be judged because their features are not read.
 const CLOSED: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
-/// Everything that does not work, or of which that cannot be told.
+/// Every failure, and everything unknown.
 pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let next = Next::new(real, supposed);
     let mut items = Vec::new();
@@ -24,7 +25,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         items.extend(next.judge(mounted, &fstype));
     }
     for line in supposed.subjects(Scope::Boot) {
-        // What is mounted now is judged as that.
+        // A mounted one is judged as a mount.
         if supposed.resolve(line, Scope::Mount).is_some() {
             continue;
         }
@@ -34,24 +35,24 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// What e2fsck will be.
+/// The next e2fsck.
 enum Checker {
-    /// This one, where it is known.
+    /// The present version, where it is known.
     Of(Option<Version>),
-    /// A later one than this.
+    /// A later version than the present one.
     Later(Option<Version>),
-    /// Of another system, and not known.
+    /// The unknown version of another system.
     Unknown,
 }
 
-/// What there will be to mount and to check with.
+/// The next kernel and e2fsck.
 struct Next<'f> {
     facts: &'f FactSet,
-    /// The kernel, where it is another than now.
+    /// The kernel, if it changes.
     kernel: Option<(Version, String)>,
-    /// Whether it has what the running one has in use, as both are somebody's own.
+    /// Whether it has every feature that the running one uses, because one person builds both.
     again: bool,
-    /// Whether it is older than the one that runs, or of a vendor whose numbers say nothing of that.
+    /// Whether it is older than the running one, or of a vendor whose numbers do not tell.
     is_back: bool,
     checker: Checker,
 }
@@ -68,7 +69,7 @@ impl<'f> Next<'f> {
         Self { facts: supposed, kernel, again, is_back, checker: checker(real, supposed) }
     }
 
-    /// What becomes of something that is mounted.
+    /// The items about a mounted file system.
     fn judge(&self, mounted: &Subject, fstype: &str) -> Vec<Item> {
         let (fs, key) = match fstype {
             "ext2" | "ext3" | "ext4" => ("ext4", &mount::EXT4_FEATURES),
@@ -92,7 +93,7 @@ impl<'f> Next<'f> {
         items
     }
 
-    /// Whether the boot checks it: the root file system, and what a line with a pass mounts (fstab(5)).
+    /// Whether the boot checks it: the root file system, and lines with a pass number (fstab(5)).
     fn is_checked(&self, mounted: &Subject) -> bool {
         let has_pass = |line: &Subject| {
             let fields = self.facts.value(line, &boot::DUMP_AND_PASS);
@@ -102,7 +103,7 @@ impl<'f> Next<'f> {
         mounted.name() == "/" || self.facts.subjects(Scope::Boot).filter(of_it).any(has_pass)
     }
 
-    /// What e2fsck then makes of a feature. Where none is known now either, nothing changes.
+    /// The next e2fsck's ruling on a feature. If the present one is unknown too, nothing changes.
     fn checked(&self, feature: &str) -> Ruling {
         match &self.checker {
             Checker::Of(None) | Checker::Later(None) => Ruling::ok(""),
@@ -115,10 +116,10 @@ impl<'f> Next<'f> {
         }
     }
 
-    /// What becomes of a file system whose features were not read.
+    /// The item about a file system whose features were not read.
     fn unread(&self, subject: &Subject, fstype: &str) -> Option<Item> {
         let (version, vendor) = self.kernel.as_ref()?;
-        // It stays on the disk, whatever is in it.
+        // The type itself is refused, whatever its features.
         if validity::file_system(fstype, version, vendor).effect.is_refused() {
             return None;
         }
@@ -136,7 +137,7 @@ impl<'f> Next<'f> {
     }
 }
 
-/// How much it matters: a line that the boot does not wait for matters less.
+/// Its level: a line that the boot does not wait for matters less.
 fn level(facts: &FactSet, subject: &Subject) -> Level {
     match subject.scope() {
         Scope::Boot => super::unknown::weight(facts, subject),
@@ -162,7 +163,7 @@ fn checker(real: &FactSet, supposed: &FactSet) -> Checker {
     }
 }
 
-/// What a ruling on a feature comes to, unless that is that it works.
+/// The item for a ruling on a feature, unless it works.
 fn told(mounted: &Subject, feature: &str, does: &str, ruling: Ruling) -> Option<Item> {
     if ruling.effect.is_refused() {
         let what = format!("the file system has the feature {feature}");
@@ -210,7 +211,7 @@ mod tests {
         facts
     }
 
-    /// What the way from one to the other comes to, with the words of everything that is told.
+    /// The words of all items on the way from one machine to the other.
     fn told_of(from: Machine, to: Machine, fstype: &str, features: Option<&str>) -> (Answer, String) {
         let found = items(&machine(from, fstype, features), &machine(to, fstype, features));
         let answer = found.iter().filter_map(|item| item.answer).max().unwrap_or(Answer::Works);

@@ -1,8 +1,8 @@
-//! What stands on what at the next boot: a line on its file system, its device and the lines above it, a device on those beneath
-//! it, on what unlocks it, and on the module of ZFS.
+//! The dependencies of the next boot: a line on its file system, its device and the lines above it; a device on those
+//! below it, on its unlocking, and on the module of ZFS.
 //!
-//! What does not come up takes along all that stands on it. The surprise: the root file system takes nothing along here, since a
-//! boot that ends there is told once.
+//! A subject that does not come up takes along everything that stands on it. The root file system is an exception here,
+//! because a boot that ends there is reported once.
 
 use std::collections::VecDeque;
 
@@ -12,19 +12,19 @@ use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
 
-/// Something that comes up at the boot, or does not.
+/// A node that comes up at the boot, or does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     /// A line, a file system, or a device.
     Of(Subject),
-    /// What the items name: an encrypted device of crypttab, a swap, the pools of ZFS.
+    /// A subject that items name: an encrypted device of crypttab, a swap, the pools of ZFS.
     Named(String),
-    /// A device that is named by what nobody looked up, such as a UUID.
+    /// A device named by an identifier that was not resolved, such as a UUID.
     Unresolved,
 }
 
 impl Node {
-    /// What an item of it means for what stands on it.
+    /// The meaning of one of its items for everything that stands on it.
     pub(super) fn answer(&self, item: &Item) -> Option<Answer> {
         match self {
             Self::Of(_) | Self::Named(_) => item.answer,
@@ -32,7 +32,7 @@ impl Node {
         }
     }
 
-    /// The line that it is, where that is another one.
+    /// The line that it is, if that is another than `than`.
     pub(super) fn other_line(&self, than: &Self) -> Option<&Subject> {
         match self {
             Self::Of(subject) if self != than && subject.scope() == Scope::Boot => Some(subject),
@@ -41,7 +41,7 @@ impl Node {
     }
 }
 
-/// What stands on what.
+/// The dependencies.
 pub(super) struct Ground<'f> {
     pub(super) facts: &'f FactSet,
     /// Lines with their mount points.
@@ -50,7 +50,7 @@ pub(super) struct Ground<'f> {
     swaps: Vec<String>,
 }
 
-/// Options of a line that name directories or files which have to be there first (systemd.mount(5), mount(8), overlay).
+/// Options of a line that name directories or files that must exist first (systemd.mount(5), mount(8), overlay).
 const NAMING: [&str; 5] =
     ["x-systemd.requires=", "x-systemd.requires-mounts-for=", "lowerdir=", "upperdir=", "workdir="];
 
@@ -62,8 +62,8 @@ impl<'f> Ground<'f> {
         Self { facts, lines, unlocked: list(&boot::UNLOCKED), swaps: list(&boot::SWAPS) }
     }
 
-    /// What is told of something and of all that it stands on, with what it is told of: of itself everything, of the rest what
-    /// keeps it from coming up.
+    /// The items about a node and everything below it: all items about the node itself, and those that keep the others
+    /// from coming up.
     pub(super) fn reached<'i>(&self, of: &Node, items: &'i [Item]) -> Vec<(Node, &'i Item)> {
         let own = self.itself(of);
         let mut reached = Vec::new();
@@ -86,7 +86,7 @@ impl<'f> Ground<'f> {
         reached
     }
 
-    /// Something, and the file system that it is.
+    /// A node, and the file system that it is.
     fn itself(&self, of: &Node) -> Vec<Node> {
         let mut own = vec![of.clone()];
         if let Node::Of(subject) = of {
@@ -97,7 +97,7 @@ impl<'f> Ground<'f> {
         own
     }
 
-    /// Something, and all that it stands on.
+    /// A node, and everything that it stands on.
     fn all(&self, of: &Node) -> Vec<Node> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
@@ -129,7 +129,7 @@ impl<'f> Ground<'f> {
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
         let mut found: Vec<Node> = match self.facts.resolve(line, Scope::Mount) {
-            // Of a directory that is mounted at a second place, the way to it is not beneath what is mounted.
+            // For a directory that is mounted at a second place, the way to it is not below the mount.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
                 vec![Node::Of(mounted)]
             }
@@ -148,7 +148,7 @@ impl<'f> Ground<'f> {
         found
     }
 
-    /// Lines at whose mount points a path lies, that of the root file system left out.
+    /// Lines at whose mount points a path lies, without that of the root file system.
     fn lines_over<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s (Subject, String)> {
         self.lines.iter().filter(move |(_, point)| {
             let rest = path.strip_prefix(point.as_str());
@@ -156,7 +156,8 @@ impl<'f> Ground<'f> {
         })
     }
 
-    /// What a source of fstab comes to: a device by its name, or the line at whose mount point a file or directory lies.
+    /// The target of a source in fstab: a device by its name, or the line at whose mount point a file or directory
+    /// lies.
     fn source(&self, source: &str) -> Vec<Node> {
         if source.starts_with("/dev/zvol/") {
             return vec![Node::Named(ZFS.to_owned())];
@@ -259,7 +260,7 @@ mod tests {
         facts
     }
 
-    /// What does not work once this item is told, in the order of the needs.
+    /// The needs that fail because of this item, in their order.
     fn taken_along(item: Item) -> String {
         let facts = machine();
         let mut items = vec![item];

@@ -1,8 +1,8 @@
-//! What stands between the file systems and the disks, and what the next kernel needs to put it together: arrays, volumes,
+//! The layers between file systems and disks, and the next kernel's ability to assemble them: arrays, volumes,
 //! encrypted devices, paths, swap, and the module of ZFS.
 //!
-//! What was read here is judged by the table; what was not read is told to be unknown. The surprise: a RAID 0 that has run on
-//! Linux 5.4 or later has its layout settled, while one that has not may be refused where its disks differ in size.
+//! The table judges the facts; unread facts are reported as unknown. A RAID 0 that has run on Linux 5.4 or later has a
+//! settled layout. One that has not may be refused where its disks differ in size.
 
 use super::need::{Kind, ZFS, devices, uses_zfs};
 use super::{Item, built_again, kernel_of};
@@ -13,7 +13,7 @@ use crate::rules::Level;
 use crate::validity::{self, Layer, Ruling};
 use crate::version::Version;
 
-/// Everything that does not work, or of which that cannot be told.
+/// Every failure, and everything unknown.
 pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let (now, then) = (kernel_of(real), kernel_of(supposed));
     let mut items = swaps(supposed);
@@ -22,7 +22,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let devices = devices(supposed);
     let arrays = devices.iter().filter(|(_, kind)| kind.is_array());
     items.extend(arrays.filter_map(|(subject, _)| stopped(supposed, subject)));
-    // What this kernel has put together, it puts together again.
+    // A device that this kernel has assembled is assembled again.
     if runs_alike(real, supposed) {
         return items;
     }
@@ -43,7 +43,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
                 let settles = |kernel: &Option<(Version, String)>| {
                     kernel.as_ref().map(|(version, _)| settles_layouts(version))
                 };
-                // Neither a later kernel nor an earlier one has to take what these two both do.
+                // Neither a later nor an earlier kernel has to accept what these two both do.
                 let differs = settles(&now).is_none_or(|now| settles(&then) != Some(now));
                 items.extend(layout(supposed, subject).filter(|_| differs));
                 items.extend(then.as_ref().and_then(|(then, _)| policy(supposed, subject, then)));
@@ -65,7 +65,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// An array that is not running as it stands: nothing tells that the boot puts it together.
+/// An array that is not running: nothing proves that the boot assembles it.
 fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
     let open = |what: String| Item::open(subject, Level::Critical, what, Ruling::unknown(""));
     match facts.value(subject, &device::MD_STATE) {
@@ -97,7 +97,7 @@ fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
     (lacks > spare).then(|| open(format!("the array lacks {lacks} of its disks, and can do without {spare}")))
 }
 
-/// How an array keeps itself consistent, before a kernel that does not know the way.
+/// The consistency policy of an array, before a kernel that does not know it.
 fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
     let (name, from, source) = match facts.value(subject, &device::MD_CONSISTENCY)? {
         ConsistencyPolicy::Journal => ("a journal", [4, 4], "kernel: md/raid5-cache, 4.4"),
@@ -116,7 +116,7 @@ fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
     Some(if then.backports() { item } else { item.blocks() })
 }
 
-/// Devices of the device mapper that are neither LVM's nor anybody's whose files were read.
+/// Devices of the device mapper that neither LVM nor a file read here explains.
 fn by_hand(facts: &FactSet) -> Vec<Item> {
     let of = |kind: DeviceKind| match kind {
         DeviceKind::Dm => true,
@@ -143,7 +143,7 @@ fn by_hand(facts: &FactSet) -> Vec<Item> {
     facts.which(&device::KIND, |kind| of(*kind)).into_iter().map(open).collect()
 }
 
-/// Whether a kernel wants the layout of a RAID 0 settled, and so has it settled for what it runs.
+/// Whether a kernel requires a settled layout of a RAID 0, so that running ones have it.
 fn settles_layouts(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
@@ -160,7 +160,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
         }
     }
     match facts.value(subject, &device::MD_METADATA) {
-        // A volume of firmware RAID has that of its container.
+        // A volume of firmware RAID has the metadata of its container.
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
             let what = format!("metadata {metadata}");
@@ -174,7 +174,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
     items
 }
 
-/// A RAID 0 whose disks are not known to be of one size.
+/// A RAID 0 whose disks may differ in size.
 fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     match facts.value(subject, &device::MD_LEVEL)? {
         ArrayLevel::Raid0 => {}
@@ -227,7 +227,7 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ru
     targets.iter().filter_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target))).collect()
 }
 
-/// What the table says of one word, where that is not that it works.
+/// The item for a ruling on one word, unless it works.
 fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
     if ruling.effect.is_refused() {
         let what = format!("that kernel has no {name}");
@@ -239,7 +239,7 @@ fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
     })
 }
 
-/// Encrypted devices that crypttab names and that will not be unlocked, or of which that cannot be told.
+/// Encrypted devices of crypttab that will not be unlocked, or for which that is unknown.
 fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
@@ -291,7 +291,7 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// Whether another release of the system is supposed, with other programs in it.
+/// Whether another release of the system is assumed, with other programs.
 pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
     let of = |facts: &FactSet| {
         let host = Subject::host();
@@ -309,13 +309,13 @@ pub(super) fn changes_system(real: &FactSet, supposed: &FactSet) -> bool {
     now != then || !(covers(&release, &next) || covers(&next, &release))
 }
 
-/// Whether it is one kernel, so that what is in use now stays in use.
+/// Whether both are one kernel, so that everything in use stays in use.
 pub(super) fn runs_alike(real: &FactSet, supposed: &FactSet) -> bool {
     let release = |facts: &FactSet| facts.value(&Subject::host(), &kernel::RELEASE);
     release(real).is_some() && release(real) == release(supposed)
 }
 
-/// Swap whose device is gone or no swap, or of which it is not known whether it is. The boot goes on without it.
+/// Swap whose device is gone or no swap, or unknown. The boot continues without it.
 fn swaps(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let list = |key| facts.value(&host, key).unwrap_or_default();

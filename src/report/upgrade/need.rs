@@ -1,7 +1,8 @@
-//! Everything that the next boot needs, and for each what will become of it.
+//! Everything that the next boot needs, with its fate.
 //!
-//! The answer to each is the worst that an item says of it, so that the items, the closing line, the exit code and this list
-//! cannot differ. The surprise: what no item speaks of *works*, so whatever looks at a need has to make an item of all that is not known.
+//! The answer to each need is the worst of the items about it, so that the items, the closing line, the exit code and
+//! this list cannot differ. A need without any item *works*, so code that examines a need must make an item of
+//! everything unknown.
 
 use std::collections::BTreeMap;
 
@@ -97,10 +98,10 @@ pub struct Need {
     pub why: Vec<String>,
 }
 
-/// What the pools of ZFS are called together: they need one module.
+/// The common name of the pools of ZFS: they need one module.
 pub(super) const ZFS: &str = "the pools of ZFS";
 
-/// Everything that the next boot needs, in the order of kinds.
+/// Everything that the next boot needs, ordered by kind.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
     let ground = Ground::new(facts);
     let mut all: Vec<Need> = things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
@@ -108,8 +109,7 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
     all
 }
 
-/// Lines that matter more than what they stand on: an encrypted device that the boot can do without, under a file system for
-/// which it waits.
+/// Items about lines that matter more than the device below: an optional encrypted device under a required file system.
 pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
     let ground = Ground::new(facts);
     let mut raised = Vec::new();
@@ -131,7 +131,7 @@ pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
     raised
 }
 
-/// Something that the next boot needs, before it has an answer.
+/// A need without its answer.
 struct Thing {
     kind: Kind,
     subject: Subject,
@@ -199,7 +199,7 @@ fn things(facts: &FactSet) -> Vec<Thing> {
     all
 }
 
-/// The root file system, where neither fstab nor the kernel's command line has a line for it that could be asked.
+/// The root file system, where neither fstab nor the kernel's command line has a usable line for it.
 pub(super) fn root_without_line(facts: &FactSet) -> Option<Subject> {
     let is_root = |line: &Subject| facts.value(line, &boot::POINT).as_deref() == Some("/");
     if facts.subjects(Scope::Boot).any(is_root) {
@@ -219,21 +219,20 @@ fn on_a_disk(class: MountClass) -> bool {
     }
 }
 
-/// Whether something here is on ZFS.
+/// Whether anything here uses ZFS.
 pub(super) fn uses_zfs(facts: &FactSet) -> bool {
     !facts.which(&mount::CLASS, |class| class.is_zfs()).is_empty()
         || !facts.which(&device::KIND, |kind| kind.is_zvol()).is_empty()
 }
 
-/// The devices that code of the kernel puts together, with what each is to the boot.
+/// The devices that the kernel assembles, with the kind of each.
 pub(super) fn devices(facts: &FactSet) -> BTreeMap<Subject, Kind> {
     let all = facts.known(&device::KIND).into_iter();
     let size = |of: &Subject| facts.value(of, &device::SIZE);
     all.filter_map(|(subject, kind)| Some((subject.clone(), kind_of(kind, size(subject))?))).collect()
 }
 
-/// What a device that stands between a file system and its disks is to the boot; nothing where no code of the kernel has to
-/// put it together.
+/// The kind of a device between a file system and its disks; `None` where the kernel does not have to assemble it.
 fn kind_of(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
     match kind {
         DeviceKind::Md => Some(Kind::Array),
@@ -244,7 +243,7 @@ fn kind_of(kind: DeviceKind, size: Option<u64>) -> Option<Kind> {
         | DeviceKind::Bcache
         | DeviceKind::Drbd => Some(Kind::Volume),
         DeviceKind::Crypt => Some(Kind::Crypt),
-        // It is made anew at each boot, for swap mostly; one without a size is one that nobody has set up.
+        // It is created at each boot, usually for swap; one without a size was never set up.
         DeviceKind::Zram => (size != Some(0)).then_some(Kind::Swap),
         DeviceKind::Multipath => Some(Kind::Multipath),
         DeviceKind::Disk

@@ -1,5 +1,5 @@
-//! What changes besides the lines of the next boot: findings, verdicts, what tools make that the
-//! kernel cannot mount, and formats that kernels have no code for.
+//! Changes besides the lines of the next boot: findings, verdicts, features of mkfs that the kernel cannot mount, and
+//! formats that kernels do not support.
 
 use super::layer::{changes_system, runs_alike};
 use super::need::ZFS;
@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::rules::{Finding, Level};
 use crate::validity::{self, Format, Ruling};
 
-/// Everything of that kind.
+/// All items of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = findings(real, supposed);
     items.extend(verdicts(real, supposed));
@@ -29,7 +29,7 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         if same || of_boot(finding) && applies(finding) {
             continue;
         }
-        // What already is right is better than what was not.
+        // A correct setting is better than a former mistake.
         let part = match (is_open(finding), finding.level) {
             (true, _) => Part::NotKnown,
             (false, Level::Keep) => Part::Better,
@@ -37,7 +37,7 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
             (false, _) => Part::Changes,
         };
         let of_zfs = looks_at(finding, kernel::ZFS_SUPPORT.name());
-        // Another system brings a module of its own, unless somebody says which.
+        // Another system brings its own module, unless one is named.
         let named = supposed.facts.is_assumed(&Subject::host(), kernel::ZFS_VERSION.name());
         if of_zfs && !named && changes_system(&real.facts, &supposed.facts) {
             continue;
@@ -57,7 +57,8 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// What of a finding somebody would act upon. The question of an open one is the same on every kernel; what is missing is not.
+/// The parts of a finding that call for action. The question of an open one is the same on every kernel; the missing
+/// facts are not.
 fn says(finding: &Finding) -> impl PartialEq + use<> {
     let advice: Vec<(&str, String)> =
         finding.advice.iter().map(|advice| (advice.setting.name, advice.change.words())).collect();
@@ -84,7 +85,7 @@ fn verdicts(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// File systems that the tools make unasked in a way that the kernel cannot mount, or may not.
+/// File systems that the tools create by default with features that the kernel cannot, or may not, mount.
 fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let of = |facts: &FactSet, fs: &str| {
         let key = match fs {
@@ -109,7 +110,7 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// What lies on disks in a format that not every kernel has the code for.
+/// On-disk formats that not every kernel supports.
 fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let mut found: Vec<(Subject, Format)> = Vec::new();
     for (mounted, features) in supposed.known(&mount::XFS_FEATURES) {
@@ -123,7 +124,7 @@ fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     for array in supposed.which(&device::MD_METADATA, |metadata| metadata == "0.90") {
         found.push((array, Format::Md090));
     }
-    // It is in use, so whatever the table says of the running kernel, that one has the code.
+    // It is in use, so the running kernel supports it, whatever the table says.
     let same = runs_alike(real, supposed);
     let mut items = Vec::new();
     let (now, then) = (kernel_of(real), kernel_of(supposed));

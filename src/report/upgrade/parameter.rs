@@ -1,8 +1,8 @@
-//! What else the kernel's command line says of the next boot: parameters that mount or unlock something and are not looked at, and
-//! lines whose device is no device, or holds another file system.
+//! Further effects of the kernel's command line on the next boot: unexamined parameters that mount or unlock something,
+//! and lines whose device is none, or holds another file system.
 //!
-//! That nothing else stands there is known only where the names of its parameters were read. The surprise: what the root is said to
-//! be is no reason to fail, as this boot has mounted it.
+//! The list is complete only where the names of its parameters were read. The root's parameters are no reason to fail,
+//! because this boot has mounted it.
 
 use super::unknown::weight;
 use super::{Item, Ruling};
@@ -11,7 +11,7 @@ use crate::facts::catalog::boot::NamedDevice;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::Level;
 
-/// An item of each.
+/// An item for each.
 pub fn items(facts: &FactSet) -> Vec<Item> {
     let mut items = parameters(facts);
     items.extend(facts.subjects(Scope::Boot).filter_map(|line| not_a_device(facts, line)));
@@ -32,7 +32,7 @@ fn parameters(facts: &FactSet) -> Vec<Item> {
     names.iter().map(item).collect()
 }
 
-/// How much a parameter matters, what is not known of it, and why.
+/// The level of a parameter, the unknown point, and the reason.
 fn told(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
@@ -67,7 +67,7 @@ fn not_looked_at(name: &str) -> String {
     format!("what {name} on the kernel's command line does at the next boot is not looked at")
 }
 
-/// A line that names something else than a block device.
+/// A line that names something other than a block device.
 fn not_a_device(facts: &FactSet, line: &Subject) -> Option<Item> {
     match facts.value(line, &boot::DEVICE)? {
         NamedDevice::Other => {}
@@ -84,7 +84,7 @@ fn not_a_device(facts: &FactSet, line: &Subject) -> Option<Item> {
     Some(Item { place: facts.value(line, &boot::WHERE), ..item }.blocks())
 }
 
-/// A line that mounts a device as another file system than the one that is mounted from it now.
+/// A line that mounts a device with another type than the present mount.
 fn another_type(facts: &FactSet, line: &Subject) -> Option<Item> {
     let there = facts.value(line, &boot::TYPE_THERE)?;
     let written = facts.value(line, &boot::WRITTEN_TYPE)?;
@@ -96,7 +96,7 @@ fn another_type(facts: &FactSet, line: &Subject) -> Option<Item> {
     Some(if is_root || may_be { item } else { item.blocks() })
 }
 
-/// File systems of which one may be mounted as the other.
+/// The family of file systems that can be mounted as one another.
 fn family(fstype: &str) -> &str {
     match fstype {
         "ext2" | "ext3" | "ext4" => "ext",

@@ -1,8 +1,8 @@
-//! What cannot be told of the lines of the next boot: options and file systems that the table does not know, and what nobody
-//! looked at.
+//! The unknown points about the lines of the next boot: options and file systems that the table lacks, and properties
+//! that were not read.
 //!
-//! It makes an item of each, so that a line of which nothing is said is one that works. The surprise: an option is looked up anew and
-//! not taken from a finding, so that switching a rule off makes nothing known.
+//! Each becomes an item, because a line without any item counts as working. An option is looked up in the table and not
+//! taken from a finding, so that switching a rule off makes nothing known.
 
 use super::need::root_without_line;
 use super::{Item, applies, built_again, kernel_of, looks_at};
@@ -13,7 +13,7 @@ use crate::rules::{Finding, Level};
 use crate::validity::{self, Ruling};
 use crate::version::Version;
 
-/// An item of every reason.
+/// An item for every unknown point.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     let mut items = Vec::new();
     let (now, then) = (kernel_of(&real.facts), kernel_of(&supposed.facts));
@@ -57,7 +57,7 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
     items
 }
 
-/// What a line that fails comes to: the boot stops, or goes on without it.
+/// The level of a failing line: the boot stops, or continues without it.
 pub(super) fn weight(facts: &FactSet, line: &Subject) -> Level {
     let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
     let has = |word: &str| options.iter().any(|option| option == word);
@@ -67,14 +67,14 @@ pub(super) fn weight(facts: &FactSet, line: &Subject) -> Level {
     if is_root || waits { Level::Critical } else { Level::Warning }
 }
 
-/// How much a rule makes of the options that the table does not know, however they turn out.
+/// The level that a rule assigns to unknown options, however they turn out.
 fn sure(supposed: &Report, line: &Subject) -> Option<Level> {
     let of_line = |finding: &&Finding| finding.subject == *line && applies(finding);
     let about = |finding: &&Finding| looks_at(finding, boot::UNDECIDED.name());
     supposed.findings.iter().filter(of_line).find(about).map(|finding| finding.level)
 }
 
-/// Options that the table does not know, with what it says.
+/// Options that the table does not know, with its ruling.
 fn options(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
     let fstype = facts.value(line, &boot::FSTYPE).unwrap_or_else(|| "this file system".to_owned());
     let rulings = validity::rulings(facts, line);
@@ -84,7 +84,7 @@ fn options(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
         .collect()
 }
 
-/// What nobody looked at, or could not.
+/// Properties that were not, or could not be, read.
 fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let mut missing = Vec::new();
     let mounted = facts.resolve(line, Scope::Mount).is_some();
@@ -98,7 +98,7 @@ fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
         missing.push("an option that is not kept may stand there");
     }
     let device = facts.value(line, &boot::DEVICE);
-    // What is mounted there now shows that a device is.
+    // The present mount shows that a device exists.
     if device.is_none() && !mounted {
         missing.push("whether its device is there is not known");
     }
@@ -108,7 +108,7 @@ fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     missing
 }
 
-/// A file system of which it is not known whether that kernel has it.
+/// A file system that the kernel may lack.
 fn file_system(
     real: &Report,
     now: Option<&(Version, String)>,

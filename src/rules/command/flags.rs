@@ -1,18 +1,19 @@
 //! The arguments of a program: its options, each with its value, and the rest.
 //!
-//! Short options may stand together and have their value behind them, long ones behind `=` or as the next word. An option
-//! that the program's line does not list is an error, so that nothing is passed over.
+//! Short options may be combined and have their value attached, long ones have it after `=` or as the next word. An
+//! option that the program's entry does not list is an error, so that nothing is skipped.
 
 use super::words::Word;
 
-/// Options as they were given, and the arguments that are none.
+/// The options as given, and the other arguments.
 #[derive(Debug, Default)]
 pub struct Flags {
     pub options: Vec<(String, Option<Word>)>,
     pub rest: Vec<Word>,
 }
 
-/// Which options a program has, as getopt(3) wants it: `"no:"`, and long ones with `=` behind those that take a value.
+/// The options of a program in the format of getopt(3): `"no:"`, and long ones with a trailing `=` if they take a
+/// value.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub short: &'static str,
@@ -39,7 +40,7 @@ impl Known {
     }
 }
 
-/// Reads arguments; the error says which option is not known here.
+/// Parses arguments; the error names the unknown option.
 pub fn read(words: &[Word], known: Known) -> Result<Flags, String> {
     let mut flags = Flags::default();
     let mut words = words.iter();

@@ -1,8 +1,8 @@
-//! The three things that a command can be, and how those of its parts go together.
+//! The three possible effects of a command, and how those of its parts combine.
 
 use std::ops::Range;
 
-/// What a command, or a part of one, does.
+/// The effect of a command, or of a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// It is understood, and nothing in it can lose data.
@@ -14,25 +14,25 @@ pub enum Judgement {
     },
     /// It can lose data.
     Loses {
-        /// What in it, in bytes of the command as it was written.
+        /// The part that loses data, in bytes of the command as written.
         range: Range<usize>,
-        /// How, as a sentence goes on behind the culprit.
+        /// The effect, as the continuation of a sentence after the culprit.
         what: String,
     },
 }
 
 impl Judgement {
-    /// It is not understood, because.
+    /// It is not understood, for this reason.
     pub fn strange(why: impl Into<String>) -> Self {
         Self::Strange { why: why.into() }
     }
 
-    /// It can lose data, because.
+    /// It can lose data, for this reason.
     pub fn loses(range: Range<usize>, what: impl Into<String>) -> Self {
         Self::Loses { range, what: what.into() }
     }
 
-    /// Of two parts that are both done: the worse.
+    /// The worse of two parts that are both executed.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (&self, &other) {
@@ -43,7 +43,7 @@ impl Judgement {
         }
     }
 
-    /// What is not understood may be suspect.
+    /// A command that is not understood, with a possible suspect in it.
     #[must_use]
     pub fn or(self, suspect: Option<Self>) -> Self {
         match (&self, suspect) {
@@ -53,7 +53,7 @@ impl Judgement {
     }
 }
 
-/// All parts, each of which is done.
+/// All parts, each of which is executed.
 pub fn all(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
     parts.into_iter().fold(Judgement::Harmless, Judgement::and)
 }

@@ -1,7 +1,7 @@
-//! The programs that are understood, and what each of them does with its arguments.
+//! The programs that are understood, and the effect of each with its arguments.
 //!
-//! Of each only the options that are understood are listed; with any other the command is not understood. The surprise:
-//! turning on a disk's own cache counts as losing data, because nothing here knows whether it is flushed.
+//! Only the understood options are listed for each; with any other the command is not understood. Turning on a disk's
+//! own cache counts as losing data, because nothing here knows whether it is flushed.
 
 use super::J;
 use super::flags::{self, Flags, Known};
@@ -10,10 +10,10 @@ use super::words::{Simple, Word};
 use super::{readers, sql, values};
 use crate::facts::Area;
 
-/// Where programs may lie that are called by their path.
+/// Directories of programs that are called by path.
 const DIRECTORIES: [&str; 4] = ["/bin", "/sbin", "/usr/bin", "/usr/sbin"];
 
-/// Programs that destroy what is on a disk, in a directory or in a database, however they are called.
+/// Programs that destroy the contents of a disk, a directory or a database, whatever their arguments.
 pub const DESTROYERS: &[&str] = &[
     "blkdiscard",
     "cfdisk",
@@ -49,7 +49,7 @@ pub fn destroys(name: &str) -> bool {
     DESTROYERS.contains(&name) || name.starts_with("mkfs.")
 }
 
-/// Whether a program of this name changes something, as far as is known here.
+/// Whether a program of this name is known here to change something.
 pub fn is_known(name: &str) -> bool {
     const OTHERS: [&str; 17] = [
         "mount", "sysctl", "tune2fs", "chattr", "zfs", "zpool", "psql", "mysql", "mariadb", "hdparm",
@@ -58,7 +58,7 @@ pub fn is_known(name: &str) -> bool {
     destroys(name) || OTHERS.contains(&name)
 }
 
-/// A program with its arguments; `input` is what another one passes to it.
+/// Judges a program with its arguments; `input` is the text piped into it.
 pub fn judge(one: &Simple, input: Option<&Word>) -> Judgement {
     match program(&one.words) {
         Err(why) => J::strange(why),
@@ -81,7 +81,7 @@ pub fn is_tee(one: &Simple) -> bool {
     program(&one.words).is_ok_and(|(name, ..)| name == "tee")
 }
 
-/// What `echo` or `printf` prints here.
+/// The output of `echo` or `printf` here.
 pub fn said(one: &Simple) -> Result<Word, String> {
     match (program(&one.words)?, &one.into) {
         ((name, _, args), None) if name == "echo" || name == "printf" => printed(&name, args),
@@ -104,7 +104,7 @@ fn printed(name: &str, args: &[Word]) -> Result<Word, String> {
     }
 }
 
-/// The program that is run in the end, by its name, and its arguments.
+/// The program that is finally run, by its name, and its arguments.
 fn program(words: &[Word]) -> Result<(String, &Word, &[Word]), String> {
     let mut rest = words;
     for _ in 0..8 {
@@ -142,7 +142,7 @@ fn program(words: &[Word]) -> Result<(String, &Word, &[Word]), String> {
     Err("it has too many prefixes".to_owned())
 }
 
-/// A call of a program: its arguments, the same as text, and what another program passes to it.
+/// A call of a program: its arguments, the same as text, and its piped input.
 struct Call<'a> {
     word: &'a Word,
     args: &'a [Word],
@@ -151,7 +151,7 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Harmless where that is so, and else not understood.
+    /// Harmless if the condition is true, otherwise not understood.
     fn fine(&self, fine: bool) -> Judgement {
         if fine {
             return J::Harmless;
@@ -185,7 +185,7 @@ fn path(word: &str) -> bool {
 
 type Judge = fn(&Call<'_>) -> Judgement;
 
-/// Every program that is understood, besides those that only look.
+/// Every program that is understood, besides the read-only ones.
 const PROGRAMS: &[(&str, Judge)] = &[
     ("mount", |call| mount(call.args)),
     ("umount", |call| call.fine(!call.words.is_empty() && call.all(path))),
@@ -269,7 +269,7 @@ fn turned_on(word: &Word) -> Judgement {
     J::loses(word.range(), "block.write_cache: it turns on a disk's own cache, which can lose data")
 }
 
-/// The options of a program, judged by `each`; what is no option is a path or a device.
+/// The options of a program, judged by `each`; other arguments are paths or devices.
 fn flagged(args: &[Word], known: Known, each: impl FnOnce(&Flags) -> Judgement) -> Judgement {
     match flags::read(args, known) {
         Ok(flags) => each(&flags),
@@ -277,7 +277,7 @@ fn flagged(args: &[Word], known: Known, each: impl FnOnce(&Flags) -> Judgement) 
     }
 }
 
-/// What each option with a value does.
+/// Judges each option with its value.
 fn each(flags: &Flags, judged: impl Fn(&str, &Word) -> Judgement) -> Judgement {
     let none = Word::default();
     all(flags.options.iter().map(|(name, value)| judged(name, value.as_ref().unwrap_or(&none))))
@@ -322,7 +322,7 @@ fn tune2fs(args: &[Word]) -> Judgement {
     })
 }
 
-/// Features that are understood, besides those that lose.
+/// Features that are understood, besides those that lose data.
 const FEATURES: [&str; 4] = ["fast_commit", "^fast_commit", "orphan_file", "^orphan_file"];
 
 fn feature(word: &Word) -> Judgement {
@@ -333,7 +333,7 @@ fn feature(word: &Word) -> Judgement {
     }
 }
 
-/// A default mount option of the superblock has a name of its own for some options: tune2fs(8).
+/// A default mount option in the superblock, which for some options has another name: tune2fs(8).
 fn mounted_by_default(word: &Word) -> Judgement {
     match word.text().as_deref() {
         Some("journal_data_writeback") => {
@@ -369,7 +369,7 @@ fn btrfs(words: &[&str]) -> Judgement {
     }
 }
 
-/// Properties of a dataset that do not decide what a flush does.
+/// Properties of a dataset that do not affect flushes.
 const ZFS: [&str; 6] = ["atime", "compression", "logbias", "primarycache", "relatime", "xattr"];
 
 fn zfs(args: &[Word], words: &[&str]) -> Judgement {
@@ -390,7 +390,7 @@ fn zfs(args: &[Word], words: &[&str]) -> Judgement {
 
 fn systemctl(words: &[&str]) -> Judgement {
     let known = ["--now", "--no-pager", "-q"];
-    // A path is a unit of somebody's own, and a target can stop the machine.
+    // A path names a unit of unknown content, and a target can stop the machine.
     let unit = |word: &&str| path(word) && !word.contains('/') && !word.ends_with(".target");
     let mut plain = words.iter().filter(|word| !known.contains(word));
     match plain.next() {

@@ -1,9 +1,9 @@
-//! Programs that only look, with the options with which they do.
+//! Programs that only read, with their read-only options.
 
 use super::flags::Known;
 use super::words::Simple;
 
-/// A program that changes nothing, whatever of these options and arguments it is given.
+/// A program that changes nothing with any of these options and arguments.
 pub struct Looker {
     pub name: &'static str,
     pub known: Known,
@@ -13,7 +13,7 @@ const fn looker(name: &'static str, short: &'static str, long: &'static [&'stati
     Looker { name, known: Known { short, long } }
 }
 
-/// Programs that only look.
+/// Read-only programs.
 pub const LOOKERS: &[Looker] = &[
     looker("cat", "n", &[]),
     looker("df", "hTiPl", &["output="]),
@@ -43,12 +43,12 @@ pub const LOOKERS: &[Looker] = &[
     looker("xfs_info", "", &[]),
 ];
 
-/// The program of this name, where it only looks.
+/// The read-only program of this name.
 pub fn find(name: &str) -> Option<&'static Looker> {
     LOOKERS.iter().find(|one| one.name == name)
 }
 
-/// Whether a part of a pipeline is one of them and prints to nobody else.
+/// Whether a part of a pipeline is one of them and does not redirect its output.
 pub fn is_reader(one: &Simple) -> bool {
     let program = one.words.first().and_then(super::words::Word::text);
     one.into.is_none()

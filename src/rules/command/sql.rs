@@ -1,4 +1,4 @@
-//! The statements of SQL that a rule may have a server told: what shows settings, and what changes one that is known.
+//! The SQL statements that a rule may send to a server: those that show settings, and those that change a known one.
 
 use super::J;
 use super::judgement::Judgement;
@@ -60,7 +60,7 @@ fn tokens(text: &str, word: &Word) -> Option<Vec<Token>> {
     Some(tokens)
 }
 
-/// Functions that only tell, and the one that has the configuration read again.
+/// Functions that only read, and the one that reloads the configuration.
 const FUNCTIONS: &[&str] = &["pg_reload_conf", "version", "current_setting"];
 
 fn statement(area: Area, tokens: &[Token]) -> Judgement {

@@ -1,7 +1,7 @@
-//! What can lose data, searched for in a command that is not understood, wherever it may stand there.
+//! Searches a command that is not understood for anything that can lose data, wherever it may stand.
 //!
-//! The words are those of [`crate::settings`]. Finding nothing means nothing: whoever wants to hide a word can. The
-//! surprise: quotes are passed over, because what stands between them may be a command too.
+//! The words come from [`crate::settings`]. An empty result proves nothing, because a word can be hidden. Quotes are
+//! ignored, because a quoted text may be a command too.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use super::programs;
 use crate::facts::Area;
 use crate::settings;
 
-/// Words of other tools that throw away or turn off what keeps data: the word before, the word itself, what it does.
-/// Where no word stands before, the word alone counts.
+/// Words of other tools that discard or disable protection of data: the word before, the word itself, its effect.
+/// Without a word before, the word alone counts.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("mdadm", "--create", "it makes an array anew"),
     ("mdadm", "--zero-superblock", "it destroys an array"),
@@ -50,7 +50,7 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("", "libeatmydata", "it takes flushes away"),
 ];
 
-/// A piece of a command, in small letters, with its place.
+/// A piece of a command, in lower case, with its place.
 struct Piece {
     text: String,
     range: Range<usize>,
@@ -59,7 +59,7 @@ struct Piece {
 /// The first thing in it that can lose data.
 pub fn search(command: &str) -> Option<Judgement> {
     let pieces = pieces(command, |c| c.is_whitespace() || "'\"\\;|&()<>`,".contains(c));
-    // The same without the quotes, which a shell takes away within a word.
+    // The same without quotes, which a shell removes within a word.
     let joined = pieces_without_quotes(command);
     destroyer(&pieces)
         .or_else(|| destroyer(&joined))
@@ -112,7 +112,7 @@ fn destroyer(pieces: &[Piece]) -> Option<Judgement> {
     Some(Judgement::loses(piece.range.clone(), format!("{name} destroys data")))
 }
 
-/// Mount options and features that lose. A short word counts only where something is mounted.
+/// Mount options and features that lose data. A short word counts only where something is mounted.
 fn option(pieces: &[Piece]) -> Option<Judgement> {
     let mounts = pieces.iter().any(|piece| piece.text.contains("mount") || piece.text.contains("fstab"));
     let of = ["mount.options", "mkfs.features", "zfs.sync"].into_iter().filter_map(settings::find);
@@ -135,7 +135,7 @@ fn option(pieces: &[Piece]) -> Option<Judgement> {
     None
 }
 
-/// A setting of a server with a value that loses, with at most a word between them.
+/// A server's setting with a value that loses data, with at most one word in between.
 fn server(pieces: &[Piece]) -> Option<Judgement> {
     for setting in settings::ALL {
         let area: Option<Area> = setting.kind.area();
@@ -157,7 +157,7 @@ fn server(pieces: &[Piece]) -> Option<Judgement> {
     None
 }
 
-/// What a kernel or ZFS is made to believe.
+/// A false statement made to the kernel or to ZFS about caches.
 fn attribute(command: &str) -> Option<Judgement> {
     let of = [
         ("write_cache", "block.write_cache"),
@@ -196,7 +196,7 @@ fn other(pieces: &[Piece]) -> Option<Judgement> {
     None
 }
 
-/// What is written over a device.
+/// A write to a device.
 fn device(command: &str) -> Option<Judgement> {
     command.match_indices('>').find_map(|(at, _)| {
         let into = command.get(at..)?.trim_start_matches(|c: char| c.is_whitespace() || ">|'\"".contains(c));

@@ -1,4 +1,4 @@
-//! What commands come to: those that are understood, those that are not, and those that can lose data in whatever dress.
+//! The judgement of commands: understood, not understood, and able to lose data in any disguise.
 
 use proptest::prelude::*;
 
@@ -58,7 +58,7 @@ const HARMLESS: &[&str] = &[
     "walwise check {mount.point}",
 ];
 
-/// Every way of saying it that the settings know, and destruction.
+/// Every phrasing that the settings know, and destruction.
 const LOSES: &[&str] = &[
     "mount -o remount,nobarrier {mount.point}",
     "mount -oremount,nobarrier {mount.point}",
@@ -169,7 +169,7 @@ const LOSES: &[&str] = &[
     "hdparm -W0 {device.path} # -W1 {device.path}",
 ];
 
-/// What is not understood to the last word.
+/// Commands that are not understood to the last word.
 const STRANGE: &[&str] = &[
     "",
     "   ",
@@ -231,7 +231,7 @@ fn what_is_understood_is_harmless_what_loses_is_found_and_the_rest_is_strange() 
     all_are("harmless", HARMLESS);
 }
 
-/// Every word that a setting says can lose data is found in every command that would set it.
+/// Every word that a setting marks as losing data is found in every command that would set it.
 #[test]
 fn every_word_that_a_setting_says_can_lose_data_is_found() {
     for setting in crate::settings::ALL {
@@ -273,7 +273,7 @@ fn every_word_that_a_setting_says_can_lose_data_is_found() {
     }
 }
 
-/// The rules that come with walwise are held to the same: what they have applied loses only where that is said.
+/// The built-in rules are held to the same: a command that loses data is allowed only where the rule says so.
 #[test]
 fn commands_of_our_own_rules_lose_nothing_unsaid() {
     let mut understood = 0;
@@ -328,7 +328,7 @@ proptest! {
         in_text(&text);
     }
 
-    /// What is harmless stays none of it with something behind it that loses, however they are joined.
+    /// A harmless command is not harmless any more with a losing one appended, however they are joined.
     #[test]
     fn what_loses_is_not_hidden_by_what_is_harmless(
         before in prop::sample::select(HARMLESS), loses in prop::sample::select(LOSES),

@@ -1,6 +1,7 @@
-//! What a command would set, judged by what the settings say of the same value: mount options, attributes of sysfs, sysctls.
+//! The values that a command would set, judged by what the settings say of them: mount options, attributes of sysfs,
+//! sysctls.
 //!
-//! What can lose data is known to [`crate::settings`] alone; here stands which words are understood besides, so that a
+//! Only [`crate::settings`] knows what can lose data. The further words that are understood are listed here, so that a
 //! new or misspelt word is not taken for a harmless one.
 
 use super::J;
@@ -84,7 +85,7 @@ const OPTIONS: &[&str] = &[
     "_netdev",
 ];
 
-/// Options whose value decides, and the values that are understood.
+/// Options whose value matters, and the values that are understood.
 const VALUED: &[&str] = &[
     "barrier",
     "barrier=1",
@@ -96,7 +97,7 @@ const VALUED: &[&str] = &[
     "fsync_mode=strict",
 ];
 
-/// Attributes of a disk's queue that change how fast it is, and not what is flushed.
+/// Attributes of a disk's queue that affect its speed, not its flushes.
 const QUEUE: &[&str] = &[
     "read_ahead_kb",
     "nr_requests",
@@ -108,7 +109,7 @@ const QUEUE: &[&str] = &[
     "iostats",
 ];
 
-/// Sysctls that change when the kernel begins to write, and not what a flush does.
+/// Sysctls that affect when the kernel starts to write, not its flushes.
 const SYSCTLS: &[&str] = &[
     "vm.dirty_background_bytes",
     "vm.dirty_background_ratio",
@@ -121,7 +122,7 @@ const SYSCTLS: &[&str] = &[
     "vm.zone_reclaim_mode",
 ];
 
-/// A setting that is given a value.
+/// A setting with a value.
 pub fn given(setting: &'static Setting, value: &Word) -> Judgement {
     let name = setting.name;
     match value.text() {
@@ -162,7 +163,7 @@ fn option(word: &Word) -> Judgement {
     judged.and(J::strange(format!("walwise does not know the mount option `{text}`")))
 }
 
-/// A sysctl that is given a value.
+/// A sysctl with a value.
 pub fn sysctl(name: &str) -> Judgement {
     if SYSCTLS.contains(&name) {
         return J::Harmless;
@@ -170,7 +171,7 @@ pub fn sysctl(name: &str) -> Judgement {
     J::strange(format!("walwise does not know what the sysctl {name} does"))
 }
 
-/// What is written into a file.
+/// A value written into a file.
 pub fn written(path: &Word, value: &Word) -> Judgement {
     let shape = path.shape();
     let parts: Vec<&str> = shape.split('/').collect();

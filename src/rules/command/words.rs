@@ -1,13 +1,13 @@
-//! A line of shell as words: what a POSIX shell makes of quotes, and where one command ends and the next begins.
+//! A shell command line as words: a POSIX shell's quoting, and the boundaries between commands.
 //!
-//! Facts are holes in words. The surprise: whatever a shell expands, or reads in another way when somebody pastes it into
-//! it, is an error here, because only what stands in the line itself can be judged.
+//! Facts are holes in words. Any expansion, and any text that shells read differently when it is pasted, is an error,
+//! because only literal text can be judged.
 
 use std::ops::Range;
 
 use crate::rules::template::Spotted;
 
-/// What stands for a fact. No text of a rule holds it.
+/// The character that stands for a fact; no text of a rule contains it.
 const HOLE: char = '\0';
 
 /// A character with its place in the command as it was written.
@@ -21,7 +21,7 @@ pub struct Word {
 }
 
 impl Word {
-    /// The text; nothing for one with a fact in it, which can be anything.
+    /// The text; `None` for a word with a fact in it, which can be anything.
     pub fn text(&self) -> Option<String> {
         (!self.has_fact()).then(|| self.shape())
     }
@@ -36,7 +36,7 @@ impl Word {
         self.chars.iter().any(|(_, c)| *c == HOLE)
     }
 
-    /// Where it was written.
+    /// Its place in the command.
     pub fn range(&self) -> Range<usize> {
         let start = self.chars.first().map_or(self.range.start, |(at, _)| *at);
         let end = self
@@ -46,30 +46,30 @@ impl Word {
         start..end.max(start)
     }
 
-    /// The pieces between these characters.
+    /// The pieces between occurrences of this character.
     pub fn split(&self, at: char) -> Vec<Self> {
         let pieces = self.chars.split(|(_, c)| *c == at);
         pieces.map(|chars| Self { chars: chars.to_vec(), range: self.range() }).collect()
     }
 
-    /// What is before and behind the first of these characters.
+    /// The parts before and after the first occurrence of this character.
     pub fn split_once(&self, at: char) -> Option<(Self, Self)> {
         let place = self.chars.iter().position(|(_, c)| *c == at)?;
         Some((self.part(..place), self.part(place + 1..)))
     }
 
-    /// What follows this beginning.
+    /// The rest after this prefix.
     pub fn behind(&self, prefix: &str) -> Option<Self> {
         let count = prefix.chars().count();
         self.shape().starts_with(prefix).then(|| self.part(count..))
     }
 
-    /// Whether nothing is in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.chars.is_empty()
     }
 
-    /// What one function makes of its shape, character by character, each still in its place.
+    /// A part of its shape, each character with its place.
     pub fn part(&self, of: impl std::slice::SliceIndex<[At], Output = [At]>) -> Self {
         Self { chars: self.chars.get(of).unwrap_or_default().to_vec(), range: self.range() }
     }
@@ -87,7 +87,7 @@ impl Word {
     }
 }
 
-/// A program with its arguments, and the file that takes what it prints.
+/// A program with its arguments, and the file that receives its output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Simple {
     pub words: Vec<Word>,
@@ -100,7 +100,7 @@ pub struct Line {
     pub pipelines: Vec<Vec<Simple>>,
 }
 
-/// A command with some of its optional facts, bit by bit of `there`, each character with its place.
+/// A command with some of its optional facts, selected by the bits of `there`, each character with its place.
 pub fn spelt(command: &str, places: &[Spotted<'_>], there: usize) -> Vec<At> {
     let mut line = Vec::new();
     let (mut done, mut bit) = (0, 0);
@@ -123,7 +123,7 @@ pub fn spelt(command: &str, places: &[Spotted<'_>], there: usize) -> Vec<At> {
     line
 }
 
-/// Characters that mean something to a shell outside of quotes and are not read here.
+/// Characters that are special to a shell outside of quotes and are not supported here.
 fn special(c: char) -> Option<&'static str> {
     match c {
         '$' => Some("it has a variable, or what another command prints"),
@@ -139,9 +139,9 @@ fn special(c: char) -> Option<&'static str> {
     }
 }
 
-/// What stands in a comment and can do nothing, even in a shell that reads comments as words.
+/// The text of a comment that is harmless even in a shell that reads comments as words.
 fn is_plain_comment(rest: &[At]) -> bool {
-    // A function is named with its brackets.
+    // A function is named with its parentheses.
     let text: String = rest.iter().map(|(_, c)| *c).collect();
     let bad = |c: char| special(c).is_some_and(|_| c != '?') || ";|&>'\"\0".contains(c);
     let option = text.split_whitespace().any(|word| word.starts_with('-'));
@@ -149,7 +149,7 @@ fn is_plain_comment(rest: &[At]) -> bool {
 }
 
 impl Line {
-    /// Reads a line; the error says what in it is not read here.
+    /// Parses a line; the error names the unsupported text.
     pub fn read(line: &[At]) -> Result<Self, String> {
         let mut reader = Reader::default();
         let mut at = 0;
@@ -211,7 +211,7 @@ impl Reader {
         self.word.get_or_insert_default().chars.push((place, c));
     }
 
-    /// What stands between quotes from here on; where it goes on behind them.
+    /// The text from here to the closing quote; the position after it.
     fn quoted(&mut self, line: &[At], from: usize, quote: char) -> Result<usize, String> {
         self.word.get_or_insert_default();
         let mut at = from;

@@ -1,4 +1,4 @@
-//! The advice of a rule: a setting, one change that fits it, who is affected, what could go wrong, and commands.
+//! The advice of a rule: a setting, one change that fits it, its reach, its risk, and commands.
 
 use toml::Spanned;
 
@@ -36,7 +36,7 @@ const ADVICE: Shape = Shape {
 };
 const CHANGES: [&str; 7] = ["set", "set_from", "add", "add_from", "remove", "remove_from", "keep"];
 
-/// Reads a piece of advice of a rule of this level.
+/// Parses a piece of advice of a rule of this level.
 pub(super) fn advice(
     item: Item<'_>,
     sight: &Sight,
@@ -208,13 +208,13 @@ fn fits(
     fitting
 }
 
-/// Options of mkfs that decide sizes and names, and not what a file system promises.
+/// Options of mkfs that decide sizes and names, and none of a file system's guarantees.
 const OF_MKFS: [&str; 12] = ["-b", "-d", "-E", "-i", "-I", "-l", "-L", "-m", "-n", "-N", "-s", "-T"];
 
-/// Features that leave out all that mkfs would take, the journal among them (mke2fs(8)).
+/// Features that drop everything that mkfs would enable, including the journal (mke2fs(8)).
 const EMPTYING: [&str; 2] = ["none", "clear"];
 
-/// What is wrong with a word of a user's list of options, for it ends in a command or in a line of fstab.
+/// What is wrong with a word in a user's list of options, which ends up in a command or in a line of fstab.
 fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     let of = |more: &'static str| move |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     if setting.kind.is_list_of_words() {
@@ -235,7 +235,7 @@ fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
     None
 }
 
-/// Reports a word that is not one option: what is judged is one, and a second behind a comma would be passed over.
+/// Reports a word that is more than one option: a single one is judged, and a second after a comma would be skipped.
 fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problems) {
     let Some(setting) = setting else { return };
     // Options of mkfs are written as on its command line, with what belongs to them.
@@ -332,7 +332,7 @@ fn rank(item: Item<'_>, problems: &mut Problems) -> Option<u32> {
     rank
 }
 
-/// Judges the commands within a text of a user's rule that tells what to do.
+/// Judges the commands within the instructions of a user's rule.
 pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Problems) {
     match author {
         Author::Walwise => {}
@@ -344,11 +344,11 @@ pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Problems) {
     }
 }
 
-/// What a user may not have in a rule.
+/// The help for something that a user's rule may not contain.
 const NOT_A_USERS: &str = "a user's rule never does this; leave it out, or give the opinion in `because`";
 
-/// Judges a command of a user's rule as settings are judged: why it is not understood, where it is not. One that can lose
-/// data is a mistake. What comes with walwise is held by its tests.
+/// Judges a command of a user's rule by the settings: returns why it is not understood, where it is not. One that can
+/// lose data is a mistake. Built-in rules are held by their tests.
 fn strange(text: &Text, author: Author, problems: &mut Problems) -> Option<String> {
     match author {
         Author::Walwise => return None,

@@ -1,4 +1,5 @@
-//! Conditions: quantifiers, combinations and tests, and whether the facts they name can be seen from the rule's subject.
+//! Conditions: quantifiers, combinations and tests, and whether the facts they name are visible from the rule's
+//! subject.
 
 use super::fields::{Fields, Item, Shape, Text, found, list, shown, text};
 use super::value::{self, OPERATORS};
@@ -15,10 +16,10 @@ use crate::truth::Truth;
 
 const COMBINATIONS: [&str; 5] = ["all", "any", "not", "every", "some"];
 
-/// From where a condition looks: the rule's subject, and the elements of the quantifiers around it.
+/// The point of view of a condition: the rule's subject, and the elements of the quantifiers around it.
 #[derive(Clone, Debug)]
 pub(super) struct Sight {
-    /// `None` where the rule does not say; then nothing is out of sight.
+    /// `None` where the rule does not name it; then every fact is visible.
     scope: Option<Scope>,
     within: Vec<Scope>,
 }
@@ -34,7 +35,7 @@ impl Sight {
         inside
     }
 
-    /// Reports a fact of a scope that cannot be seen from here.
+    /// Reports a fact of a scope that is not visible from here.
     pub fn check(&self, fact: &KeyInfo, span: &Span, problems: &mut Problems) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
@@ -70,7 +71,7 @@ fn linked(scope: Scope) -> &'static [Scope] {
     }
 }
 
-/// Reads a condition. `None` when anything in it is wrong; everything wrong in it is reported.
+/// Parses a condition. `None` when anything in it is wrong; every mistake in it is reported.
 pub(super) fn cond(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
     let Some(table) = item.get_ref().as_table() else {
         let help = "such as { fact = \"mount.fstype\", is = \"ext4\" }".to_owned();
@@ -135,10 +136,10 @@ fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problem
     complete.then_some(if head == "all" { Cond::All(read) } else { Cond::Any(read) })
 }
 
-/// How many tests of one fact are held against each other.
+/// The number of tests of one fact that are checked against each other.
 const MOST_TESTS: usize = 4;
 
-/// Reports a test that cannot hold beside those before it: no value of the fact is all of that.
+/// Reports a test that contradicts those before it: no value of the fact satisfies all of them.
 fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Problems) -> bool {
     let mut seen: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
@@ -196,7 +197,7 @@ fn test(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Test> 
     }
 }
 
-/// A fact by name, which exists and can be seen.
+/// A fact by name, which exists and is visible.
 pub(super) fn fact(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<&'static KeyInfo> {
     let Text { text, span } = text(item, problems)?;
     named(&text, &span, sight, problems)
@@ -212,7 +213,7 @@ pub(super) fn named(
     find(name, span, problems).filter(|fact| sight.check(fact, span, problems))
 }
 
-/// A fact by name, wherever it is seen from.
+/// A fact by name, visible or not.
 pub(super) fn find(name: &str, span: &Span, problems: &mut Problems) -> Option<&'static KeyInfo> {
     let fact = catalog::find(name);
     if fact.is_none() {

@@ -1,4 +1,4 @@
-//! What somebody measured, as a rule tells it.
+//! Published measurements in a rule.
 
 use super::fields::{Fields, Item, Shape, Text};
 use super::flowing;
@@ -11,7 +11,7 @@ const EVIDENCE: Shape = Shape {
     optional: &["kernel", "hardware", "contradicted_by"],
 };
 
-/// Years in which what walwise is about could have been measured.
+/// The plausible years of a measurement about walwise's subject.
 const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
 /// Reads a piece of evidence.

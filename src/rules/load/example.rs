@@ -17,7 +17,7 @@ const EXAMPLE: Shape = Shape {
     required: &["name", "expect"],
     optional: &["facts", "leaves", "layers", "mounts", "advise"],
 };
-/// What unknown readings are written as.
+/// The notations of unknown readings.
 const UNKNOWN: [(&str, Why); 6] = [
     ("?absent", Why::Absent),
     ("?denied", Why::Denied),
@@ -60,7 +60,7 @@ pub(super) fn example(item: Item<'_>, sight: &Sight, problems: &mut Problems) ->
 
 type Named<'a> = Vec<(&'static KeyInfo, Item<'a>)>;
 
-/// The facts of a table, as far as `find` accepts their names.
+/// The facts of a table whose names `find` accepts.
 fn given<'a>(
     item: Item<'a>,
     problems: &mut Problems,

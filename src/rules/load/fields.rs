@@ -1,7 +1,7 @@
-//! Reading the fields of a table: what is there, of which type, and what was probably meant by what is not known.
+//! Reads the fields of a table: presence, type, and the probable intention of unknown keys.
 //!
-//! Every mistake is reported where it stands and reading goes on. The surprise: it decodes by hand, because a derived
-//! decoder either stops at the first mistake or drops misspelt operators without a word.
+//! Every mistake is reported at its place, and reading continues. Decoding is manual, because a derived decoder either
+//! stops at the first mistake or silently drops misspelt operators.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,9 +26,9 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Where a part of it stands, in bytes of the text: there, where it stands in the file as it is, and else the whole.
+    /// The place of a part, in bytes of the text: exact where the file holds the text literally, otherwise the whole.
     pub fn at(&self, part: std::ops::Range<usize>) -> Span {
-        // As it is with one quote on either side, or three of them; whatever is written in another way is longer.
+        // Literal means one quote on either side, or three of them; any other notation is longer.
         let quotes = match self.span.len().checked_sub(self.text.len()) {
             Some(2) => 1,
             Some(6) => 3,
@@ -39,25 +39,25 @@ impl Text {
     }
 }
 
-/// What a kind of table can have in it.
+/// The keys that a kind of table can have.
 pub(super) struct Shape {
-    /// How messages call it.
+    /// Its name in messages.
     pub what: &'static str,
-    /// Keys that must be there.
+    /// Required keys.
     pub required: &'static [&'static str],
-    /// Keys that may be there.
+    /// Optional keys.
     pub optional: &'static [&'static str],
 }
 
 /// A table whose keys have been checked.
 pub(super) struct Fields<'a> {
     table: &'a DeTable<'a>,
-    /// Where to report what is wrong with it as a whole: its name, where it has one.
+    /// The place for mistakes about the table as a whole: its name, where it has one.
     pub span: Span,
 }
 
 impl<'a> Fields<'a> {
-    /// Opens a table of the file. Keys that do not belong there, or are not there, are reported.
+    /// Opens a table of the file. Unknown and missing keys are reported.
     pub fn open(item: Item<'a>, shape: &Shape, problems: &mut Problems) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
             let help = format!("write its keys: {}", shape.required.join(", "));
@@ -67,7 +67,7 @@ impl<'a> Fields<'a> {
         Some(Self::of(table, item.span(), shape, problems))
     }
 
-    /// The same for a table that is at hand.
+    /// The same for a parsed table.
     pub fn of(table: &'a DeTable<'a>, span: Span, shape: &Shape, problems: &mut Problems) -> Self {
         let Shape { what, required, optional } = shape;
         for key in table.keys() {
@@ -105,12 +105,12 @@ impl<'a> Fields<'a> {
         text(self.get(key)?, problems)
     }
 
-    /// A list of texts; `None` when it is not there.
+    /// A list of texts; `None` when the key is absent.
     pub fn texts(&self, key: &str, problems: &mut Problems) -> Option<Vec<Text>> {
         self.get(key).map(|item| texts(item, problems))
     }
 
-    /// A list of tables, empty when it is not there.
+    /// A list of tables; empty when the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
         match self.get(key) {
             Some(item) => list(item, problems),
@@ -118,7 +118,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Tables that the file may have several of; empty when there are none.
+    /// A repeated table of the file; empty when there is none.
     pub fn many(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
         if let Some(one) = self.get(key).filter(|item| item.get_ref().is_table()) {
             let span = self.key_span(key).unwrap_or(one.span());
@@ -191,7 +191,7 @@ pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<
     list
 }
 
-/// What stands there, in words.
+/// The kind of value found, in words.
 pub(super) fn found(item: Item<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
@@ -203,7 +203,7 @@ pub(super) fn found(item: Item<'_>) -> &'static str {
     }
 }
 
-/// A name of the file inside a message.
+/// A name from the file within a message.
 pub(super) fn shown(name: &str) -> String {
     crate::text::safe(name.as_bytes())
 }

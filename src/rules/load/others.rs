@@ -1,4 +1,4 @@
-//! What a file says of rules that stand elsewhere: that one is off, or of another level.
+//! Statements of a file about rules elsewhere: that one is off, or has another level.
 
 use super::fields::{Fields, Item, Shape};
 use super::flowing;
@@ -24,7 +24,7 @@ pub(super) fn off(item: Item<'_>, file: &str, problems: &mut Problems) -> Option
     Some((Off { rule: rule.text, because, file: file.to_owned(), line }, rule.span))
 }
 
-/// Reads an `[[override]]`. What the rule's level is without it is not known here.
+/// Parses an `[[override]]`. The rule's own level is unknown here.
 pub(super) fn level(item: Item<'_>, file: &str, problems: &mut Problems) -> Option<(Override, Span)> {
     let before = problems.count();
     let fields = Fields::open(item, &OVERRIDE, problems)?;
@@ -40,7 +40,7 @@ pub(super) fn level(item: Item<'_>, file: &str, problems: &mut Problems) -> Opti
     Some((Override { rule: rule.text, was: level, level, because, file, line }, rule.span))
 }
 
-/// The reason, which says something.
+/// The reason, which must not be empty.
 fn reason(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
     let because = fields.text("because", problems)?;
     let words = flowing(&because.text);

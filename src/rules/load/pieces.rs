@@ -1,21 +1,21 @@
-//! A rule file cut into its tables, each of which is read by itself where the whole cannot be.
+//! A rule file cut into its tables, each of which is parsed by itself where the whole cannot be.
 //!
-//! What is broken in one rule then costs that rule. The surprise: it goes by lines that look like the head of a table, so a
-//! text over several lines that holds such a line is cut too; that happens in files with broken syntax only.
+//! Broken syntax in one rule then affects only that rule. The cut goes by lines that look like the head of a table, so
+//! a multi-line text that contains such a line is cut too; that happens only in files with broken syntax.
 
-/// A part of a file, from the head of one table to that of the next; the first begins the file.
+/// A part of a file, from the head of one table to that of the next; the first begins with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece<'a> {
     pub text: &'a str,
-    /// The byte it begins at.
+    /// Its first byte.
     pub start: usize,
-    /// How many lines there are before it.
+    /// The number of lines before it.
     pub lines: usize,
-    /// The word in its head, where it has one.
+    /// The word in its head; `None` without one.
     pub word: Option<&'a str>,
 }
 
-/// The pieces of a file; together they are the file.
+/// The pieces of a file; concatenated they are the file.
 pub(super) fn of(source: &str) -> Vec<Piece<'_>> {
     let mut pieces = vec![Piece { text: "", start: 0, lines: 0, word: None }];
     let (mut at, mut lines) = (0, 0);
@@ -32,7 +32,7 @@ pub(super) fn of(source: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The word of a line that begins a table which is part of no other, also where brackets are missing.
+/// The word of a line that begins a top-level table, even where brackets are missing.
 fn head(line: &str) -> Option<&str> {
     let inner = line.trim_start().strip_prefix('[')?.trim_start_matches('[').trim_start();
     let end =

@@ -1,6 +1,6 @@
-//! What a rule says of how to mend what it finds, and that no critical rule goes without.
+//! The remedy of a rule, which every critical rule has to state.
 //!
-//! The surprise: advice counts only where it is always given. One with a condition of its own, or whose value comes from a
+//! Advice counts as a remedy only where it is always given. Advice with a condition of its own, or with a value from a
 //! fact, may be missing where the rule applies.
 
 use crate::rules::Level;
@@ -10,14 +10,14 @@ use crate::rules::template::Template;
 
 /// The two texts, of which a rule has at most the one that fits.
 pub(super) struct Remedy {
-    /// What mends it.
+    /// The remedy.
     pub here: Option<Template>,
-    /// Why nothing on the host does.
+    /// Why nothing on the host mends it.
     pub none: Option<Template>,
 }
 
 impl Remedy {
-    /// Reports a critical rule that tells its reader nothing to do.
+    /// Reports a critical rule without any instruction for its reader.
     pub fn check(&self, level: Option<Level>, advise: &[AdviceSpec], span: Span, problems: &mut Problems) {
         let told =
             self.here.is_some() || self.none.is_some() || advise.iter().any(AdviceSpec::is_always_given);

@@ -1,4 +1,4 @@
-//! Values and operators of tests, checked against what the fact can be.
+//! Values and operators of tests, checked against the kind of the fact.
 
 use toml::de::DeValue;
 
@@ -31,7 +31,7 @@ pub(super) const OPERATORS: [&str; 18] = [
     "known",
 ];
 
-/// Whether an operator makes sense for a kind of fact.
+/// Whether an operator is meaningful for a kind of fact.
 fn fits(operator: &str, kind: Kind) -> bool {
     match operator {
         "is" | "is_not" | "known" => true,
@@ -91,7 +91,7 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
     }
 }
 
-/// A piece of a text; an empty one is in every text.
+/// A piece of a text; an empty one is an error, since every text contains it.
 fn fragment(item: Item<'_>, problems: &mut Problems) -> Option<String> {
     let Text { text, span } = text(item, problems)?;
     if text.is_empty() {
@@ -127,7 +127,7 @@ fn values(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Vec
     some_of(values, item, problems)
 }
 
-/// Reads a value that the fact could have.
+/// Parses a value that the fact could have.
 pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Value> {
     let wanted = fact.kind.words();
     match (fact.kind, item.get_ref()) {
@@ -156,7 +156,7 @@ pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> 
     }
 }
 
-/// A word that the fact can be or hold.
+/// A word that the fact can equal or contain.
 fn one_of(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<String> {
     text(item, problems).and_then(|word| allowed(fact, word, problems))
 }
@@ -211,7 +211,7 @@ fn wrong<T>(fact: &KeyInfo, wanted: &str, item: Item<'_>, problems: &mut Problem
     None
 }
 
-/// Units of sizes. Those of 1000 are left out: what MB means differs from program to program.
+/// Units of sizes. Powers of 1000 are left out, because the meaning of MB differs between programs.
 const UNITS: [(&str, u64); 6] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("PiB", 1 << 50)];
 

@@ -1,4 +1,5 @@
-//! The values of a fact that its tests tell apart: enough of them that any other value answers like one of these.
+//! The values of a fact that its tests distinguish: a sufficient set, so that any other value gives the same results as
+//! one of these.
 
 use std::collections::BTreeSet;
 
@@ -7,17 +8,17 @@ use crate::rules::model::{Op, Test};
 use crate::truth::Truth;
 use crate::version::Version;
 
-/// One bit of a word is taken by "not known".
+/// One bit of a word is reserved for "not known".
 const MOST_OPTIONS: usize = 63;
-/// Up to how many words of a list every combination is tried.
+/// The largest number of words in a list for which every combination is tried.
 const MOST_WORDS: usize = 8;
 
-/// Where a value that might be learnt would come from.
+/// The source of a value that might be learnt.
 pub(super) fn learnt() -> Source {
     Source::file("what is still to be read")
 }
 
-/// Values that the tests (all of one fact) tell apart, each once.
+/// The values that the tests (all of one fact) distinguish, each once.
 pub(in crate::rules) fn values(tests: &[&Test]) -> Vec<Value> {
     let Some(first) = tests.first() else { return Vec::new() };
     let mut answers: Vec<Vec<Truth>> = Vec::new();
@@ -41,7 +42,7 @@ fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
             let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
             let fragments = fragments(tests);
             let all = || words.iter().chain(&fragments);
-            // What begins with no fragment, ends with none and holds none.
+            // A text that begins with, ends with and contains none of the fragments.
             let strange =
                 ('a'..='z').chain(['?']).find(|c| !all().any(|one| one.contains(*c))).unwrap_or('?');
             let other = std::iter::repeat_n(strange, 1 + all().map(String::len).max().unwrap_or(0)).collect();
@@ -95,7 +96,7 @@ fn fragments(tests: &[&Test]) -> BTreeSet<String> {
     tests.iter().filter_map(one).collect()
 }
 
-/// Texts with one piece or two of them, at the beginning, at the end, and between what is in none of them.
+/// Texts with one or two pieces, at the beginning, at the end, and around a text that contains none.
 fn joined(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
     let one = fragments.iter().flat_map(|part| {
         [
@@ -110,7 +111,7 @@ fn joined(fragments: &BTreeSet<String>, strange: char) -> Vec<String> {
     one.chain(two).collect()
 }
 
-/// The numbers, one between each two of them, and one on either side.
+/// The numbers, one between each two neighbours, and one on either side.
 fn around(mut numbers: Vec<f64>) -> Vec<f64> {
     numbers.sort_by(f64::total_cmp);
     let between = numbers.windows(2).filter_map(|pair| match pair {
@@ -146,7 +147,7 @@ fn versions(tests: &[&Test]) -> Vec<Version> {
     versions
 }
 
-/// Every combination of the words that tests name and of one that none names; of many words only none, each and all.
+/// Every combination of the words that tests name and of one that none names; for many words only none, each and all.
 fn lists(tests: &[&Test]) -> Vec<Vec<String>> {
     let mut words: BTreeSet<String> = BTreeSet::new();
     let mut lists = vec![Vec::new()];

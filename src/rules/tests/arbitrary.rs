@@ -8,7 +8,7 @@ use crate::facts::{FactSet, KeyInfo, Kind, Reading, Remedy, Source, Subject, Val
 use crate::rules::model::{Cond, Op, Relation, Test};
 use crate::version::Version;
 
-/// A target on a mount on some disks, each fact known or not.
+/// A target on a mount on some disks, each fact known or unknown.
 #[derive(Clone, Debug)]
 pub struct World {
     pub facts: Vec<(Subject, &'static KeyInfo, Reading<Value>)>,
@@ -35,7 +35,7 @@ impl World {
         set
     }
 
-    /// The same where one fact reads otherwise.
+    /// The same with another reading of one fact.
     pub fn with(&self, index: usize, reading: Reading<Value>) -> Self {
         let mut other = self.clone();
         other.facts[index].2 = reading;
@@ -52,7 +52,7 @@ fn disk(index: usize) -> Subject {
     Subject::device(format!("sd{index}"))
 }
 
-/// Facts of few values, which can be enumerated.
+/// Facts with few values, which can be enumerated.
 pub fn few() -> Vec<&'static KeyInfo> {
     vec![&mount::BARRIER.info, &mount::READ_ONLY.info, &target::EMPTY.info, &target::INTERLOCK.info]
 }
@@ -127,7 +127,7 @@ fn version() -> impl Strategy<Value = Version> {
         .prop_map(|text| Version::parse(text).unwrap())
 }
 
-/// Any test of a fact; of whether it is known only where asked for.
+/// Any test of a fact; tests of whether it is known only on request.
 pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     let one = || value(info);
     let some = || proptest::collection::vec(value(info), 1..3);

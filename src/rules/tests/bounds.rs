@@ -1,4 +1,5 @@
-//! What a file costs that was written to cost much: its texts, lists and mistakes are bounded, and the bound is said.
+//! The cost of a file that was written to be expensive: its texts, lists and mistakes are bounded, and the bound is
+//! reported.
 
 use crate::rules::diagnostic::TOLD;
 use crate::rules::load;

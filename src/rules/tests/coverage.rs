@@ -1,7 +1,7 @@
-//! That the examples of the rules which come with walwise try every fact of their conditions.
+//! Whether the examples of the built-in rules exercise every fact of their conditions.
 //!
-//! For each fact some example must hang on it: taken away there, the answer is no longer what it was. A fact that none
-//! hangs on is either not tried or not needed.
+//! For each fact the outcome of some example must depend on it: without the fact the outcome changes. A fact without
+//! such an example is either untested or unnecessary.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn without(example: &Example, fact: &str) -> Vec<Example> {
     all
 }
 
-/// Whether what the example comes to hangs on the fact.
+/// Whether the outcome of the example depends on the fact.
 fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
     let truth = |example: &Example| examples::finding(rule, example).trace.map(|trace| trace.truth);
     without(example, fact).iter().any(|less| truth(less) != truth(example))
@@ -55,7 +55,7 @@ fn every_fact_of_a_condition_decides_some_example() {
     assert!(idle.is_empty(), "{}", idle.join("\n"));
 }
 
-/// What turns is a hint, and virtual disks and RAID volumes turn in name only (sysfs-block, queue/rotational).
+/// Rotation is a hint, and virtual disks and RAID volumes only pretend it (sysfs-block, queue/rotational).
 #[test]
 fn no_rule_goes_by_the_rotational_flag() {
     let (set, _) = RuleSet::parse(&builtin::files());

@@ -1,17 +1,18 @@
-//! Machines with nothing wrong: no rule that comes with walwise may find anything serious on them, or ask in vain.
+//! Machines without faults: no built-in rule may find anything serious on them, or ask a question that cannot be
+//! answered.
 //!
-//! What they have in common is what older advice stumbles over: disks that turn in name only, discards on what turns,
-//! blocks of 4 kB, caches that are protected or not there at all. Values are those that such machines show (sysfs-block;
+//! Their common features are those on which older advice fails: disks that pretend to rotate, discards on rotating
+//! disks, blocks of 4 kB, caches that are protected or absent. Values are those that such machines show (sysfs-block;
 //! the clouds' own guides to finding their disks).
 
 use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value, Why, catalog};
 use crate::rules::{Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate};
 use crate::version::Version;
 
-/// Facts by name, as text; a value that begins with `?` is not known.
+/// Facts by name, as text; a value that begins with `?` is unknown.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// What holds on all of them.
+/// Facts common to all of them.
 const COMMON: Facts = &[
     ("kernel.version", "6.1.140"),
     ("kernel.vendor", "debian"),
@@ -234,7 +235,7 @@ fn facts(own: Facts) -> FactSet {
     set
 }
 
-/// What nobody may have to answer: a probe, or a server that is not there.
+/// Open questions that are acceptable: about a probe, or a server that does not exist.
 fn left_open(finding: &Finding) -> bool {
     let Outcome::Undecided { needs } = &finding.outcome else { return false };
     needs.first().is_none_or(|best| best.iter().any(|need| !need.fact.starts_with("probe.")))

@@ -1,4 +1,4 @@
-//! The manual of the rules: every rule that it names exists, and the files that it shows are files.
+//! The manual of the rules: every rule that it names exists, and the files that it shows are valid.
 
 use super::super::{RuleFile, RuleSet};
 

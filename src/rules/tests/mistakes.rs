@@ -1,6 +1,6 @@
-//! Mistakes of a rule's author, one after the other: each is told once, at its place, with what to do.
+//! Mistakes of a rule's author, one after the other: each is reported once, at its place, with a remedy.
 //!
-//! They stand in `tests/rules/mistakes.toml`, where `«` and `»` mark the place.
+//! They are in `tests/rules/mistakes.toml`, where `«` and `»` mark the place.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Mistake {
     name: String,
-    /// What of the good rule is written in another way; everything where it is not given.
+    /// The part of the good rule that is replaced; all of it where this is empty.
     instead_of: Option<String>,
     write: String,
     /// Another file, which comes before.
@@ -31,7 +31,7 @@ struct Mistake {
     says: String,
     #[serde(rename = "do")]
     help: String,
-    /// It is no mistake, but is said.
+    /// It is no mistake, but is reported.
     #[serde(default)]
     in_force: bool,
 }
@@ -50,7 +50,7 @@ fn unmarked(marked: &str) -> (String, Vec<std::ops::Range<usize>>) {
 }
 
 impl Mistake {
-    /// What is wrong with how it is told.
+    /// The defect in how it is reported.
     fn wrong(&self, rule: &str) -> Option<String> {
         let marked = match &self.instead_of {
             Some(old) if rule.matches(old.as_str()).count() == 1 => {

@@ -1,9 +1,9 @@
-//! The mutation score of the rules that come with walwise: each condition changed in one place, and whether an example or
-//! the safety enumeration notices. `cargo test --lib mutants -- --nocapture` prints it.
+//! The mutation score of the built-in rules: each condition changed in one place, and whether an example or the safety
+//! enumeration notices. `cargo test --lib mutants -- --nocapture` prints it.
 //!
-//! Of safety rules (what loses data, or is critical) every dropped conjunct must be noticed; of everything else the score
-//! is told and nothing is asserted. The surprise: a change that comes to the same on every machine is no mistake that an
-//! example could show; it is counted apart, and for a dropped conjunct means that the rule can do without it.
+//! In safety rules (those that can lose data, or are critical) every dropped conjunct must be noticed; for all others
+//! the score is printed and nothing is asserted. A change with the same outcome on every machine cannot be shown by an
+//! example. It is counted separately; for a dropped conjunct it means that the rule can do without it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -198,11 +198,11 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
     all
 }
 
-/// What becomes of a mutant.
+/// The fate of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Caught,
-    /// It comes to the same on every machine that was tried.
+    /// The same outcome on every machine that was tried.
     TheSame,
     Survived,
 }
@@ -217,7 +217,7 @@ fn fate(rule: &Rule, mutant: &Rule) -> Fate {
     }
 }
 
-/// Whether both come to the same, and advise the same, on every machine that their conditions tell apart.
+/// Whether both have the same outcome, and the same advice, on every machine that their conditions distinguish.
 fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
     fn conds(rule: &Rule) -> impl Iterator<Item = &Cond> {
         rule.advise.iter().filter_map(|spec| spec.when.as_ref()).chain([&rule.when])
@@ -236,7 +236,7 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
     })
 }
 
-/// What loses data if it is wrong, or is lost if it stays silent.
+/// Whether the rule loses data if it is wrong, or if it stays silent.
 fn is_safety(rule: &Rule) -> bool {
     let loses = |change: &ChangeSpec, can_lose: &dyn Fn(&crate::rules::Change) -> bool| match change {
         ChangeSpec::Fixed(change) => can_lose(change),
@@ -249,7 +249,7 @@ fn is_safety(rule: &Rule) -> bool {
         })
 }
 
-/// How many came to what.
+/// The number of mutants by fate.
 #[derive(Default)]
 struct Score(BTreeMap<Fate, usize>);
 
@@ -272,10 +272,10 @@ impl fmt::Display for Score {
     }
 }
 
-/// Whose a mutant was, of what kind, what became of it, and what it was.
+/// Of a safety rule or not, the kind of mutant, its fate, and the change.
 type Left = (bool, Kind, Fate, String);
 
-/// The score of all rules, and of the safety rules by themselves; and what survived, in words.
+/// The score of all rules, and of the safety rules separately; and the survivors, in words.
 fn scored() -> (BTreeMap<(bool, Kind), Score>, Vec<Left>) {
     let (set, _) = RuleSet::parse(&builtin::files());
     let mut scores: BTreeMap<(bool, Kind), Score> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What must hold for every condition on every machine.
+//! Properties of every condition on every machine.
 
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ proptest! {
         prop_assert!(finding.advice.is_empty() || finding.outcome == Outcome::Applies);
         let users = Rule { author: Author::User, ..rule.clone() };
         prop_assert!(find(&users, &world, live).advice.is_empty(), "of a user's rule");
-        // Taking any fact away, or stating it, never makes the advice appear.
+        // Removing or stating any fact never makes the advice appear.
         for index in 0..world.facts.len() {
             let assumed = world.facts[index].2.clone().map(|value| value);
             let assumed = match assumed {
@@ -162,7 +162,7 @@ proptest! {
                 prop_assert!(other.advice.is_empty() || !finding.advice.is_empty(), "{:?}", other.trace);
             }
         }
-        // And what was not seen here counts as nothing: without it the advice is the same.
+        // Facts that were not observed here count as absent: without them the advice is the same.
         let mut seen_only = world.clone();
         for (_, _, reading) in &mut seen_only.facts {
             let here = match reading.source() {

@@ -1,11 +1,11 @@
-//! The asymmetry rule over the rules that come with walwise, now and later: advice that can lose data, and a losing value
-//! that would be called right, in every combination of what can be read of the facts that decide it.
+//! The asymmetry rule over all built-in rules: advice that can lose data, and a losing value that would be called
+//! right, in every combination of readings of the facts that decide it.
 //!
-//! Each fact has every value that the rule's own tests tell apart, each of them seen here, stated, concluded from what was
-//! stated, measured, and concluded from what was measured; or it is not known. What was measured is tried as measured
-//! here and elsewhere. That the one fact which stands for many (`target.flush_removal_allowed`) is true for no other machines
-//! than it should is enumerated beside the interlock. The surprise: what must have been seen is written here a second
-//! time, from the product's words, so that a rule which loses a condition is caught too.
+//! Each fact takes every value that the rule's own tests distinguish. Each value is observed here, stated, concluded
+//! from a statement, measured, or concluded from a measurement; or it is unknown. Measurements are tried as made here
+//! and elsewhere. One fact stands for many (`target.flush_removal_allowed`); the machines on which it is true are
+//! enumerated beside the interlock. The facts that must have been observed are written here a second time, from the
+//! product's words, so that a rule that loses a condition is caught too.
 
 use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unknown};
 use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value};
@@ -20,21 +20,21 @@ use crate::truth::Truth;
 /// Facts with their values.
 type Facts = &'static [(&'static str, &'static str)];
 
-/// Settings, values that lose data, and what must be seen to be so on this machine before they may be offered. What does
-/// not stand here may never be.
+/// Settings, values that lose data, and facts that must be observed on this machine before they may be offered. A
+/// setting that is not listed may never be.
 const UNLOCKED_BY: &[(&str, &str, Facts)] = &[(
     "mount.options",
     "nobarrier",
     &[("mount.fstype", "ext4"), ("mount.barrier", "on"), ("target.flush_removal_allowed", "yes")],
 )];
 
-/// A value that loses data as advice and is nevertheless right where it is found.
+/// A value that loses data as advice but is right where it is found.
 const RIGHT_WHERE_IT_IS: &str = "block.write_cache"; // a disk without a cache writes through
 
-/// More combinations than this are not visited.
+/// The largest number of combinations that is visited.
 const MOST: usize = 300_000;
 
-/// Every way to know a value, then fewer.
+/// Every way to know a value, or only the first ones.
 fn ways(value: &Value, how_many: usize) -> Vec<Reading<Value>> {
     let concluded = Source::Derived { of: vec!["device.cache".to_owned()], assumed: true };
     let ways = [
@@ -83,21 +83,21 @@ fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     }
 }
 
-/// Whether this advice could ever be to lose data.
+/// Whether this advice could ever lose data.
 fn could_lose(spec: &AdviceSpec) -> bool {
     let (setting, change) = (spec.setting, &spec.change);
     setting.loses().next().is_some()
         && match change {
             ChangeSpec::Fixed(Change::Keep) => setting.name != RIGHT_WHERE_IT_IS,
             ChangeSpec::Fixed(change) => setting.can_lose(change.values()),
-            // What the table of features has mkfs leave out is never the journal: src/validity/tests.
+            // The features that the table makes mkfs omit never include the journal: src/validity/tests.
             ChangeSpec::AddFrom(fact) if fact.name.ends_with("_leave_out") => false,
             ChangeSpec::SetFrom(_) | ChangeSpec::AddFrom(_) => true,
             ChangeSpec::RemoveFrom(_) => false,
         }
 }
 
-/// The facts that decide a piece of advice, with everything that can be read of each.
+/// The facts that decide a piece of advice, with all their possible readings.
 fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
     let conds: Vec<&Cond> = [Some(&rule.when), spec.when.as_ref()].into_iter().flatten().collect();
     let value = match &spec.change {
@@ -123,7 +123,7 @@ fn deciding(rule: &Rule, spec: &AdviceSpec) -> Vec<Slot> {
     fits.unwrap_or_else(|| panic!("{}: too many facts decide what can lose data; {advice}", rule.id))
 }
 
-/// One combination: what was read, and whether the facts are of the machine that walwise runs on.
+/// One combination: the readings, and whether the facts are of this machine.
 struct Case<'a> {
     rule: &'a Rule,
     spec: &'a AdviceSpec,
@@ -146,7 +146,7 @@ impl Case<'_> {
         format!("{}; live: {}", facts.join(", "), self.live)
     }
 
-    /// Whether a fact of the subject was seen here with this word.
+    /// Whether a fact of the subject was observed here with this word.
     fn was_seen(&self, fact: &str, wanted: &str) -> bool {
         let of = (0..self.slots.len()).filter(|slot| self.slots[*slot].info.name == fact);
         let mut readings = of.map(|slot| self.reading(slot));
@@ -155,7 +155,7 @@ impl Case<'_> {
         })
     }
 
-    /// Whether the conditions hold whatever those facts are that were not seen here.
+    /// Whether the conditions hold for every value of the facts that were not observed here.
     fn holds_whatever_was_not_seen(&self) -> bool {
         let not_seen: Vec<usize> =
             (0..self.slots.len()).filter(|slot| !here(self.reading(*slot), self.live)).collect();
@@ -169,7 +169,7 @@ impl Case<'_> {
         })
     }
 
-    /// What is wrong with advice that was given, if anything is.
+    /// The error in advice that was given; `None` if there is none.
     fn wrong(&self, level: Level, advice: &Advice) -> Option<String> {
         let setting = advice.setting;
         if advice.change == Change::Keep {
@@ -198,8 +198,8 @@ fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
     Ground::of(cond, facts, subject).truth() == Truth::True
 }
 
-/// Visits every combination for every advice of a rule that could be to lose data: how often it was given, or the first
-/// combination in which it must not have been.
+/// Visits every combination for each advice of a rule that could lose data. Returns how often it was given, or the
+/// first combination in which it must not have been.
 pub fn visit(rule: &Rule) -> Result<usize, String> {
     let mut given = 0;
     for spec in rule.advise.iter().filter(|spec| could_lose(spec)) {
@@ -255,11 +255,12 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
     }
 }
 
-/// Critical rules that go by whether a fact is known at all, so that what cannot be read may silence them; and why it may.
+/// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence them; and the
+/// justification.
 const SILENT_UNREAD: &[(&str, &str, &str)] =
     &[("disk.ephemeral", "device.cloud", "no machine but one of a known cloud has it")];
 
-/// Every other test of an unknown fact is unknown, and a property says what follows: unknown settles nothing.
+/// Every other test of an unknown fact is unknown, and a property states the consequence: unknown settles nothing.
 #[test]
 fn what_cannot_be_read_silences_no_critical_rule() {
     let (set, _) = RuleSet::parse(&builtin::files());

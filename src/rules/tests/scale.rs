@@ -1,7 +1,7 @@
-//! That the work of judging grows with the machine and no faster: counted, not timed.
+//! The work of judging grows linearly with the machine: counted, not timed.
 //!
-//! Machines of one kind are put side by side in one set of facts. What is counted are the conditions that were brought down
-//! to a subject, which is where the rules' time goes, and what comes of them.
+//! Machines of one kind are put side by side in one set of facts. The count covers the conditions applied to a subject,
+//! which dominate the rules' time, and the results.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::rules::model::Cond;
 use crate::rules::{Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects};
 
 /// So many machines in one: a directory on a mount on two disks, with a server and a line for the next boot. `known`
-/// picks what is known of each fact.
+/// selects the known value of each fact.
 fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) -> FactSet {
     let conds: Vec<&Cond> = set.rules().iter().map(|rule| &rule.when).collect();
     let values = worlds::values(&conds);
@@ -50,7 +50,8 @@ fn size(ground: &Ground<'_>) -> usize {
     1 + ground.kids().iter().map(size).sum::<usize>()
 }
 
-/// What judging all rules on these facts takes and gives: conditions, findings, and subjects on which rules do not apply.
+/// The work and the results of judging all rules on these facts: conditions, findings, and subjects on which rules do
+/// not apply.
 fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
     let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
     let mut conditions = 0;

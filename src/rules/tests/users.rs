@@ -1,4 +1,4 @@
-//! What a user's file can do, and what it cannot whatever is in it.
+//! The capabilities of a user's file, and what no such file can do.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ fn file(name: &str, text: String) -> RuleFile {
     RuleFile { name: name.to_owned(), text }
 }
 
-/// One file of a user's, and nothing beside it.
+/// One file of a user's, alone.
 fn of_user(text: String) -> (RuleSet, Vec<FileDiags>) {
     RuleSet::read(&[], &[file("user.toml", text)])
 }
@@ -65,7 +65,7 @@ when       = {{ all = [
     )
 }
 
-/// What there is of a rule, but for where it stands.
+/// All parts of a rule except its place.
 fn whole(rule: &Rule) -> String {
     let rule = rule.clone();
     let examples: Vec<_> =
@@ -73,7 +73,7 @@ fn whole(rule: &Rule) -> String {
     format!("{:?}", Rule { line: 0, examples, ..rule })
 }
 
-/// A rule that is damaged in one place, or not at all.
+/// A rule that is damaged in one place, or intact.
 fn damaged() -> impl Strategy<Value = String> {
     let text = good("bad.rule");
     let inside = "[[rule]]\n".len()..text.len() - 1;
@@ -114,7 +114,7 @@ proptest! {
         prop_assert_eq!(set.overrides().len(), usize::from(!ids.is_empty()));
     }
 
-    /// What cannot be read as a whole was perhaps another rule: a condition less, and it applies where it should not.
+    /// A file that cannot be read as a whole was perhaps another rule: with one condition less it would apply wrongly.
     #[test]
     fn a_rule_with_broken_syntax_is_never_used(at in 0..2000usize, with in proptest::sample::select(vec!["\"", "[", "{", "'", "\u{0}"])) {
         let mut text = good("bad.rule");
@@ -128,8 +128,8 @@ proptest! {
     }
 }
 
-/// Every level for every rule that comes with walwise: what is advised stays as it is, and options stay options, so that
-/// nothing that can lose data gets into a plan.
+/// Every level for every built-in rule: its advice stays the same, and options stay options, so that nothing that can
+/// lose data enters a plan.
 #[test]
 fn no_level_changes_what_is_advised() {
     let builtin = RuleSet::builtin();
@@ -157,7 +157,7 @@ fn no_level_changes_what_is_advised() {
     }
 }
 
-/// The rules that come with walwise which can lose data, as rules of a user's: none is read.
+/// The built-in rules that can lose data, as rules of a user's: none is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
     let (set, found) = RuleSet::read(&[], &builtin::files());
@@ -170,7 +170,7 @@ fn a_users_rule_never_advises_what_can_lose_data() {
         |message: &str| ["can lose data", "destroys data"].iter().any(|words| message.contains(words));
     assert!(found.iter().all(|file| file.mistakes().all(|diag| grave(&diag.message))));
 
-    // Nor by the way of a fact, whose value is seen only when the rule is evaluated.
+    // Nor through a fact, whose value is known only when the rule is evaluated.
     let text = good("user.from-fact").replace(
         "  setting = \"mount.options\"\n  remove  = [\"nobarrier\"]",
         "  setting = \"mount.options\"\n  add_from = \"mount.super_options\"",
@@ -233,7 +233,7 @@ fn one_rule_has_one_level() {
     );
 }
 
-/// What a user's rule says of options ends in commands and in lines of fstab.
+/// Words about options in a user's rule end up in commands and in lines of fstab.
 #[test]
 fn a_word_that_is_no_option_is_a_mistake() {
     let with = |setting: &str, change: &str| {

@@ -1,8 +1,8 @@
-//! Every machine that some conditions tell apart, as examples: each of their facts with each value that their tests tell
-//! apart, and not known, in every combination.
+//! Every machine that some conditions distinguish, as examples: each of their facts with each value that their tests
+//! distinguish, and unknown, in every combination.
 //!
-//! What a quantifier ranges over has as many elements as asked for, each with facts of its own. The surprise: there can be
-//! too many combinations to visit; then the machines are those of a rule's own examples with every two facts changed.
+//! A quantifier has as many elements as requested, each with facts of its own. If there are too many combinations, the
+//! machines are those of a rule's own examples with every two facts changed.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::facts::{KeyInfo, Reading, Source, Value, Why};
 use crate::rules::model::{Cond, Example, ExampleStack, Expect, Given, Relation, Rule, Test};
 use crate::rules::needs::domain;
 
-/// More combinations than this are not visited.
+/// The largest number of combinations that is visited.
 const MOST: usize = 60_000;
 
-/// Where a fact is: of the subject and what it is linked to, or of an element of its stack.
+/// The place of a fact: in the subject and its links, or in an element of its stack.
 type Place = Option<(Relation, usize)>;
 
-/// A fact with everything that can be read of it, as far as anybody looks.
+/// A fact with all its possible readings, as far as they are visited.
 pub struct Slot {
     pub info: &'static KeyInfo,
     place: Place,
@@ -29,14 +29,14 @@ impl Slot {
         Self { info, place: None, readings }
     }
 
-    /// The same without the readings that say nothing, which are the last ones.
+    /// The same without the unknown readings, which are last.
     pub fn only_known(&self) -> Self {
         let known = self.readings.iter().filter(|reading| reading.is_known()).cloned();
         Self { readings: known.collect(), ..*self }
     }
 }
 
-/// The facts that conditions ask for, each where it is asked for.
+/// The facts that conditions look up, each with its place.
 pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
     fn walk<'c>(cond: &'c Cond, within: Option<Relation>, found: &mut Vec<(&'c Test, Option<Relation>)>) {
         match cond {
@@ -55,7 +55,7 @@ pub fn asked<'c>(conds: &[&'c Cond]) -> Vec<(&'c Test, Option<Relation>)> {
     found
 }
 
-/// The values of each fact that some conditions tell apart.
+/// The values of each fact that some conditions distinguish.
 pub fn values(conds: &[&Cond]) -> BTreeMap<&'static str, Vec<Value>> {
     let mut tests: BTreeMap<&'static str, Vec<&Test>> = BTreeMap::new();
     for (test, _) in asked(conds) {
@@ -64,7 +64,8 @@ pub fn values(conds: &[&Cond]) -> BTreeMap<&'static str, Vec<Value>> {
     tests.into_iter().map(|(fact, tests)| (fact, domain::values(&tests))).collect()
 }
 
-/// Each fact of the conditions, with quantifiers of so many elements, and what `read` makes of each of its values.
+/// Each fact of the conditions, with so many elements per quantifier, and the readings that `read` makes of each of its
+/// values.
 pub fn slots(conds: &[&Cond], elements: usize, read: impl Fn(&Value) -> Vec<Reading<Value>>) -> Vec<Slot> {
     let values = values(conds);
     let mut slots: Vec<Slot> = Vec::new();
@@ -94,12 +95,12 @@ pub fn unknown() -> Reading<Value> {
     Reading::unknown(Why::Denied, "not read")
 }
 
-/// How many combinations there are; [`usize::MAX`] for more than can be counted.
+/// The number of combinations; [`usize::MAX`] for more than can be counted.
 pub fn combinations(slots: &[Slot]) -> usize {
     slots.iter().fold(1, |product, slot| product.saturating_mul(slot.readings.len()))
 }
 
-/// Visits every combination, as which reading of each slot it is, until one is refused.
+/// Visits every combination, as an index of readings per slot, until one is rejected.
 pub fn each(slots: &[Slot], mut visit: impl FnMut(&[usize]) -> bool) -> bool {
     let mut chosen = vec![0; slots.len()];
     loop {
@@ -145,8 +146,8 @@ fn of(stack: &mut ExampleStack, relation: Relation) -> &mut Vec<Vec<Given>> {
     }
 }
 
-/// Visits the machines that these conditions tell apart, with one and with two elements of what they quantify over: all
-/// of them, or where there are too many those of the examples with every two facts read otherwise. Ends when one is refused.
+/// Visits the machines that these conditions distinguish, with one and with two elements per quantifier. If there are
+/// too many, visits the examples with every two facts read otherwise. Ends when one is rejected.
 pub fn visit(conds: &[&Cond], rule: &Rule, mut visit: impl FnMut(&Example) -> bool) -> bool {
     let quantified = asked(conds).iter().any(|(_, within)| within.is_some());
     for elements in 1..=(if quantified { 2 } else { 1 }) {

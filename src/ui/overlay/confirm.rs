@@ -1,4 +1,4 @@
-//! The question before a probe: what it would write, where, for how long. Nothing is written before it is answered.
+//! The question before a probe: what it would write, where, and for how long. Nothing is written before the answer.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -44,7 +44,7 @@ pub fn draw(
     };
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
     let inner = pane(theme, &text::fit(&title, room), WIDTH.min(area.width), height, area, buffer);
-    // The question stays in sight even where the plan is longer than the screen.
+    // The question stays visible even where the plan is longer than the screen.
     let kept = usize::from(inner.height.saturating_sub(2));
     lines.truncate(kept);
     let below = lines.len().saturating_add(1);

@@ -1,5 +1,5 @@
-//! Help and command palette in one: every command of the screen beneath, filtered by what is typed; those that cannot be
-//! done now are dim and say why.
+//! Help and command palette in one: every command of the screen below, filtered by the typed text; unavailable ones are
+//! dim and give the reason.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -1,4 +1,4 @@
-//! The question before a document is saved: the name of the file, and whether one that is there may be replaced.
+//! The question before a document is saved: the name of the file, and whether an existing one may be replaced.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -50,7 +50,7 @@ pub fn draw(model: &Model, form: &SaveForm, area: Rect, hits: &mut Hits, buffer:
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
     let title = format!("Save as {}", form.format.name());
     let inner = pane(theme, &title, WIDTH.min(area.width), height, area, buffer);
-    // The answers stay in sight even where the rest is longer than the screen.
+    // The answers stay visible even where the rest is longer than the screen.
     lines.truncate(usize::from(inner.height.saturating_sub(2)));
     let below = lines.len().saturating_add(1);
     for (line, row) in lines.into_iter().zip(inner.rows()) {

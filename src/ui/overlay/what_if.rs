@@ -1,4 +1,4 @@
-//! What if: the list of facts that can be supposed to be others, then the value of the one that was chosen.
+//! What if: the list of facts that can be assumed, then the value of the chosen one.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -56,7 +56,7 @@ pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// What a fact is, and what is known of it.
+/// The description of a fact, and its reading.
 fn about(choice: &Choice, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let dim = theme.style(Role::Dim);
     let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
@@ -82,7 +82,7 @@ fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
     Line::from(vec![Span::styled(mark, theme.style(Role::Accent)), Span::styled(shown, theme.style(role))])
 }
 
-/// What stands beneath the list: a mistake, else what a value looks like, and that nothing here opens anything.
+/// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
 fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let (says, role) = match (&picker.mistake, &picker.of) {
         (Some(mistake), _) => (mistake.clone(), Role::Doubt),

@@ -1,14 +1,14 @@
-//! The sequence that puts a text on the clipboard: OSC 52, which also works over ssh (xterm, "ctlseqs", Operating System
-//! Commands).
+//! The sequence that puts a text on the clipboard: OSC 52, which also works over ssh (xterm, "ctlseqs", Operating
+//! System Commands).
 //!
-//! Nobody says whether it was taken. The surprise: tmux ignores it from programs unless `set-clipboard` is `on` (its default is
-//! `external`), and hands it through to the terminal if `allow-passthrough` is on (tmux(1)); so there it is sent both ways,
-//! and a tmux that allows neither drops both without a trace.
+//! No terminal confirms it. tmux ignores it from programs unless `set-clipboard` is `on` (its default is `external`),
+//! and passes it through to the terminal if `allow-passthrough` is on (tmux(1)). In tmux it is therefore sent both
+//! ways, and a tmux that allows neither silently drops both.
 
 use crossterm::Command as _;
 use crossterm::clipboard::CopyToClipboard;
 
-/// What is written to copy this text.
+/// The output that copies this text.
 pub fn sequence(text: &str, in_tmux: bool) -> String {
     let mut plain = String::new();
     // Writing to a string does not fail.

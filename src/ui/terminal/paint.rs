@@ -1,6 +1,6 @@
-//! Puts what is new in a picture on the terminal, in the sequences that every terminal with a cursor knows (ECMA-48).
+//! Writes the changes of a picture to the terminal, in sequences that every terminal with a cursor knows (ECMA-48).
 //!
-//! The surprise: colours are numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen colours takes for
+//! Colours are the numbers 31 to 36. crossterm writes them as `38;5;N`, which a terminal of sixteen colours takes for
 //! blinking.
 
 use std::io::{self, Write};
@@ -27,13 +27,13 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
         }
         out.write_all(cell.symbol().as_bytes())?;
         let wide = u16::try_from(cell.symbol().width()).unwrap_or(u16::MAX);
-        // Where the terminal leaves the cursor after the last column is its own affair.
+        // The position of the cursor after the last column depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
     if style.is_empty() { Ok(()) } else { out.write_all(b"\x1b[0m") }
 }
 
-/// What sets the style of a cell, whatever the one before was.
+/// The sequence for the style of a cell, whatever the previous style.
 fn sequence(cell: &Cell) -> String {
     let mut out = "\x1b[0".to_owned();
     let modifiers = [
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// What is written to come from one picture to another.
+    /// The output between one picture and the next.
     fn written(before: &Buffer, after: &Buffer) -> String {
         let mut out = Vec::new();
         changes(&mut out, before, after).unwrap();

@@ -1,4 +1,4 @@
-//! Whatever is on a screen is found by typing a word of it, and what is typed is never a command.
+//! A word typed on any screen finds its text, and typed letters are never commands.
 
 use super::{PLAIN, shown};
 use crate::report::Format;

@@ -1,4 +1,4 @@
-//! The list of what can be done: each key does one thing, and every footer tells the truth.
+//! The list of commands: each key does one thing, and every footer is correct.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The mouse: what it does is what keys do, at the places that were drawn.
+//! The mouse: it does what keys do, at the places that were drawn.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

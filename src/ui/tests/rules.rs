@@ -1,4 +1,4 @@
-//! The screen Rules: what is beneath a rule, and how one finds a rule there.
+//! The screen Rules: the details below a rule, and the search for a rule.
 
 use super::{PLAIN, shown};
 use crate::ui::sample::{at_risk, press, with};

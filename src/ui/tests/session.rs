@@ -1,4 +1,4 @@
-//! The loop with a display that only remembers, and with work that fails in every way it can.
+//! The loop with a display that only records, and with work that fails in every possible way.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

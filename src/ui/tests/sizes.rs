@@ -1,4 +1,4 @@
-//! Drawing at every size that a terminal may have. The sizes are shared out among the processors, by their widths.
+//! Drawing at every size that a terminal may have. The sizes are distributed among the processors by width.
 
 use std::num::NonZero;
 use std::ops::RangeInclusive;

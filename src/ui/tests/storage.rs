@@ -1,4 +1,4 @@
-//! The screen Storage: what one sees of a layer, that everything is on it, and how one finds something there.
+//! The screen Storage: the details of a layer, the completeness of the facts, and the search.
 
 use ratatui::layout::Size;
 

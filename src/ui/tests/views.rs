@@ -1,4 +1,4 @@
-//! What each screen looks like at the sizes that people have, and that it says the same in every colour and in ASCII.
+//! Pictures of each screen at common sizes, and the same text in every colour and in ASCII.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::Color;

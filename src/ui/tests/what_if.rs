@@ -1,5 +1,4 @@
-//! What if: a fact is supposed, what would be different stands beside the machine as it is, and nothing of it opens what can
-//! lose data.
+//! What if: an assumed fact, its effects beside the real machine, and no way to open anything that can lose data.
 
 use proptest::prelude::*;
 use ratatui::layout::Size;

@@ -1,6 +1,6 @@
-//! Rectangles cut from rectangles, never larger than what they are cut from.
+//! Rectangles cut from rectangles, never larger than the original.
 //!
-//! A frame is cut with these rather than with a constraint solver, which takes longer than all the drawing.
+//! The frame uses these instead of a constraint solver, which would take longer than all the drawing.
 
 use ratatui::layout::Rect;
 

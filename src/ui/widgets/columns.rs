@@ -1,6 +1,7 @@
-//! Aligned columns: how wide each becomes in the room there is, which give way first, and which go on in further lines.
+//! Aligned columns: their widths in the available space, the order in which they shrink, and those that continue in
+//! further lines.
 //!
-//! What says something to the reader is wrapped, what only repeats or names is cut or left out.
+//! Informative columns are wrapped; names and repetitions are cut or dropped.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

@@ -1,4 +1,4 @@
-//! A value and what it becomes, one beneath the other, with what goes and what comes marked.
+//! An old value above its new one, with removals and additions marked.
 
 use ratatui::text::{Line, Span};
 

@@ -1,4 +1,4 @@
-//! One line of text that is being edited.
+//! An editable line of text.
 
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};

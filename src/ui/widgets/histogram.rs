@@ -1,5 +1,5 @@
-//! Counts as columns that stand side by side, with the ends of the scale beneath. The caller's buckets are drawn as they
-//! come, so a scale is logarithmic when they are.
+//! Counts as adjacent columns, with the ends of the scale below. The caller's buckets are drawn as given, so the scale
+//! is logarithmic if they are.
 
 use super::text;
 
@@ -34,7 +34,7 @@ pub fn lines(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
 /// A bucket is never drawn wider than this.
 const WIDEST: usize = 3;
 
-/// What stands beneath the columns: the ends of the scale, as far apart as the columns are wide.
+/// The text below the columns: the ends of the scale, as far apart as the columns are wide.
 pub fn scale(low: &str, high: &str, columns: usize) -> String {
     let taken = text::width(low).saturating_add(text::width(high));
     if taken.saturating_add(2) > columns {

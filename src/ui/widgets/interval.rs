@@ -1,4 +1,4 @@
-//! An estimate on a common scale: `├──●──┤`, the dot at the value, the ends where the interval ends.
+//! An estimate on a common scale: `├──●──┤`, with the dot at the value and the ends at those of the interval.
 
 use crate::measure::Estimate;
 

@@ -1,5 +1,5 @@
-//! The trace of a rule as a tree: condition, what it came to, what was seen, where; an unknown with what would settle it.
-//! Nothing is cut: what is too long for its columns goes on in the next row.
+//! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the remedy. Nothing is cut: a
+//! text too long for its columns continues in the next row.
 
 use ratatui::text::{Line, Span};
 
@@ -24,7 +24,7 @@ pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
 /// One condition, with its branch before it.
 struct Row<'a> {
     left: String,
-    /// What stands under the branch on further lines.
+    /// The text under the branch on further lines.
     under: String,
     trace: &'a Trace,
 }
@@ -60,7 +60,7 @@ impl Row<'_> {
         (0..labels.len().max(said.len())).map(row).collect()
     }
 
-    /// What was seen, where, and what would help.
+    /// The reading, its source, and the remedy.
     fn seen(&self) -> (String, String, Option<String>) {
         let Some(seen) = &self.trace.seen else { return (String::new(), String::new(), None) };
         match &*seen.reading {

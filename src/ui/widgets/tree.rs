@@ -1,6 +1,6 @@
-//! The branches of a tree whose nodes are given from top to bottom, each with how deep it lies.
+//! The branches of a tree whose nodes are given from top to bottom, each with its depth.
 
-/// What stands before a node.
+/// The text before a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Branch {
     /// Before its first line: `│  └─ `.

@@ -1,4 +1,4 @@
-//! What is publicly documented of releases of servers, against the table.
+//! Public documentation of servers' releases, compared with the table.
 
 use super::*;
 use crate::facts::Choice;

@@ -1,4 +1,4 @@
-//! Host archives: what could be read of one is the same when it is written and read again, and complaints are safe to show.
+//! Host archives: the readable part of an archive survives writing and reading again, and complaints are display-safe.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Answers of RAID controllers' tools: a battery is healthy and a cache protected only where the answer has such a word,
-//! and everything is safe to show. The first byte says whose answer it is; a byte 1e stands between two answers.
+//! Answers of RAID controllers' tools: a battery is healthy and a cache protected only where the answer contains such a
+//! word, and everything is display-safe. The first byte selects the tool; a byte 1e separates two answers.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! A whole machine of a stranger, from its archive to every output: nothing fails, and everything is safe to show.
+//! A stranger's whole machine, from its archive to every output: nothing fails, and everything is display-safe.
 #![no_main]
 
 use std::sync::LazyLock;

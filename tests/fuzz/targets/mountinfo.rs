@@ -1,4 +1,4 @@
-//! Mount tables: one bad line costs one line, and what becomes of them is safe to show.
+//! Mount tables: one bad line costs one line, and the resulting facts are display-safe.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Baselines of real file systems: what was changed between two looks is named, and nothing else of that file system.
+//! Baselines of real file systems: every change between two looks is reported, and nothing else about that file system.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +44,7 @@ impl Kept {
         });
     }
 
-    /// What is different once these facts are what changed.
+    /// The difference once exactly these facts have changed.
     fn differs_by(&self, facts: &[&str]) -> Value {
         let mut difference = Value::Null;
         wait_for(&format!("{facts:?} and nothing else are different"), || {
@@ -54,7 +54,7 @@ impl Kept {
         difference
     }
 
-    /// What is different now.
+    /// The present difference.
     fn difference(&self) -> Value {
         check_json(&[self.mounted.path(), "--no-probe", "--baseline", self.path()]).1["baseline"].take()
     }
@@ -66,7 +66,7 @@ impl Kept {
         own.iter().any(|subject| row["subject"] == subject.as_str())
     }
 
-    /// The facts of this file system that changed by themselves or by somebody, and neither follow nor drift.
+    /// The facts of this file system that were changed, without derived and drifting ones.
     fn changed(&self, difference: &Value) -> BTreeSet<String> {
         let rows = difference["facts"].as_array().unwrap().iter().filter(|row| self.concerns(row));
         let lasting = rows.filter(|row| !["drifting", "concluded"].map(Value::from).contains(&row["nature"]));

@@ -1,4 +1,4 @@
-//! The table of exit codes of `check`, on one recorded machine and what may become of it.
+//! The table of exit codes of `check`, on one recorded machine and its variants.
 
 use std::fs;
 use std::path::Path;

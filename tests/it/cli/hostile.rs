@@ -1,5 +1,5 @@
-//! Captures that somebody damaged or made up: whatever they say, walwise says how it went by its exit code and prints
-//! nothing that could change a terminal.
+//! Damaged or forged captures: whatever they contain, walwise reports the result by its exit code and prints nothing
+//! that could control a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn captures() -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// What people and machines put where something else was expected.
+/// Text that people and machines put in the place of other text.
 fn planted() -> impl Strategy<Value = Vec<u8>> {
     let words: [&[u8]; 22] = [
         b"",
@@ -54,7 +54,7 @@ fn planted() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// What a name may end with, as a capture writes it: escapes for terminals, controls of eight bits, what turns text around.
+/// Hostile ends of a name, as a capture writes them: terminal escapes, 8-bit controls, bidirectional overrides.
 const HOSTILE: [&str; 5] = [
     "\\x1b]0;owned\\x07\\x1b[31m",
     "\\u{202e}\\u{200b}\\u{9b}",
@@ -197,7 +197,7 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What looks at a capture, in every form.
+/// Every command that looks at a capture, in every form.
 const USES: [&[&str]; 15] = [
     &["check", "--format", "text"],
     &["check", "/data", "--format", "text", "--fail-on", "warning", "--fail-on-undecided"],
@@ -231,8 +231,8 @@ fn no_capture_makes_it_panic_or_colours_the_screen() {
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Every word that somebody may have chosen ends with what no terminal should see: a share of the words at a time, or the
-/// tables themselves could not be read.
+/// Every word that a person may have chosen ends with something that no terminal should see: a share of the words at a
+/// time, or the tables themselves could not be read.
 #[test]
 fn hostile_names_everywhere_are_shown_as_what_they_are() {
     const SHARES: usize = 5;

@@ -1,5 +1,4 @@
-//! File systems and disks that are not what most are: one that turns read-only by itself, and sectors larger than what is
-//! written.
+//! Unusual file systems and disks: one that turns read-only by itself, and sectors larger than a write.
 
 use std::fs;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Calls that fail, at a moment that strace chooses: what is said, what is kept, and that nothing stays.
+//! Calls that fail, at a moment chosen by strace: the message, the measurements kept, and complete removal of files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::support::{names, scratch_free, stderr, stdout};
 /// Slow enough that a round has but few commits, so that the hundredth call comes in the middle of some round.
 const SLOW: &str = "pwrite64:delay_exit=2000";
 
-/// What a disk's error is called.
+/// The message about a disk's error.
 const DISK: &str = "reported an I/O error; look at dmesg";
 
 /// A probe with these calls changed, which ends because of that.

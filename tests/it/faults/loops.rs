@@ -54,7 +54,8 @@ fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
     }
 }
 
-/// That a place is not measured, why in `words`, by both commands; `check` says all the rest and ends as without a probe.
+/// Checks that both commands refuse to measure a place, for the reason in `words`; `check` reports all the rest and
+/// ends as without a probe.
 fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
     let path = dir.to_str().unwrap();
     let without = run(&["check", path, "--format", "json", "--no-probe"]);

@@ -1,4 +1,4 @@
-//! Signals at two hundred moments of every kind of probe: it ends as the contract says, nothing is left, nobody stays.
+//! Signals at two hundred moments of every kind of probe: it ends as documented, and no file or process remains.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn is_gone(program: &Path) -> bool {
         .any(|one| std::fs::read_link(one.path().join("exe")).is_ok_and(|exe| exe == program))
 }
 
-/// That it ended by a signal as it should.
+/// Checks that it ended properly by a signal.
 fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
     // Before it listens for signals it ends as every program does.
     let as_usual = output.status.signal() == Some(signal as i32);

@@ -1,5 +1,5 @@
-//! Every parser at once: recorded machines of which one answer is noise, or refused. Nothing fails, everything stays safe
-//! to show, and what can no longer be read makes no verdict better.
+//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing fails, everything
+//! stays display-safe, and an unreadable answer improves no verdict.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -51,7 +51,7 @@ pub static HOSTS: LazyLock<Vec<(String, String, Answers)>> = LazyLock::new(|| {
 
 pub static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
 
-/// What is read of a machine.
+/// The facts read from a machine.
 pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
     let request = Request { target: Some(target.into()), ..Request::default() };
     run_all(host, &request, &mut |_, _| {})
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// What the target lies on, and its standing.
+/// The subjects below the target, and its standing.
 fn judged(host: &Garbled<'_>, target: &str) -> (Vec<Subject>, Option<Standing>) {
     let request = Request { target: Some(target.into()), ..Request::default() };
     let session = Session::look(host, &request, RuleSet::default(), &mut |_, _| {});

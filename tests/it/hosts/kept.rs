@@ -1,5 +1,5 @@
-//! Reports of recorded machines as baselines: in memory and through JSON they are kept alike, nothing differs from itself, and
-//! what was changed in a recording is what is named. Documents that somebody damaged fail nothing.
+//! Reports of recorded machines as baselines: identical in memory and through JSON, without a difference to themselves,
+//! and with exactly the changes made to a recording. Damaged documents cause no failure.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,7 +69,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     assert_eq!(fixed.unwrap().class, Class::Fixed);
 }
 
-/// What the program prints of it, and that the baseline changes nothing else of the report.
+/// The printed difference; the baseline changes nothing else in the report.
 #[test]
 fn a_baseline_is_shown_and_changes_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     }
 }
 
-/// What a stranger puts where something else was.
+/// Junk that a stranger puts in the place of a value.
 fn junk() -> impl Strategy<Value = Value> {
     let texts = [
         "",

@@ -1,4 +1,5 @@
-//! What is not known stands with the target that needs it: on every recorded machine, and where two servers share a disk.
+//! An unknown fact is listed with the target that needs it: on every recorded machine, and where two servers share a
+//! disk.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Whoever reads of something critical is told what mends it, or that nothing here does and why: on every recorded machine, in
-//! text and in JSON.
+//! Every critical finding comes with a remedy, or with the reason why nothing here mends it: on every recorded machine,
+//! in text and in JSON.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Recorded machines whose whole answer was read through by a person: stack, verdict, evidence and what is missing, as a
-//! snapshot each. A snapshot that changes is to be read again, against what the layers really do.
+//! Recorded machines whose whole answer a person has reviewed: stack, verdict, evidence and missing facts, one snapshot
+//! each. A changed snapshot needs another review against the real behaviour of the layers.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
-//! Five published documents beside walwise: what each concluded, and what walwise finds on a machine like the one it
-//! describes, in the words that a user reads. rules/SEEDS.md is made here.
+//! Five published documents beside walwise: the conclusion of each, and walwise's findings on a machine as it
+//! describes, in the words that a user reads. This test makes rules/SEEDS.md.
 //!
-//! The machines are recorded hosts (`seed-*`), put together from what the documents say. What they measured with
-//! pg_test_fsync is in tests/imports. The surprise: where a document is right, that stands here too.
+//! The machines are recorded hosts (`seed-*`), composed from the documents. Their measurements with pg_test_fsync are
+//! in tests/imports. Correct conclusions of a document are listed too.
 
 use std::fmt::Write;
 
@@ -18,8 +18,8 @@ struct Document {
     rows: &'static [Row],
 }
 
-/// What it concluded; then host, target, rule and subject of walwise's finding, which may stay undecided; whether that
-/// agrees; and a part of the sentence that says why.
+/// Its conclusion; then host, target, rule and subject of walwise's finding, which may be undecided; whether both
+/// agree; and a part of the sentence with the reason.
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str, bool, &'static str);
 
 const DOCUMENTS: &[Document] = &[

@@ -1,11 +1,11 @@
-//! Recorded machines in one table: of each its verdict, the cache of the disk that decides it, whether that disk's queue
-//! sends flushes on, and the fact that it was recorded for.
+//! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether that disk's queue
+//! passes flushes on, and the fact that it was recorded for.
 
 use super::{checked_at, reviewed};
 use crate::support::verdict;
 
-/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. A fact that is not known has its reason
-/// behind a question mark; a dash is for what there is none of.
+/// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has its reason after a
+/// question mark; a dash stands for none.
 type Row = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line

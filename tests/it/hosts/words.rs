@@ -1,5 +1,5 @@
-//! A word that no choice has is worth as much as no answer: on every recorded machine, for every choice that was read there,
-//! at every place that judges one. And it is never worth more.
+//! An unknown word of a choice counts as no answer, and never as more: on every recorded machine, for every choice that
+//! was read there, at every place that judges one.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::garbled::{Garbled, HOSTS, RULES};
 
 const NOBODY_KNOWS: &str = "sideways";
 
-/// What everything that judges makes of what was read: standings by target, and what each rule comes to on each subject.
+/// The results of all judgements: standings by target, and the result of each rule on each subject.
 #[derive(Debug, PartialEq)]
 struct Judged {
     standings: BTreeMap<Subject, Standing>,

@@ -1,4 +1,4 @@
-//! MariaDB: files, includes, the command line and SET GLOBAL, restarted and not.
+//! MariaDB: files, includes, the command line and SET GLOBAL, with and without a restart.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt as _;

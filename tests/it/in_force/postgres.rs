@@ -1,4 +1,5 @@
-//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server says nothing.
+//! PostgreSQL: files, includes, ALTER SYSTEM, the command line, databases, roles, and states in which a server does not
+//! answer.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +31,7 @@ enum Place {
     CommandLine,
 }
 
-/// What happens after it is written.
+/// The event after it is written.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
     Nothing,
@@ -72,7 +73,7 @@ fn show(cluster: &Cluster, database: &str, role: &str, name: &str) -> String {
     cluster.program("psql", &["-h", &place, "-p", "5499", "-d", database, "-U", role, "-Atc", &statement])
 }
 
-/// What a new session has that no database and no role sets anything for, by the name of the fact.
+/// The values in a new session without settings of its database and role, by the name of the fact.
 fn shown(cluster: &Cluster) -> BTreeMap<&'static str, Value> {
     let value = |name: &str, shown: String| match name {
         "fsync" | "full_page_writes" => json!(shown == "on"),

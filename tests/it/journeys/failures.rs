@@ -1,4 +1,4 @@
-//! Work that fails or panics while the screens are up: they stay, say what happened, and nothing is left on disk.
+//! Work that fails or panics while the screens are up: they stay, report it, and nothing is left on disk.
 
 use std::fs;
 use std::io::IsTerminal;

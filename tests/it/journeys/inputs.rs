@@ -1,4 +1,4 @@
-//! What arrives from a terminal that is not what a person types: pastes, junk, and a terminal that takes no output.
+//! Terminal input that no person types: pastes, junk, and a terminal that accepts no output.
 
 use nix::sys::signal::Signal;
 
@@ -177,7 +177,7 @@ fn a_terminal_that_reads_late_misses_nothing() {
     pty.ends(0);
 }
 
-/// What is typed fast, or over a slow line, arrives at once: Escape and the key behind it are two keys all the same.
+/// Input that is typed fast, or over a slow line, arrives at once: Escape and the following key remain two keys.
 #[test]
 fn escape_and_what_follows_at_once_are_both_taken() {
     let place = directory();

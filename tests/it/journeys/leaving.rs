@@ -89,7 +89,7 @@ impl Closable {
     }
 }
 
-/// With a terminal of its own a program is told of its end by a signal; with a borrowed one it has to notice.
+/// A program learns of the end of its own terminal by a signal; the end of a borrowed one it has to notice.
 #[test]
 fn a_terminal_that_is_closed_ends_it() {
     let data = directory();

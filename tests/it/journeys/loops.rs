@@ -1,4 +1,4 @@
-//! The jobs from start to end on file systems of their own: a new server on a free disk, and a look after an upgrade.
+//! Complete jobs on file systems of their own: a new server on a free disk, and a check after an upgrade.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::support::loops::{Loop, ext4};
 use crate::support::pty::Pty;
 use crate::support::{run, stdout, walwise};
 
-/// What was sent to the clipboard last.
+/// The last text sent to the clipboard.
 fn copied(pty: &Pty) -> String {
     let written = pty.written();
     let (_, rest) = written.rsplit_once("\x1b]52;c;").unwrap();
@@ -28,7 +28,7 @@ fn copied(pty: &Pty) -> String {
     String::from_utf8(bytes.collect()).unwrap()
 }
 
-/// What `walwise check` gives of a target, by lines, without the one that has the time.
+/// The lines of `walwise check` for a target, without the one with the time.
 fn checked(target: &str, format: &str) -> Vec<String> {
     timeless(&stdout(&walwise().args(["check", target, "--no-probe", "--format", format]).output().unwrap()))
 }
@@ -65,7 +65,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     pty.ends(0);
 }
 
-/// The whole first job: what is known of the disk and what is not, what to make of it and why, and the plan as files.
+/// The whole first job: known and unknown facts of the disk, the advice with its reasons, and the plan as files.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn a_new_server_from_a_free_disk_to_the_exported_plan() {
@@ -168,7 +168,8 @@ fn target(screen: &str) -> String {
     screen.lines().nth(1).unwrap_or_default().split("target").nth(1).unwrap_or_default().trim().to_owned()
 }
 
-/// What a commit cost without barriers says nothing of one with them; taken for it, it would accuse the disk.
+/// The price of a commit without barriers proves nothing about one with them; mistaken for it, it would accuse the
+/// disk.
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {

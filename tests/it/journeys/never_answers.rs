@@ -1,4 +1,4 @@
-//! Beside a mount that never answers the screens open, take keys, are left, and are ended by signals.
+//! Beside a mount that never answers, the screens open, accept keys, can be left, and end on signals.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn a_target_that_never_answers_keeps_nobody() {
     }
 }
 
-/// In the end there is a verdict, and it promises nothing.
+/// Finally there is a verdict, and it promises nothing.
 #[test]
 #[ignore = "needs root: mounts a FUSE file system"]
 fn what_never_answers_is_unproven_on_the_screens() {

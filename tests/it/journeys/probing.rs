@@ -1,4 +1,4 @@
-//! Probes that are confirmed, watched, cancelled, made again, left alone by their helpers, and ended in every way.
+//! Probes that are confirmed, watched, cancelled, repeated, abandoned by their helpers, and ended in every way.
 
 use std::fs;
 use std::path::Path;
@@ -127,7 +127,7 @@ fn a_watcher_that_is_killed_changes_nothing() {
     pty.ends(0);
 }
 
-/// What reads the machine for us is expendable: each that is killed costs its own answer.
+/// The processes that read the machine are expendable: each one killed loses only its own answer.
 #[test]
 fn readers_that_are_killed_cost_their_own_answers() {
     let data = memory();

@@ -36,8 +36,8 @@ fn next(state: &mut u32) -> u32 {
     *state
 }
 
-/// Hundreds of sizes while a probe runs and keys arrive, faster than anything can be drawn; what is on the screen in the end
-/// is what is drawn when all is drawn anew.
+/// Hundreds of sizes while a probe runs and keys arrive, faster than anything can be drawn; the final screen equals a
+/// complete redraw.
 #[test]
 fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
     let data = memory();

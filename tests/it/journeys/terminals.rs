@@ -1,4 +1,4 @@
-//! Kinds of terminals: of few colours, of none, without a cursor, and such that answer nothing.
+//! Kinds of terminals: with few colours, with none, without a cursor, and without answers to queries.
 
 use super::{memory, path, start_probe};
 use crate::support::pty::Pty;
@@ -36,7 +36,7 @@ fn styles(written: &str) -> Vec<String> {
     parameters.map(str::to_owned).collect()
 }
 
-/// What comes with a terminal that knows the sixteen colours, or eight, is written with no number that it does not know.
+/// On a terminal of sixteen colours, or eight, nothing is written with a number that it does not know.
 #[test]
 fn terminals_of_few_colours_get_no_others() {
     for term in ["linux", "xterm-16color", "xterm", "vt220", "screen", "xterm-256color"] {

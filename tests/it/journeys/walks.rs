@@ -1,4 +1,4 @@
-//! Walks through the screens: from the overview to the reasons, to a machine that is supposed, to the facts of a layer.
+//! Walks through the screens: from the overview to the reasons, to an assumed machine, to the facts of a layer.
 
 use super::{capture, directory, path, suppose_another_kernel};
 use crate::support::pty::Pty;

@@ -1,4 +1,4 @@
-//! Probes on file systems of their own: what cannot be had in a temporary directory.
+//! Probes on file systems of their own, for conditions that a temporary directory does not offer.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,7 @@
-//! Whether a probe finds what is true: a method made slower by a known share, and methods that are alike. Every commit
-//! writes once, so a delay of that write is what all cost; a delay of a flush is what its method costs on top.
+//! Whether a probe finds the truth: a method made slower by a known share, and methods that are alike.
+//!
+//! Every commit writes once, so a delay of that write is a common cost; a delay of a flush is the extra cost of its
+//! method.
 
 use std::path::Path;
 
@@ -24,7 +26,8 @@ fn found(delays: &[(&str, f64)]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a commit costs when all is planted: twenty times what it costs the slowest method without, so that this hardly counts.
+/// The price of a commit with the injected delay: twenty times that of the slowest method without it, which then hardly
+/// counts.
 fn common_delay() -> f64 {
     let found = found(&[]);
     let medians = found["methods"].as_array().unwrap().iter().map(|row| row["median_us"]["value"].as_f64());
@@ -39,7 +42,7 @@ fn gain(found: &Value, method: &str) -> ([f64; 3], String) {
     (["low", "value", "high"].map(number), one["settled"].as_str().unwrap().to_owned())
 }
 
-/// That the interval of a gain holds the truth, and is one.
+/// Checks that the interval of a gain is ordered, settled, and close to the truth.
 fn holds(found: &Value, method: &str, truth: f64) {
     let ([low, value, high], settled) = gain(found, method);
     assert!(low <= value && value <= high, "{found:#}");
@@ -51,7 +54,7 @@ fn holds(found: &Value, method: &str, truth: f64) {
     assert_eq!(settled, "settled", "{method}");
 }
 
-/// That a method is not called different from fdatasync.
+/// Checks that a method is not called different from fdatasync.
 fn is_alike(found: &Value, method: &str) {
     let ([low, _, high], settled) = gain(found, method);
     assert_ne!(settled, "settled", "{method}: {low} to {high}");

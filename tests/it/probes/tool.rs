@@ -1,4 +1,4 @@
-//! `walwise probe --pg-test-fsync` beside the tool itself: the same lines, whatever the figures.
+//! `walwise probe --pg-test-fsync` beside the tool itself: the same lines, except for the figures.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Workloads: each runs, leaves nothing, and makes exactly the calls that it claims.
+//! Workloads: each runs, leaves nothing behind, and makes exactly the calls that it claims.
 
 mod calls;
 mod loops;
@@ -43,7 +43,7 @@ fn row<'m>(found: &'m Measurement, name: &str) -> &'m WorkloadRow {
     rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}: {rows:?}"))
 }
 
-/// What holds of every workload everywhere, after one round on a directory.
+/// Properties of every workload everywhere, after one round on a directory.
 fn runs_and_leaves_nothing(directory: &Path) {
     for workload in Workload::ALL {
         let plan = only(directory, workload);

@@ -1,5 +1,5 @@
-//! Secrets, each another word for its place, so that whatever is found names where it leaked. The files of the machine are
-//! covered by others in a mount namespace of our own, so that the machine is not changed.
+//! Secrets, a different word for each place, so that a leak names its place. The machine's files are covered by others
+//! in a mount name space of our own, so that the machine itself is not changed.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -150,7 +150,7 @@ impl Covered {
         said
     }
 
-    /// What is mounted from elsewhere, as far as one can see.
+    /// The apparent place of a remote mount.
     pub fn remote(&self) -> PathBuf {
         self.dir.path().join("remote0")
     }

@@ -1,5 +1,5 @@
-//! Every value that the built-in rules can advise for database servers, taken from the rules, so that a new rule is among
-//! them by itself.
+//! Every value that the built-in rules can advise for database servers, derived from the rules, so that a new rule is
+//! included automatically.
 
 use walwise::inside::facts::{Kind, Value};
 use walwise::inside::measure::Method;
@@ -7,7 +7,7 @@ use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
 use walwise::inside::rules::{Change, Rule, RuleSet};
 use walwise::inside::version::Version;
 
-/// What a rule can advise for a setting.
+/// The possible advice of a rule for a setting.
 pub struct Advised<'r> {
     pub rule: &'r Rule,
     pub spec: &'r AdviceSpec,
@@ -16,7 +16,7 @@ pub struct Advised<'r> {
     pub values: Vec<String>,
 }
 
-/// What all rules can advise for the settings of an area: `pg` or `mysql`. Advice that keeps what is has no values.
+/// The possible advice of all rules for the settings of an area: `pg` or `mysql`. Advice to keep a value has no values.
 pub fn of<'r>(area: &str, rules: &'r RuleSet) -> Vec<Advised<'r>> {
     let specs = rules.rules().iter().flat_map(|rule| rule.advise.iter().map(move |spec| (rule, spec)));
     let named = specs.filter_map(|(rule, spec)| {

@@ -1,4 +1,4 @@
-//! Loop devices and file systems on them, gone when the guard is dropped, also when a test fails.
+//! Loop devices and file systems on them, removed when the guard is dropped, even when a test fails.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
@@ -84,7 +84,7 @@ impl Loop {
         Mounted::at(self, point, options)
     }
 
-    /// What mount(8) says to these options: `Err` with its words when it refuses.
+    /// The result of mount(8) for these options: `Err` with its message when it refuses.
     pub fn try_mount(&self, options: &str) -> Result<(), String> {
         self.mounted_with(options, |_| ())
     }
@@ -176,7 +176,7 @@ impl Mounted {
         self.point.to_str().unwrap()
     }
 
-    /// Mounts anew with other options.
+    /// Remounts with other options.
     pub fn remount(&self, options: &str) {
         run("mount", &["-o", &format!("remount,{options}"), self.path()]);
     }
@@ -245,7 +245,7 @@ pub fn file_system(mib: u64, mkfs: &[&str], options: &str) -> Mounted {
     disk.mount(options)
 }
 
-/// What below a directory has a name that begins with walwise's scratch prefix.
+/// Objects below a directory whose name begins with walwise's scratch prefix.
 pub fn scratch_dirs(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     let mut out = Vec::new();

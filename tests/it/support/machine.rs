@@ -1,5 +1,5 @@
-//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each overridable by a word. `?` makes a
-//! fact unknown, `~word` states it.
+//! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable by a word. `?` makes
+//! a fact unknown, `~word` states it.
 
 use walwise::inside::durability::{Verdict, judge};
 use walwise::inside::facts::catalog;
@@ -12,7 +12,7 @@ use walwise::inside::version::Version;
 /// A machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// What is known of it.
+    /// Its facts.
     pub facts: FactSet,
 }
 
@@ -161,7 +161,7 @@ impl Machine {
         judge(&mut facts, true).into_iter().find(|verdict| verdict.target == data()).unwrap()
     }
 
-    /// What the whole program makes of it.
+    /// The report of the whole program about it.
     pub fn report(&self, live: bool) -> Report {
         Session::of(self.facts.clone(), RuleSet::builtin(), live).report()
     }

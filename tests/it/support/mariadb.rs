@@ -1,5 +1,5 @@
-//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, also when a
-//! test fails; nothing of the system's own configuration is read or touched.
+//! A real MariaDB on a private socket, with option files of its own. It is stopped when its guard is dropped, even when
+//! a test fails; the system's own configuration is neither read nor touched.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -157,7 +157,7 @@ impl Mariadb {
         Pid::from_raw(text.trim().parse().unwrap())
     }
 
-    /// What the server says to a statement.
+    /// The server's answer to a statement.
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
         client.arg(self.defaults()).args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
@@ -172,7 +172,7 @@ impl Mariadb {
         output.status.success() && !stderr(&output).contains("[ERROR]")
     }
 
-    /// What the server wrote into its log.
+    /// The server's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
     }

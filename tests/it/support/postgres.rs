@@ -1,4 +1,4 @@
-//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, also when a test fails.
+//! A real PostgreSQL cluster on a private socket. It is stopped when its guard is dropped, even when a test fails.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -120,7 +120,7 @@ impl Cluster {
         self.program("pg_ctl", &["-D", &self.path("data"), "-m", "fast", "-w", "stop"]);
     }
 
-    /// What the server answers to a statement, as its owner.
+    /// The server's answer to a statement, as its owner.
     pub fn sql(&self, statement: &str) -> String {
         self.program("psql", &["-h", &self.path(""), "-p", "5499", "-d", "postgres", "-Atc", statement])
     }
@@ -141,7 +141,7 @@ impl Cluster {
         command
     }
 
-    /// What the server has written to its log.
+    /// The server's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.own().join("log")).unwrap_or_default()
     }

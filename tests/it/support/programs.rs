@@ -1,4 +1,4 @@
-//! The program under test and others, run to their end. What is started and watched is in `running`.
+//! The program under test and others, run to their end. Programs that are started and watched are in `running`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,8 +10,8 @@ pub fn walwise() -> Command {
     command
 }
 
-/// A copy of it that any user may execute. Another program makes it: what this one has open for writing is inherited by
-/// whatever it starts meanwhile, and nothing executes a file that somebody may write.
+/// A copy of it that any user may execute. Another program makes it: a file that this process has open for writing is
+/// inherited by its children meanwhile, and no program can be executed while it is open for writing.
 pub fn copy_of_walwise(into: &Path) -> PathBuf {
     let program = into.join("walwise");
     if !program.exists() {
@@ -20,12 +20,12 @@ pub fn copy_of_walwise(into: &Path) -> PathBuf {
     program
 }
 
-/// What a command printed, as text.
+/// The standard output of a command, as text.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What a command complained about.
+/// The standard error of a command, as text.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

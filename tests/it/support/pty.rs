@@ -1,8 +1,8 @@
-//! A program in a terminal of its own: keys in, parsed screen out. Nobody answers terminal queries here, as on some real
+//! A program in a terminal of its own: keys in, parsed screen out. Terminal queries get no answer here, as on some real
 //! terminals.
 //!
-//! Every journey ends in [`Pty::ends`], which holds the terminal and the directories to what they were; one that forgets it
-//! fails.
+//! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their initial state; a
+//! journey without it fails.
 
 use std::io::{ErrorKind, Read, Write};
 use std::num::NonZeroU16;
@@ -292,7 +292,7 @@ impl Pty {
         self.soon_untouched();
     }
 
-    /// What is left behind by a program that could not tidy up is removed for it.
+    /// Removes the files of a program that could not clean up.
     fn soon_untouched(&self) {
         for directory in &self.kept {
             wait_for("nothing is left", || directory.differences().is_empty());

@@ -1,7 +1,7 @@
-//! walwise under strace, which makes chosen system calls slow, fail, or bring a signal: `fdatasync:error=EIO:when=3`.
+//! walwise under strace, which makes chosen system calls slow, fail, or raise a signal: `fdatasync:error=EIO:when=3`.
 //!
-//! Counts of `when` are those of one thread (strace(1)). In memory the calls themselves take next to nothing, so that what is
-//! planted is all there is.
+//! Counts of `when` are per thread (strace(1)). In memory the calls themselves cost next to nothing, so that the
+//! injected delays are the whole cost.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub struct Call {
     pub program: String,
     /// Such as `openat`.
     pub name: String,
-    /// What it was given and what came of it; only the first where others came between.
+    /// Its arguments and result; only the arguments where other calls came between.
     pub rest: String,
 }
 

@@ -1,4 +1,4 @@
-//! Directories that must be in the end as they were in the beginning: every name, kind, mode, owner and byte in them.
+//! Directories that must be unchanged at the end: every name, kind, mode, owner and byte in them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,14 +20,14 @@ impl Untouched {
         Self { root: root.to_owned(), before: all_in(root) }
     }
 
-    /// Takes what is in a file of it now for what somebody asked for.
+    /// Accepts the present contents of a file as requested.
     pub fn admit(&mut self, file: &Path) {
         if let Some(now) = all_in(&self.root).remove(file) {
             self.before.insert(file.to_owned(), now);
         }
     }
 
-    /// What is not as it was, by name; empty when nothing is.
+    /// The names that changed; empty when none did.
     pub fn differences(&self) -> Vec<PathBuf> {
         let now = all_in(&self.root);
         let names = self.before.keys().chain(now.keys());

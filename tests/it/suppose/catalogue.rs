@@ -1,4 +1,4 @@
-//! Every fact says what supposing it comes to, and what it names in that is there.
+//! Every fact declares the consequences of assuming it, and the facts it names exist.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Settings of a MariaDB that runs: supposed, written or set, and looked at, each upon the ones before.
+//! Settings of a running MariaDB: assumed, written or set, and read, each on top of the previous ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};
@@ -7,7 +7,7 @@ use crate::support::run;
 
 const LINES: &str = "[mysqld]\nlog-bin = bin\n";
 
-/// What is supposed, the lines that make it so after a restart, and what it comes to.
+/// The assumptions, the lines that make them true after a restart, and the expected result.
 const ROWS: &[(&[&str], &str, Came)] = &[
     // A server that starts with 2 buffers the log.
     (&["innodb_flush_log_at_trx_commit=0"], "innodb_flush_log_at_trx_commit = 0", Refused),

@@ -1,11 +1,11 @@
-//! Settings of a PostgreSQL that runs: supposed, set with ALTER SYSTEM, and looked at after a restart, each upon the
-//! ones before.
+//! Settings of a running PostgreSQL: assumed, set with ALTER SYSTEM, and read after a restart, each on top of the
+//! previous ones.
 
 use super::Came::{self, Equal, Refused};
 use super::{Before, hold};
 use crate::support::postgres::Cluster;
 
-/// The fact, what it is supposed to be, the statement that makes it so, and what that comes to.
+/// The fact, its assumed value, the statement that makes it true, and the expected result.
 const ROWS: &[(&str, &str, &str, Came)] = &[
     ("pg.fsync", "on", "fsync = on", Equal),
     ("pg.full_page_writes", "off", "full_page_writes = off", Equal),

@@ -1,4 +1,4 @@
-//! Mount options of ext4, XFS and btrfs, the journal mode, access, and what is written to the queue of a loop device.
+//! Mount options of ext4, XFS and btrfs, the journal mode, access, and values written to the queue of a loop device.
 
 use std::fs;
 
@@ -6,12 +6,12 @@ use super::{Before, Came, hold};
 use crate::support::loops::{self, Mounted, Point, unmount};
 use crate::support::{run, stderr, stdout, walwise};
 
-/// What is assumed of a mount, the options that make it so, and what it comes to.
+/// The assumptions about a mount, the options that make them true, and the expected result.
 type Row = (&'static [&'static str], &'static str, Came);
 
 use Came::{Equal, Refused};
 
-/// `M` is the mount. Each is mounted anew with the options.
+/// `M` is the mount. Each is remounted with the options.
 const EXT4: &[Row] = &[
     (&["mount.super_options@M=rw,nobarrier"], "nobarrier", Equal),
     (&["mount.super_options@M=rw,barrier,nobarrier"], "nobarrier", Equal),

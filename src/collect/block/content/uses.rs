@@ -1,7 +1,7 @@
-//! Who uses each device: what stands on it, what stands on the disk that it is a part of, and on the other paths to it.
+//! The users of each device: what stands on it, on the disk that it is a part of, and on the other paths to it.
 //!
-//! It reads nothing of the device itself. The surprise: a partition is in use where anything but partitions stands on its
-//! whole disk, and a zram's backing device is in use though no link tells.
+//! Nothing of the device itself is read. A partition is in use if anything but partitions stands on its whole disk. A
+//! zram's backing device is in use although no link in sysfs shows it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;
 use crate::text::raw;
 
-/// What a device is used for.
+/// A use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     /// A file system on it is mounted here.
@@ -48,7 +48,7 @@ impl fmt::Display for Use {
 }
 
 impl Use {
-    /// What the device holds by it.
+    /// What the device holds for this use, in words.
     pub fn held(&self) -> String {
         match self {
             Self::Mounted(point) => format!("a mount at {point}"),
@@ -62,7 +62,7 @@ impl Use {
     }
 }
 
-/// What stands on what.
+/// The layers above each device.
 pub struct Uses {
     holders: BTreeMap<Subject, Vec<Subject>>,
     /// Paths by the unit they lead to, where there are several.
@@ -70,7 +70,7 @@ pub struct Uses {
 }
 
 impl Uses {
-    /// From what was joined so far.
+    /// The layers from the facts that were joined so far.
     pub fn of(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {

@@ -1,9 +1,9 @@
 //! arcconf: `getconfig N`.
 //!
-//! Shapes after the reports in glensc/nagios-plugin-check_raid, t/data/arcconf; words of SmartRAID controllers, the
-//! successors, also after project-machine/disko (smartpqi) and the header of Microchip's storage library. Headings have
-//! no colon and fields do, so the dashes around headings are not needed. The surprise: a plain *Enabled (write-back)*
-//! holds writes back with any battery or none; only *when protected by battery/ZMM* falls back.
+//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/arcconf. The words of SmartRAID
+//! controllers, the successors, also follow project-machine/disko (smartpqi) and the header of Microchip's storage
+//! library. Headings have no colon and fields do, so the dashes around headings are not needed. A plain *Enabled
+//! (write-back)* holds writes back with any battery or none; only *when protected by battery/ZMM* falls back.
 
 mod disks;
 
@@ -13,14 +13,14 @@ use super::said::{Adapter, Said, Volume, is_absent, on_failure, pci_field, worst
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
 
-/// How many controllers an answer counts, of which each has to be asked.
+/// The number of controllers in an answer; each is asked separately.
 pub fn count(answer: &[u8]) -> u32 {
     let lines = lines(answer);
     let count = lines.iter().find_map(|line| line.trim().strip_prefix("Controllers found:"));
     count.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Reads one controller, the one that this number asked for.
+/// Parses the answer about the controller with this number.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
     let read = Answer::of(answer);
     let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
@@ -127,7 +127,7 @@ impl Answer {
     }
 }
 
-/// What the lines are about.
+/// The subject of the following lines.
 enum Part {
     Controller,
     Backup,
@@ -153,7 +153,7 @@ fn heading(line: &str, before: &Part) -> Option<Part> {
                 _ => Part::Other,
             });
         }
-        // It parts a volume's own fields from its members, and is nothing else.
+        // It separates a volume's own fields from its members and has no meaning.
         "consistency check information" => return None,
         _ => {}
     }
@@ -247,7 +247,7 @@ impl Logical {
     }
 }
 
-/// How a volume's cache writes, in the words of the controllers before SmartRAID.
+/// How a volume's cache writes, in the words of controllers before SmartRAID.
 fn classic(fields: &Fields, found: Volume) -> Volume {
     const SETTING: &str = "write-cache setting";
     let is_on = |word: &str| word.starts_with("enabled") || word == "on" || word.starts_with("on when");
@@ -281,7 +281,7 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
     Volume { policy, in_force, on_failure, ..found }
 }
 
-/// What is said of the caches of disks: one by one, and of all together.
+/// The statements about the caches of disks: one by one, and for all together.
 struct Caches<'a> {
     controller: &'a Fields,
     policy: &'a Fields,
@@ -299,7 +299,7 @@ impl Caches<'_> {
         worst([self.disks.of(members)].into_iter().chain(global))
     }
 
-    /// The policy is always told, the disks' own caches only by newer versions.
+    /// Every version prints the policy, only newer ones the disks' own caches.
     fn smart(&self, members: &[Member]) -> Said<DiskCache> {
         let of_disks = self.disks.tell().then(|| self.disks.of(members));
         worst([self.policy.said("configured drives", setting)].into_iter().chain(of_disks))

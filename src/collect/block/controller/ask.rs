@@ -1,4 +1,4 @@
-//! Runs the tools, each with the few commands that its parser wants, and no command twice.
+//! Runs the tools: each with the few commands that its parser needs, and no command twice.
 
 use super::said::{Adapter, Said};
 use super::{arcconf, megacli, ssacli, storcli, storcli2};
@@ -6,25 +6,25 @@ use crate::collect::refused;
 use crate::facts::{Reading, Why};
 use crate::host::{Host, Miss, MissKind, Tool};
 
-/// Controllers that are asked one by one, at most.
+/// The largest number of controllers that are asked one by one.
 const MOST: u32 = 16;
 
-/// What a tool knows.
+/// The answers of one tool.
 #[derive(Clone, Debug)]
 pub struct Answers {
     /// The tool.
     pub tool: Tool,
     /// The command that answered.
     pub argv: String,
-    /// What it told of; at least one.
+    /// The controllers in its answers; at least one.
     pub adapters: Vec<Adapter>,
 }
 
-/// Everything that a tool says, `Err(None)` where it is not installed.
+/// All answers of a tool; `Err(None)` where it is not installed.
 pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<Reading<String>>> {
     let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
-    // What has neither battery nor volumes is a host adapter, or a failure that is told as a controller.
+    // An entry with neither battery nor volumes is a host adapter, or a failure reported as a controller.
     if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.is().is_none()) {
         let says = format!("`{argv}` tells of no controller");
         return Err(Some(Reading::unknown(Why::Malformed, says)));
@@ -32,7 +32,7 @@ pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<
     Ok(Answers { tool, argv, adapters })
 }
 
-/// One command. A tool that is not there is no refusal.
+/// Runs one command. A tool that is not installed is `Err(None)`.
 fn ask(host: &dyn Host, tool: Tool, command: &str) -> Result<Vec<u8>, Option<Reading<String>>> {
     let arguments: Vec<&str> = command.split(' ').collect();
     host.run(tool, &arguments).map_err(|miss: Miss| match miss.kind {
@@ -41,7 +41,7 @@ fn ask(host: &dyn Host, tool: Tool, command: &str) -> Result<Vec<u8>, Option<Rea
     })
 }
 
-/// What a tool tells of, and the command that told most.
+/// The controllers that a tool reports, and the command that reported most.
 type Told = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
 /// How a tool is asked for everything that its parser wants.

@@ -1,7 +1,7 @@
 //! Lines of `Key : value`, as most of the tools print them.
 //!
-//! Keys are compared in lower case with single blanks. The surprise: a key that stands twice in one block with different
-//! values says nothing, since a heading between them may have been lost.
+//! Keys are compared in lower case with single blanks. A key that appears twice in one block with different values has
+//! no value, because a heading between the two may have been lost.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::text::safe;
 pub struct Fields(BTreeMap<String, Result<String, ()>>);
 
 impl Fields {
-    /// Takes a line in, when it is a field.
+    /// Adds a line, if it is a field.
     pub fn add(&mut self, line: &str) {
         if let Some((key, value)) = split(line) {
             self.put(key, value);
         }
     }
 
-    /// Takes a field in.
+    /// Adds a field.
     pub fn put(&mut self, key: String, value: String) {
         let new = Ok(value);
         self.0
@@ -33,17 +33,17 @@ impl Fields {
             .or_insert(new);
     }
 
-    /// The value of a key, when it is said once or always the same.
+    /// The value of a key; `None` when it is missing or has different values.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key)?.as_ref().ok().map(String::as_str)
     }
 
-    /// Whether there is such a key at all.
+    /// Whether the key occurs at all.
     pub fn has(&self, key: &str) -> bool {
         self.0.contains_key(key)
     }
 
-    /// What a value means, by a function from its text in lower case.
+    /// The meaning of a value, by a function of its text in lower case.
     pub fn said<T: Copy>(&self, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
         match self.0.get(key) {
             None => Said::missing(key),

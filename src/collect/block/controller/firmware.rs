@@ -1,14 +1,13 @@
-//! What MegaRAID firmware says of its battery or flash module, in the flags that MegaCli and storcli both print.
+//! The state of a battery or flash module in the flags of MegaRAID firmware, which MegaCli and storcli both print.
 //!
-//! Names after thomas-krenn/check_lsi_raid and the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The
-//! surprise: the state in one word can say *Optimal* beside a flag that asks for a new battery, so both are held
-//! together and the worse is believed.
+//! Names follow thomas-krenn/check_lsi_raid and the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The
+//! one-word state can be *Optimal* beside a flag that asks for a new battery, so the worse of the two is believed.
 
 use super::fields::Fields;
 use super::said::{Said, worst};
 use crate::facts::catalog::controller::Battery;
 
-/// Flags of the battery, each with the word in which it does no harm and what it means otherwise.
+/// Flags of the battery, each with its harmless word and what any other word means.
 const FLAGS: [(&str, &str, Battery); 11] = [
     ("voltage", "ok", Battery::Degraded),
     ("temperature", "ok", Battery::Degraded),
@@ -47,7 +46,7 @@ pub fn state(word: &str) -> Option<Battery> {
     }
 }
 
-/// The number that the firmware gives for the state, by its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
+/// The firmware's number for the state, by its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
 pub fn number(code: u64) -> Said<Battery> {
     const BITS: [(u64, Battery); 11] = [
         (1, Battery::Absent),
@@ -59,11 +58,11 @@ pub fn number(code: u64) -> Said<Battery> {
         (1 << 7, Battery::Degraded),
         (1 << 8, Battery::Degraded),
         (1 << 9, Battery::Degraded),
-        // It is to be replaced, which says nothing of today.
+        // The battery is to be replaced; its charge today is unknown.
         (1 << 10, Battery::Degraded),
         (1 << 11, Battery::Degraded),
     ];
-    // Seen where everything else says that all is well; 8192, its neighbour, means nothing that anybody has written down.
+    // Seen where everything else is healthy; 8192, its neighbour, has no documented meaning.
     const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
@@ -73,7 +72,7 @@ pub fn number(code: u64) -> Said<Battery> {
     worst(set.chain([Said::Is(Battery::Healthy)]))
 }
 
-/// What all flags of a battery say together; every one that is expected has to be there.
+/// The worst of all flags of a battery; every expected flag has to be present.
 pub fn flags(fields: &Fields) -> Said<Battery> {
     let newer = NEWER.iter().any(|flag| fields.has(flag));
     let mut accounts = vec![replacement(fields), charging(fields)];

@@ -1,7 +1,7 @@
 //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at full paths.
 //!
-//! What the values mean is left to the parsers. The surprise: tools print complaints before and behind the document, and
-//! a command that failed still has an entry.
+//! The meaning of values is left to the parsers. Tools print complaints before and after the document, and a command
+//! that failed still has an entry.
 
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub fn text(value: &Value, path: &[&str]) -> Option<String> {
     Some(crate::text::safe(text.trim().as_bytes()))
 }
 
-/// What the text at a path means, whatever its case.
+/// The meaning of the text at a path, case-insensitive.
 pub fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
     said_exactly(value, path, |word| meaning(&plain(word)))
 }
@@ -52,7 +52,7 @@ pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
     data.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What the text at a path means, in the case in which it is written.
+/// The meaning of the text at a path, case-sensitive.
 pub fn said_exactly<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
     let what = path.join("/");
     match text(value, path) {

@@ -1,8 +1,8 @@
 //! MegaCli: `-LDInfo -Lall -aALL` and `-AdpBbuCmd -GetBbuStatus -aALL`.
 //!
-//! Shapes after the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The surprise: policy set and policy in
-//! force stand beside each other, and *WriteThrough* in force under a policy of *WriteBack* means that the controller
-//! fell back because of its battery.
+//! Output formats follow the reports in glensc/nagios-plugin-check_raid, t/data/megacli. The configured policy and the
+//! policy in force are printed separately. *WriteThrough* in force under a policy of *WriteBack* means that the
+//! controller fell back because of its battery.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::firmware;
 use super::said::{Adapter, Said, Volume, worst, write_back};
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
-/// Reads the controllers from both answers. MegaCli tells no PCI address and no model in either.
+/// Parses the controllers from both answers. Neither contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let volumes = volumes_of(volumes);
     let batteries = batteries_of(batteries);
@@ -24,7 +24,7 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     names.into_iter().map(adapter).collect()
 }
 
-/// What a volume begins with; old versions call it a disk.
+/// The headings of a volume; old versions call it a disk.
 const HEADINGS: [&str; 3] = ["Virtual Drive:", "Virtual Disk:", "CacheCade Virtual Drive:"];
 
 /// The volumes by adapter.
@@ -94,7 +94,7 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         node: None,
         wwn: None,
         policy,
-        // That it holds writes back is believed by itself, that it does not only beside a policy.
+        // *Write back* in force is believed by itself, *write through* only beside a policy.
         in_force: match now {
             Said::Is(InForce::WriteBack) => now,
             Said::Is(InForce::WriteThrough) | Said::Gap(..) => now.only_if(&set),
@@ -104,7 +104,7 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
     }
 }
 
-/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), of whose own nothing is told.
+/// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), whose own cache is not printed.
 fn disk_cache(fields: &Fields) -> Said<DiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.said("disk cache policy", |word| match word {
@@ -152,7 +152,7 @@ fn unguarded(fields: &Fields, key: &str) -> Said<OnFailure> {
     })
 }
 
-/// What is said of one battery.
+/// The statements about one battery.
 #[derive(Default)]
 struct Account {
     fields: Fields,

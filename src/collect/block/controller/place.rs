@@ -1,9 +1,9 @@
-//! Which volume of which controller a disk is.
+//! The volume of a RAID controller behind a disk.
 //!
-//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI address of a controller
-//! that is known by its place on the bus. Whatever is left in doubt stays in doubt: nothing is taken over from another
-//! controller. The surprise: not every disk of a RAID controller is a volume. What it only passes on (JBOD, HBA mode)
-//! has no protection by its battery.
+//! A volume is recognised by the disk's node, its world-wide name, or its number in the SCSI address. The number counts
+//! only if the controller is known by its place on the bus. An ambiguous disk stays unknown: nothing is inherited from
+//! another controller. A disk that a RAID controller passes on (JBOD, HBA mode) is no volume, and the controller's
+//! battery does not protect it.
 
 use super::said::{Adapter, Pci, Volume, pci};
 
@@ -15,17 +15,17 @@ pub enum Addresses {
     MegaRaid,
     /// Volumes have channel 0 (`CONTAINER_CHANNEL` in drivers/scsi/aacraid/aacraid.h).
     Aacraid,
-    /// Nothing can be told from them, but volumes call themselves *LOGICAL VOLUME* and no other disk does
-    /// (drivers/scsi/hpsa.c leaves what the firmware answers as it is).
+    /// The address tells nothing, but volumes call themselves *LOGICAL VOLUME* and no other disk does
+    /// (drivers/scsi/hpsa.c passes the firmware's answer on unchanged).
     SmartArray,
-    /// Nothing can be told from them.
+    /// The address tells nothing.
     Opaque,
 }
 
-/// What is known of a disk, to find it among the volumes.
+/// The properties of a disk by which its volume is found.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
-    /// Its node.
+    /// Path of its node in /dev.
     pub node: String,
     /// World-wide name, hexadecimal digits in lower case.
     pub wwn: Option<String>,
@@ -35,7 +35,7 @@ pub struct Disk {
     pub pci: Option<Pci>,
     /// Channel and target of its SCSI address.
     pub address: Option<(u32, u32)>,
-    /// RAID level that the driver shows of it (hpsa and smartpqi); `N/A` where it is no volume.
+    /// RAID level that the driver reports (hpsa and smartpqi); `N/A` for a disk that is no volume.
     pub level: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Disk {
         self
     }
 
-    /// Whether it is a volume and no disk that is passed on; `None` where that cannot be told.
+    /// Whether it is a volume rather than a disk that is passed on; `None` where that is unknown.
     fn is_volume(&self, addresses: Addresses) -> Option<bool> {
         match (addresses, self.address) {
             // `raid_level_show` of hpsa.c and `pqi_raid_level_show` of smartpqi_init.c.
@@ -87,16 +87,16 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Where a disk was found.
+/// The result of the search for a disk.
 #[derive(Clone, Debug)]
 pub enum Found<'a> {
     /// It is this volume of this controller.
     Volume(&'a Adapter, &'a Volume),
     /// It is one of these.
     OneOf(Vec<(&'a Adapter, &'a Volume)>),
-    /// It is no volume: the controller passes it on.
+    /// It is no volume: the controller passes the disk on.
     PassedOn,
-    /// It cannot be said; why not.
+    /// Unknown, with the reason.
     Nowhere(String),
 }
 

@@ -1,33 +1,33 @@
-//! What a controller's tool says, in one shape for all tools: adapters, their battery, their volumes.
+//! The output of a controller's tool in one shape for all tools: adapters, their battery, their volumes.
 //!
-//! Parsers make these values from bytes; who asks and which disk a volume is, is left to others. The surprise: what is
-//! not said, said in an unknown word or said in two ways is a gap, and no gap is ever filled with something safe.
+//! Parsers make these values from bytes. [`super::ask`] runs the tools, and [`super::place`] finds the disk's volume. A
+//! missing value, an unknown word and a contradiction are all gaps, and a gap is never filled with a safe value.
 
 use super::fields::Fields;
 use crate::facts::Why;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
-/// A value of the fact it will become, or why there is none.
+/// A value of the fact that it becomes, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said<T> {
-    /// This.
+    /// A value that the tool printed.
     Is(T),
-    /// Nothing that could be used.
+    /// No usable value: the reason, and the detail in words.
     Gap(Why, String),
 }
 
 impl<T: Copy> Said<T> {
-    /// The tool does not say it.
+    /// A gap: the tool does not print it.
     pub fn missing(what: &str) -> Self {
         Self::Gap(Why::Absent, format!("`{what}` is not said"))
     }
 
-    /// The tool says it in a word that is not known.
+    /// A gap: the tool prints an unknown word.
     pub fn unknown(what: &str, word: &str) -> Self {
         Self::Gap(Why::Malformed, format!("`{what}` is `{word}`, a word that walwise does not know"))
     }
 
-    /// The tool says two things that do not go together.
+    /// A gap: the tool prints two things that contradict each other.
     pub fn disputed(what: impl Into<String>) -> Self {
         Self::Gap(Why::Ambiguous, what.into())
     }
@@ -40,7 +40,7 @@ impl<T: Copy> Said<T> {
         }
     }
 
-    /// What follows from the value.
+    /// The value changed by a function; a gap stays a gap.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Said<U> {
         match self {
             Self::Is(value) => Said::Is(change(value)),
@@ -48,7 +48,7 @@ impl<T: Copy> Said<T> {
         }
     }
 
-    /// This where the other has a value; else the other's gap.
+    /// This value where the other has one; else the other's gap.
     pub fn only_if<U>(self, other: &Said<U>) -> Self {
         match other {
             Said::Is(_) => self,
@@ -57,7 +57,7 @@ impl<T: Copy> Said<T> {
     }
 }
 
-/// What can be told in several accounts, of which the worst counts.
+/// A fact with several accounts, of which the worst counts.
 pub trait Graded: Copy {
     /// How bad it is: 0 is the best, and no two are alike.
     fn harm(self) -> u8;
@@ -109,7 +109,7 @@ pub fn is_absent(battery: Battery) -> bool {
     }
 }
 
-/// The policy of a cache that is set to hold writes back, by what it does without its battery.
+/// The policy of a write-back cache, by what it does without its battery.
 pub fn write_back(on_failure: OnFailure) -> Policy {
     match on_failure {
         OnFailure::WriteThrough => Policy::WriteBack,
@@ -117,7 +117,7 @@ pub fn write_back(on_failure: OnFailure) -> Policy {
     }
 }
 
-/// The inverse: what a cache that is set so does without its battery.
+/// The inverse: what a cache with this policy does without its battery.
 pub fn on_failure(policy: Policy) -> OnFailure {
     match policy {
         Policy::AlwaysWriteBack => OnFailure::Stays,
@@ -125,7 +125,7 @@ pub fn on_failure(policy: Policy) -> OnFailure {
     }
 }
 
-/// How a cache writes while it does as it is set.
+/// How a cache writes while nothing overrides its policy.
 pub fn in_force(policy: Policy) -> InForce {
     match policy {
         Policy::WriteBack | Policy::AlwaysWriteBack => InForce::WriteBack,
@@ -133,8 +133,8 @@ pub fn in_force(policy: Policy) -> InForce {
     }
 }
 
-/// Of several accounts of one thing the worst. The best needs all of them: a gap among them leaves only what is worse than
-/// the best.
+/// The worst of several accounts of one thing. The best value needs all of them: with a gap among them, only a value
+/// worse than the best is known.
 pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = Said<T>>) -> Said<T> {
     let mut gap = None;
     let mut worst: Option<T> = None;
@@ -172,7 +172,7 @@ pub fn pci_field(fields: &Fields) -> Option<Pci> {
 /// A controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
-    /// What its tool calls it: a number or a slot.
+    /// Its name in the tool: a number or a slot.
     pub name: String,
     /// Its model, as printed.
     pub model: Option<String>,
@@ -185,7 +185,7 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    /// One of which nothing but the name is known.
+    /// A controller of which only the name is known.
     pub fn unread(name: impl Into<String>, why: Said<Battery>) -> Self {
         Self { name: name.into(), model: None, pci: None, battery: why, volumes: Vec::new() }
     }
@@ -194,7 +194,7 @@ impl Adapter {
 /// A volume of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// What its tool calls it.
+    /// Its name in the tool.
     pub name: String,
     /// Number that the SCSI address shows too, where it does.
     pub target: Option<u32>,
@@ -206,14 +206,14 @@ pub struct Volume {
     pub policy: Said<Policy>,
     /// Policy in force.
     pub in_force: Said<InForce>,
-    /// What happens without battery.
+    /// The behaviour without battery.
     pub on_failure: Said<OnFailure>,
     /// Caches of the member disks.
     pub disk_cache: Said<DiskCache>,
 }
 
 impl Volume {
-    /// One of which nothing but the name is known.
+    /// A volume of which only the name is known.
     pub fn unread(name: String) -> Self {
         Self {
             name,
@@ -228,7 +228,7 @@ impl Volume {
     }
 }
 
-/// Hexadecimal digits in lower case, when it is nothing else and long enough to be a world-wide name.
+/// The world-wide name in lower case; `None` unless the text is hexadecimal digits alone and long enough.
 pub fn wwn(text: &str) -> Option<String> {
     let digits = text.trim().trim_start_matches("0x");
     let is_name = digits.len() >= 16 && digits.bytes().all(|b| b.is_ascii_hexdigit());

@@ -1,7 +1,9 @@
 //! Answers of the tools, written for these tests in the shape of public reports: storcli after
 //! prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures), MegaCli, hpacucli and arcconf after
 //! glensc/nagios-plugin-check_raid (t/data), tables of storcli after thomas-krenn/check_lsi_raid, ssacli after HPE's
-//! user guide. All of them are healthy; tests say what differs.
+//! user guide.
+//!
+//! All samples are healthy; each test states its deviation.
 
 mod newer;
 

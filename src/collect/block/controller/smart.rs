@@ -1,15 +1,15 @@
-//! What the firmware of Smart Array and SmartRAID controllers says of a volume and of its packs: ssacli and arcconf print
-//! it in the same words.
+//! The cache of a volume and its battery packs as the firmware of Smart Array and SmartRAID controllers reports them;
+//! ssacli and arcconf print it in the same words.
 //!
-//! It reads no lines; which fields are the volume's and which the controller's is left to the parsers. The surprise: a
-//! volume that is set to cache may be accelerated in another way, past the controller's cache, so only ways that are
-//! known to use it count.
+//! Reading lines, and telling the volume's fields from the controller's, is left to the parsers. A volume that is set
+//! to cache may be accelerated by something other than the controller's cache, so only acceleration methods known to
+//! use that cache count.
 
 use super::fields::{Fields, plain};
 use super::said::{Said, Volume, in_force, write_back};
 use crate::facts::catalog::controller::{Battery, InForce, OnFailure, Policy};
 
-/// How a volume's cache writes: as it was set, now, and without battery.
+/// How a volume's cache writes: as configured, now, and without battery.
 pub struct Modes {
     pub policy: Said<Policy>,
     pub in_force: Said<InForce>,
@@ -23,10 +23,10 @@ impl Modes {
     }
 }
 
-/// From the fields of the volume and those of the controller's cache. `keeps_no_writes` is whether the cache has no room
-/// for writes.
+/// Derives the modes from the fields of the volume and of the controller's cache. `keeps_no_writes` is whether the
+/// cache has no room for writes.
 pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
-    // Before it was called caching.
+    // The older name of caching.
     const ACCELERATOR: &str = "array accelerator";
     let key = if own.has(ACCELERATOR) && !own.has("caching") { ACCELERATOR } else { "caching" };
     let caching = own.said(key, |word| match word {
@@ -59,7 +59,7 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
         _ => None,
     });
     let (policy, in_force) = match caching.is() {
-        // What a volume is set to cache, the controller may hold back from caching.
+        // The controller may hold caching back although the volume is set to cache.
         Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (on_failure.clone().map(write_back), now),
         Some(Policy::WriteThrough) | None => (caching.clone().only_if(&on_failure), caching.map(in_force)),
     };
@@ -75,7 +75,7 @@ pub fn packs(fields: &Fields, key: &str) -> Said<Battery> {
     })
 }
 
-/// Whether the volume says that something else than the controller's cache makes it faster. Old firmware says nothing.
+/// Whether the volume is accelerated by something other than the controller's cache. Old firmware prints nothing of it.
 fn is_accelerated_otherwise(own: &Fields) -> bool {
     const METHOD: &str = "ld acceleration method";
     own.has(METHOD) && own.get(METHOD).is_none_or(|method| plain(method) != "controller cache")

@@ -1,8 +1,8 @@
 //! ssacli, hpssacli and hpacucli: `ctrl all show detail` and `ctrl slot=N ld all show detail`.
 //!
-//! Status lines after the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest after what HPE's user
-//! guide of Smart Storage Administrator prints. The surprise: *Smart Path* sends writes past the controller's cache, and
-//! a cache that is *Temporarily Disabled* writes through although every volume is set to cache.
+//! Status lines follow the reports in glensc/nagios-plugin-check_raid, t/data/hpacucli; the rest follows HPE's user
+//! guide of Smart Storage Administrator. *Smart Path* sends writes past the controller's cache. A cache that is
+//! *Temporarily Disabled* writes through although every volume is set to cache.
 
 use super::fields::{Fields, lines, plain};
 use super::said::{Adapter, Said, Volume, is_absent, pci_field, worst, wwn};
@@ -47,7 +47,7 @@ fn blocks(answer: &[u8]) -> Vec<Block> {
             block.fields.add(&line);
         }
     }
-    // What stands below a storage system elsewhere is no controller's here.
+    // Lines below an external storage system describe no controller here.
     blocks.retain(|block| is_heading(&block.heading));
     blocks
 }
@@ -95,7 +95,7 @@ fn battery(fields: &Fields) -> Said<Battery> {
     worst([count, status])
 }
 
-/// What the whole controller says, for each of its volumes.
+/// The volumes, each with the fields of the whole controller.
 fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
     let mut volumes: Vec<(String, Fields)> = Vec::new();
     for line in lines(answer) {
@@ -135,7 +135,7 @@ fn keeps_no_writes(controller: &Fields) -> bool {
     ratio.is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
 }
 
-/// Caches of the disks: one line before, one for each kind of disk in newer versions.
+/// Caches of the disks: one line for all of them, or in newer versions one for each kind of disk.
 fn disk_cache(controller: &Fields) -> Said<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {

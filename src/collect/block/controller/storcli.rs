@@ -1,10 +1,10 @@
 //! storcli and perccli: `/cALL show all J`, `/cALL/vALL show all J`, and where the JSON names no battery module, the
 //! tables of `/cX/cv show status` and `/cX/bbu show status`.
 //!
-//! Shapes after prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures) and
-//! thomas-krenn/check_lsi_raid. The surprise: the same words are state in one place and capability in another
-//! (`HwCfg/BBU` is `Present`, `Supported Adapter Operations/BBU` is `Yes` without any battery), so every key is
-//! addressed by its full path.
+//! Output formats follow prometheus-community/node-exporter-textfile-collector-scripts (mock/fixtures) and
+//! thomas-krenn/check_lsi_raid. The same words are a state in one place and a capability in another, so every key is
+//! addressed by its full path. `HwCfg/BBU` is `Present`, but `Supported Adapter Operations/BBU` is `Yes` without any
+//! battery.
 
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
     }
 }
 
-/// Whether the JSON says that there is a battery and not how it is: the tables may.
+/// Controllers whose JSON names a battery but not its state, which the tables may hold.
 pub fn lacks_module(all: &[u8]) -> Vec<String> {
     let Some(all) = document(all) else { return Vec::new() };
     let lacks = |entry: &Value| {
@@ -58,7 +58,7 @@ pub fn lacks_module(all: &[u8]) -> Vec<String> {
     entries(&all).filter_map(lacks).collect()
 }
 
-/// Puts the tables' account of a module in the place of the one that the JSON lacks.
+/// Fills in the tables' account of a module that the JSON lacks.
 pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table: &[u8]) {
     let Some(all) = document(all) else { return };
     let entry = entries(&all).find(|entry| number(entry).as_deref() == Some(&adapter.name));
@@ -195,7 +195,7 @@ fn write_mode(code: &str) -> Option<Policy> {
     }
 }
 
-/// Policy that was set and policy in force, from the initial setting and what the list shows now.
+/// The configured policy and the policy in force, from the initial setting and the current list.
 pub fn policies(set: &Said<Policy>, now: &Said<Policy>) -> (Said<Policy>, Said<InForce>) {
     let disputed = || format!("set to `{}`, shown as `{}`", show(set), show(now));
     let shown = now.clone().map(in_force);
@@ -227,7 +227,8 @@ fn disk_cache(own: &Value) -> Said<DiskCache> {
     })
 }
 
-/// Where newer versions say that an SSD caches for the volume (CacheCade): nothing is told of that SSD's own cache.
+/// The cache of an SSD that caches for the volume (CacheCade), in newer versions: always a gap, as its own cache is not
+/// printed.
 fn ssd_cache(row: &Value) -> Option<Said<DiskCache>> {
     let key = "Cac";
     row.get(key)?;

@@ -1,9 +1,9 @@
 //! storcli2 and perccli2, of the MegaRAID 9600 and PERC 12 controllers: `/call show all nolog J` and
 //! `/call/vall show all nolog J`.
 //!
-//! Shapes after scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and `AWB` after
-//! the help of Broadcom's MegaRAID Storage Manager. The surprise: the envelope is storcli's and nothing in it is where it
-//! was; there is no *Cache When BBU Bad* any more, since `WB` falls back without an energy pack and `AWB` does not.
+//! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and
+//! `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The envelope is that of storcli, but every key inside
+//! has moved. *Cache When BBU Bad* is gone: `WB` falls back without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
     }
 }
 
-/// Whether there is an energy pack, and how it is.
+/// Whether there is an energy pack, and its state.
 fn battery(data: &Value) -> Said<Battery> {
     let present = said(data, &["HwCfg", "Energy Pack"], |word| match word {
         "present" => Some(Battery::Healthy),
@@ -91,12 +91,12 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     })
 }
 
-/// How a volume writes, as both answers show it under one key.
+/// The write mode of a volume, which both answers show under one key.
 fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
     let listed = said_exactly(row, &[key], write_mode);
     let shown = said_exactly(own, &["VD Info", key], write_mode);
     match (listed.is(), shown.is()) {
-        // Either alone tells that it holds writes whatever happens.
+        // One answer alone suffices to show that writes are always held back.
         (
             Some(Policy::AlwaysWriteBack),
             Some(Policy::AlwaysWriteBack | Policy::WriteBack | Policy::WriteThrough) | None,
@@ -113,7 +113,7 @@ fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
     }
 }
 
-/// That it holds writes back is believed of one answer, that it does not only of both.
+/// *Write back* is believed of one answer, *write through* only of both.
 fn holds(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [said_exactly(row, &[key], write_mode), said_exactly(own, &["VD Info", key], write_mode)];

@@ -1,5 +1,5 @@
-//! Machines with one disk behind a controller, from the tool's answer to the facts; and the property that counts most:
-//! whatever is taken out of an answer, nothing becomes safer than it was.
+//! Machines with one disk behind a controller, from the tool's answer to the facts; and the central property: whatever
+//! is removed from an answer, nothing becomes safer.
 
 mod changes;
 mod machine;
@@ -17,7 +17,7 @@ use crate::facts::catalog::controller;
 use crate::facts::{Reading, Remedy, Subject, Why};
 use crate::host::{RecordedHost, RecordingHost, Tool};
 
-/// Words by which something safe could be concluded, in the order of [`WORDS`].
+/// Words that would count as safe, in the order of [`WORDS`].
 const SAFE: [&[&str]; 5] =
     [&["healthy"], &["write back", "write through"], &["write through"], &["write through"], &["off"]];
 
@@ -46,7 +46,7 @@ fn every_state_and_policy_is_understood() {
     }
 }
 
-/// Every document that lacks one key or one element of this one.
+/// Every document that lacks one key or one element of the original.
 fn without_one(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
@@ -79,7 +79,7 @@ fn without_one(value: &Value) -> Vec<Value> {
     all
 }
 
-/// Every answer that lacks one key or one line of this one.
+/// Every answer that lacks one key or one line of the original.
 fn smaller_answers(answer: &str) -> Vec<String> {
     if let Ok(document) = serde_json::from_str::<Value>(answer) {
         return without_one(&document).iter().map(Value::to_string).collect();
@@ -91,7 +91,7 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 
 #[test]
 fn taking_anything_away_makes_nothing_safer() {
-    // A line that not all firmware prints can only be believed where it is.
+    // A line that not all firmware prints counts only where it is present.
     const NOT_EVERYWHERE: [&str; 10] = [
         "Over temperature",
         "Cac\" : \"R",
@@ -205,7 +205,7 @@ fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
     assert_eq!(machine.words(), HEALTHY);
 }
 
-/// What a masked capture holds of the controllers names no hardware, and says the same of it.
+/// A masked capture of the controllers names no hardware, and yields the same facts.
 #[test]
 fn masked_captures_tell_the_same_of_nobodys_hardware() {
     let identities = [
@@ -263,7 +263,7 @@ proptest! {
         super::arcconf::count(&answer);
     }
 
-    /// A line that is not known costs nothing, wherever it stands.
+    /// An unknown line changes nothing, wherever it stands.
     #[test]
     fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
         let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
@@ -293,7 +293,7 @@ proptest! {
     }
 }
 
-/// A storage system elsewhere stands between controllers; its battery is not theirs.
+/// An external storage system stands between controllers; its battery is not theirs.
 #[test]
 fn what_another_storage_system_has_is_not_the_controllers() {
     let elsewhere =
@@ -307,7 +307,7 @@ fn what_another_storage_system_has_is_not_the_controllers() {
     assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
 }
 
-/// The caches of disks count for the volume that stands on them, and for no other.
+/// The caches of disks count only for the volume that stands on them.
 #[test]
 fn the_disks_of_other_volumes_say_nothing() {
     let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);

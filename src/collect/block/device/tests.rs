@@ -1,4 +1,5 @@
-//! A small machine as sysfs shows it: SATA and USB disk, partition, md, LVM and a loop file, and what is made of them.
+//! A small machine as sysfs shows it (SATA and USB disk, partition, md, LVM and a loop file), and the facts derived
+//! from it.
 
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The write cache flag alone, as hdparm (SATA), sdparm (SCSI) and smartctl's text print it.
 //!
-//! Words after hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). The
-//! surprise: SATA disks behind SAS controllers answer both hdparm and sdparm, so the first that knows is taken.
+//! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). A
+//! SATA disk behind a SAS controller answers both hdparm and sdparm, so the first tool that knows the flag decides.
 
 use super::{Questions, Told, unknown};
 use crate::facts::Reading;
@@ -12,7 +12,7 @@ const SMARTCTL: (Tool, &[&str]) = (Tool::Smartctl, &["-q", "noserial", "-n", "st
 const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
-/// Asks what shows itself as a SCSI disk and may be none.
+/// Asks a disk that appears as a SCSI disk and may be none.
 pub fn ask_shown(questions: &Questions) -> Told {
     let mut told = Told::default();
     let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut told);
@@ -20,7 +20,7 @@ pub fn ask_shown(questions: &Questions) -> Told {
     told
 }
 
-/// Asks a real disk with whatever knows; `otherwise` is told where nothing does.
+/// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none does.
 pub fn by_any(questions: &Questions, otherwise: Reading<DriveCache>, told: &mut Told) -> Reading<DriveCache> {
     first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), told)
 }

@@ -1,9 +1,9 @@
-//! NVMe disks: `nvme id-ctrl` for the volatile write cache, `nvme get-feature -f 6` for whether it is on, `nvme smart-log`
-//! for warnings; `smartctl -H` for the warnings where nvme-cli is not installed.
+//! NVMe disks: `nvme id-ctrl` for the volatile write cache, `nvme get-feature -f 6` for whether it is on,
+//! `nvme smart-log` for warnings; `smartctl -H` for the warnings where nvme-cli is not installed.
 //!
-//! Shapes after nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and smartmontools (nvmeprint.cpp). The
-//! surprise: newer versions print the warnings as an object instead of a number, and what one of them does not print
-//! is not taken for *no warning*.
+//! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and smartmontools
+//! (nvmeprint.cpp). Newer versions print the warnings as an object instead of a number. A warning bit that is missing
+//! from the output does not mean *no warning*.
 
 use serde_json::Value as Json;
 

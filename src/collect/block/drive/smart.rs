@@ -1,9 +1,9 @@
-//! SATA and SAS disks: `smartctl -i -g wcache` tells write cache, speed of rotation and zones; hdparm or sdparm tell the
-//! cache where smartctl does not.
+//! SATA and SAS disks: `smartctl -i -g wcache` for write cache, rotation speed and zones; hdparm or sdparm for the
+//! cache where smartctl does not print it.
 //!
-//! Keys after smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not asked for (`-q noserial`), and a disk in
-//! standby is left there (`-n standby`). The surprise: of a SAS disk's cache smartctl tells nothing in its JSON, only in
-//! its text.
+//! Keys follow smartmontools (ataprint.cpp, scsiprint.cpp). Serial numbers are not requested (`-q noserial`), and a
+//! disk in standby stays there (`-n standby`). For a SAS disk smartctl prints the cache only in its text, not in its
+//! JSON.
 
 use serde_json::Value as Json;
 

@@ -1,6 +1,7 @@
-//! Disks of every kind, from the tools' answers to the facts. Answers after what nvme-cli 2.3, smartmontools 7.3, hdparm
-//! and sdparm print of qemu's disks, and where qemu has no such disk after their sources (nvme-print.c, ataprint.cpp,
-//! scsiprint.cpp, nvmeprint.cpp).
+//! Disks of every kind, from the tools' answers to the facts.
+//!
+//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
+//! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -227,7 +228,7 @@ fn volumes_and_disks_elsewhere_are_not_asked() {
     }
 }
 
-/// What a controller only passes on is a disk like any other.
+/// A disk that a controller passes on is a disk like any other.
 #[test]
 fn disks_that_a_controller_passes_on_are_asked() {
     for (volume, asked) in [("none", true), ("VD 0", false)] {
@@ -358,7 +359,7 @@ proptest! {
         }
     }
 
-    /// Every sum of warnings is told, and what is not known is told too.
+    /// Every combination of warnings is reported, and so is an unknown one.
     #[test]
     fn every_warning_is_told(bits in 0_u64..256) {
         let told = nvme::warnings(&json!({ "critical_warning": bits })).unwrap();

@@ -1,4 +1,4 @@
-//! An option file that somebody names: what a server that does not run is started with, and nothing of one that may run.
+//! An option file that the user names: it describes a server that does not run, and nothing of one that may run.
 
 use std::path::Path;
 

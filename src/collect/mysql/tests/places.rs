@@ -1,4 +1,4 @@
-//! Where a server keeps its logs: by its files, by its own answer, and by what its version makes of them.
+//! The directories of a server's logs: from its files, from its own answer, and by its version.
 
 use super::*;
 

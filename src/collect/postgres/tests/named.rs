@@ -1,4 +1,4 @@
-//! A configuration that somebody names: what a server that does not run is started with, and nothing of one that may run.
+//! A configuration that the user names: it describes a server that does not run, and nothing of one that may run.
 
 use super::*;
 use crate::collect::unusable;

@@ -1,4 +1,5 @@
-//! The three factors of the judge, each visited whole: a disk's facts, what is joined to a leaf, what the interlock adds.
+//! The three factors of the judge, each visited exhaustively: a disk's facts, the facts joined to a leaf, and those
+//! that the interlock adds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,8 @@ use crate::facts::catalog::target::Suppressor;
 use crate::facts::{Reading, Subject};
 use crate::truth::Truth;
 
-/// What a leaf hands on: cache, passage, whether it says write back, and what its evidence allows at best.
+/// The part of a leaf that is passed on: cache, passage, whether it reports write back, and the best standing that its
+/// evidence allows.
 type Class = (Cache, Passage, Truth, Standing);
 
 /// The class of the one leaf that lets the interlock open.
@@ -56,10 +58,10 @@ fn disks(names: &[&str], start: &Machine, leaves: &mut BTreeMap<Class, Leaf>) ->
     visited
 }
 
-/// Every leaf that a disk's facts can come to.
+/// Every leaf that a disk's facts can produce.
 fn leaves() -> BTreeMap<Class, Leaf> {
     let mut found = BTreeMap::new();
-    // Behind a controller: everything its tool says, with everything the kernel says of the volume.
+    // Behind a controller: everything its tool reports, with everything the kernel reports of the volume.
     let behind = [
         "controller.battery",
         "controller.policy",
@@ -70,7 +72,7 @@ fn leaves() -> BTreeMap<Class, Leaf> {
         "device.cache_type",
     ];
     let mut visited = disks(&behind, &start(), &mut found);
-    // However attached: everything a disk says of itself.
+    // Any attachment: everything a disk reports of itself.
     let own = [
         "device.transport",
         "nvme.volatile_cache",
@@ -114,7 +116,7 @@ fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
                 && found.flush == Passage::Sent
                 && found.plain == Truth::True;
             let fine = |(fact, value): (&str, &str)| match fact {
-                // That it is ext4 is the interlock's own condition; that its journal is there is the file system's.
+                // That it is ext4 is the interlock's own condition; that it has its journal is the file system's.
                 "mount.fstype" => value != "?",
                 "ext4.journal" => allowed(fact, value) || !chosen[0].starts_with("ext"),
                 "probe.flushes_per_commit" => !value.starts_with('0'),
@@ -165,7 +167,7 @@ fn the_interlock_is_the_conjunction_of_its_conditions() {
                     (found.verdict.standing, found.flush, found.plain) = (standing, flush, plain);
                     let is_ready =
                         (standing, flush, plain) == (Standing::Durable, Passage::Sent, Truth::True);
-                    // Where two conditions fail already, the disks are not gone through one by one.
+                    // Where two conditions fail already, the disks are not all visited.
                     let few = if wrong + usize::from(!is_ready) > 1 { 1 } else { below.len() };
                     for disks in &below[..few] {
                         let protected =

@@ -1,5 +1,5 @@
-//! The caches of disks: what a disk says of its own, what its driver and its queue go by, what it warns of, and what is
-//! concluded from all that.
+//! The caches of disks: a disk's own statement, the view of its driver and its queue, its warnings, and the conclusions
+//! from all of these.
 
 use crate::facts::choice;
 

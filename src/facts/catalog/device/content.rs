@@ -1,4 +1,4 @@
-//! What a device is to somebody who looks for one to use.
+//! The availability of a device for a new use.
 
 use crate::facts::choice;
 

@@ -1,4 +1,5 @@
-//! What a block device is, and what several ask of a kind. Questions of one place are answered there.
+//! The kinds of block devices, and the properties of a kind that several modules need. Other questions are answered
+//! where they arise.
 
 use crate::facts::choice;
 

@@ -1,4 +1,4 @@
-//! States and modes of what stands between a file system and its disks: md, device-mapper, bcache and DRBD.
+//! States and modes of the layers between a file system and its disks: md, device-mapper, bcache and DRBD.
 
 use crate::facts::choice;
 

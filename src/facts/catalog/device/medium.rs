@@ -1,4 +1,4 @@
-//! What a disk is made of, and how it writes.
+//! The medium of a disk, and its write mode.
 
 use crate::facts::choice;
 

@@ -1,4 +1,5 @@
-//! How a disk is attached, and what several ask of a transport. Questions of one place are answered there.
+//! The transports of disks, and the properties of a transport that several modules need. Other questions are answered
+//! where they arise.
 
 use crate::facts::choice;
 

@@ -1,5 +1,5 @@
-//! Settings of MySQL and MariaDB that are one of a few words, every word that any version of either takes. Numbers and other
-//! spellings of the same are for who reads them.
+//! Settings of MySQL and MariaDB that are choices, with every word that any version of either accepts. Numbers and
+//! other spellings are left to the readers.
 
 use crate::facts::choice;
 

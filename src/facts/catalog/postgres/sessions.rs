@@ -1,4 +1,4 @@
-//! What a database or a role sets for its own sessions (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
+//! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Settings of PostgreSQL that are one of a few words, every word that any version takes (guc_tables.c). Other spellings
-//! of the same, such as `true` and `hot_standby`, are for who reads them.
+//! Settings of PostgreSQL that are choices, with every word that any version accepts (guc_tables.c). Other spellings,
+//! such as `true` and `hot_standby`, are left to the readers.
 
 use crate::facts::choice;
 

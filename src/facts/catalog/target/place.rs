@@ -1,4 +1,4 @@
-//! What a target is, what a server keeps there, and what new files there inherit.
+//! The kind of a target, its use by a server, and the flags that new files there inherit.
 
 use crate::facts::choice;
 

@@ -1,4 +1,4 @@
-//! What is concluded of a target: the verdict, and what becomes of its flushes.
+//! The conclusions about a target: the verdict, and the fate of its flushes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

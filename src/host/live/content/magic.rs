@@ -1,11 +1,11 @@
-//! Where which signature lies on a block device: file systems, volume managers, RAID metadata, partition tables.
+//! The offsets of signatures on a block device: file systems, volume managers, RAID metadata, partition tables.
 //!
-//! The offsets are those of util-linux' libblkid, the kernel's headers and the formats' own documents. Names matter only
-//! for the text shown: what is not in the table is still data.
+//! The offsets are those of util-linux' libblkid, the kernel's headers and the formats' own documents. The names serve
+//! only for display: content that is not in the table still counts as data.
 
 use super::places;
 
-/// Counted from the beginning: name, offset, bytes.
+/// Signatures counted from the beginning: name, offset, bytes.
 const FROM_START: &[(&str, u64, &[u8])] = &[
     ("LUKS", 0, b"LUKS\xba\xbe"),
     ("LUKS", 0x4000, b"SKUL\xba\xbe"),
@@ -56,7 +56,7 @@ const FROM_START: &[(&str, u64, &[u8])] = &[
     ("vmfs", 0x10_0000, b"\x0d\xd0\x01\xc0"),
 ];
 
-/// Counted from the end: name, distance of the beginning, bytes.
+/// Signatures counted from the end: name, distance of the beginning from the end, bytes.
 const FROM_END: &[(&str, u64, &[u8])] = &[
     ("GPT", 512, b"EFI PART"),
     ("GPT", 4096, b"EFI PART"),
@@ -72,18 +72,18 @@ const FROM_END: &[(&str, u64, &[u8])] = &[
     ("drbd", 4096 - 60, b"\x83\x74\x02\x6d"),
 ];
 
-/// What swap space and a hibernated system end their first page with.
+/// The last bytes of the first page of swap space and of a hibernated system.
 const SWAP: [&[u8]; 6] =
     [b"SWAPSPACE2", b"SWAP-SPACE", b"S1SUSPEND\0", b"S2SUSPEND\0", b"ULSUSPEND\0", b"LINHIB0001"];
 
-/// What was read of a device.
+/// The parts of a device that were read.
 pub struct Regions {
     size: u64,
     parts: Vec<(u64, Vec<u8>)>,
 }
 
 impl Regions {
-    /// Nothing yet, of a device of this size in bytes.
+    /// Nothing read yet of a device of this size in bytes.
     pub fn new(size: u64) -> Self {
         Self { size, parts: Vec::new() }
     }
@@ -116,7 +116,7 @@ impl Regions {
             self.size.checked_sub(*distance).is_some_and(|at| self.has(at, magic))
         };
         names.extend(FROM_END.iter().filter(from_end).map(|(name, ..)| *name));
-        // What is left of a file system is told where its beginning is gone.
+        // Remains of a file system count where its beginning is gone.
         names.extend(self.ext().or_else(|| self.ext_backup().then_some("ext backup superblock")));
         let is_xfs = names.contains(&"xfs");
         names.extend((!is_xfs && self.xfs_backup()).then_some("xfs allocation group"));
@@ -157,7 +157,7 @@ impl Regions {
         places::ext(self.size).filter(|at| *at > 0).any(|at| is(at) || is(at + 1024))
     }
 
-    /// The header of another allocation group than the first.
+    /// The header of an allocation group other than the first.
     fn xfs_backup(&self) -> bool {
         places::xfs(self.size).any(|at| self.has(at, b"XFSB"))
     }

@@ -1,27 +1,27 @@
-//! Where a block device is read when it cannot be read whole: the places where something would be known, then samples.
+//! The places at which a large block device is read: first those of known metadata, then samples.
 //!
-//! Places are those from which a disk whose beginning or end was wiped is brought back (backup superblocks, headers of
-//! allocation groups, labels), and every MiB boundary near the ends, where partitions and volumes begin. It reads nothing.
-//! The surprise: samples come in the order of their numbers with the bits reversed, so that those read by any moment lie
+//! The places are those from which a disk with a wiped beginning or end is recovered (backup superblocks, headers of
+//! allocation groups, labels), and every MiB boundary near the ends, where partitions and volumes begin. Reading is
+//! left to [`super`]. Samples are ordered by their bit-reversed numbers, so that those read at any moment are spread
 //! evenly over the device.
 
 use std::collections::BTreeSet;
 
-/// How much is read in a place and of a sample, in bytes: what holds the second superblock of any block size.
+/// The size of a place and of a sample, in bytes: it covers the second superblock of any block size.
 pub const PIECE: u64 = 16 << 10;
 
 /// How much of each end is read in one run, in bytes.
 pub const END: u64 = 2 << 20;
 
-/// How far from each end every MiB boundary is read, in bytes.
+/// The distance from each end within which every MiB boundary is read, in bytes.
 const NEAR: u64 = 64 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// How many samples are taken: 2 to this power.
+/// The number of samples is 2 to this power.
 const SAMPLE_BITS: u32 = 12;
 
-/// The superblocks of btrfs behind the first (`btrfs_sb_offset` in fs/btrfs/fs.h).
+/// The superblocks of btrfs after the first (`btrfs_sb_offset` in fs/btrfs/fs.h).
 const BTRFS: [u64; 2] = [64 << 20, 256 << 30];
 
 /// Beginnings of the pieces to read between the ends, ascending, in bytes.
@@ -41,7 +41,7 @@ fn to_step(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
-/// Where the run at the end begins.
+/// The offset of the run at the end, in bytes.
 pub fn tail(size: u64) -> u64 {
     size.saturating_sub(END) / PIECE * PIECE
 }
@@ -60,8 +60,8 @@ pub fn ext(size: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Headers of the allocation groups that `mkfs.xfs` makes unasked (`calc_default_ag_geometry` of xfsprogs): 4 of a disk, 8
-/// to 32 of an array, of a TiB each where it is large.
+/// Headers of the allocation groups that `mkfs.xfs` creates by default (`calc_default_ag_geometry` of xfsprogs): 4 on a
+/// disk, 8 to 32 on an array, a TiB each where it is large.
 pub fn xfs(size: u64) -> impl Iterator<Item = u64> {
     const BLOCK: u64 = 4096;
     const LARGEST: u64 = 1 << 40;

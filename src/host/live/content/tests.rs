@@ -1,4 +1,4 @@
-//! What is found on images that were made here, and what is told of what was not read.
+//! The contents found on images made here, and the unread part that is reported.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as RFC 3720 has it.
+//! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as in RFC 3720.
 //!
-//! It goes bit by bit, without a table: what is summed is a superblock.
+//! It works bit by bit, without a table, because the input is only a superblock.
 
 /// The reflected polynomial.
 const POLYNOMIAL: u32 = 0x82f6_3b78;

@@ -1,19 +1,19 @@
 //! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them.
 //!
-//! Counters, labels and identities in it are left alone. The layout is that of fs/ext4/ext4.h, the names are those of
-//! lib/e2p/feature.c. The surprise: the kernel keeps the checksum without its last inversion.
+//! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the names are those of
+//! lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
 
 use super::{Unreadable, bytes, crc32c, named};
 
-/// Where it lies.
+/// Offset on the device, in bytes.
 pub const OFFSET: u64 = 1024;
 
-/// How long it is.
+/// Length in bytes.
 pub const SIZE: usize = 1024;
 
 const MAGIC: [u8; 2] = [0x53, 0xef];
 
-/// Where the checksum lies, which is over all that is before it.
+/// Offset of the checksum, which covers everything before it.
 const CHECKSUM: usize = 0x3fc;
 
 /// The feature `metadata_csum`, with which there is a checksum.
@@ -105,7 +105,7 @@ mod tests {
         block
     }
 
-    /// What mke2fs 1.47 makes by default, and what its dumpe2fs says of it.
+    /// A file system by mke2fs 1.47 with its defaults, and its description by dumpe2fs.
     #[test]
     fn a_file_system_of_today() {
         let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \

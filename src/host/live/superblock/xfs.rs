@@ -1,13 +1,13 @@
 //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints, in lower case.
 //!
-//! Counters, labels and identities in it are left alone. The layout is that of fs/xfs/libxfs/xfs_format.h, big-endian but
-//! for the checksum. The surprise: version 5 keeps the bits of version 4 and adds words of its own, and both have `ftype`.
+//! Its counters, labels and identities are ignored. The layout is that of fs/xfs/libxfs/xfs_format.h, big-endian except
+//! for the checksum. Version 5 keeps the bits of version 4 and adds words of its own; both have `ftype`.
 
 use super::{Unreadable, bytes, crc32c, named};
 
 const MAGIC: &[u8] = b"XFSB";
 
-/// Where the checksum lies, which is over the whole sector as if it were zero.
+/// Offset of the checksum, which covers the whole sector with this field zero.
 const CHECKSUM: usize = 224;
 
 /// Bits of the version's number that are features; the lowest four are the version.
@@ -26,7 +26,7 @@ const VERSION: &[(u32, &str)] = &[
     (0x8000, "morebits"),
 ];
 
-/// The bit that says that the second word counts.
+/// The bit that enables the second word.
 const MORE: u32 = 0x8000;
 
 const SECOND: &[(u32, &str)] = &[
@@ -117,7 +117,7 @@ mod tests {
         words.to_lowercase().split(',').map(str::to_owned).collect()
     }
 
-    /// What mkfs.xfs 6.1 makes, by default and with crc=0, and what its xfs_db says of it.
+    /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by xfs_db.
     #[test]
     fn file_systems_of_both_versions() {
         let found = |block: &[u8]| features(block).unwrap().into_iter().collect::<BTreeSet<String>>();

@@ -1,4 +1,4 @@
-//! What a line of fstab must be: right where it can be pasted, and a comment where it cannot.
+//! Properties of a line of fstab: correct where it can be pasted, and a comment where it cannot.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::report::sample;
 use crate::rules::Risk;
 use crate::settings::SettingKind;
 
-/// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits behind a backslash are a byte.
+/// A field as libmount reads it (util-linux, lib/mangle.c): any three octal digits after a backslash are a byte.
 fn read(field: &str) -> Vec<u8> {
     let bytes = field.as_bytes();
     let (mut out, mut at) = (Vec::new(), 0);
@@ -148,13 +148,13 @@ fn an_empty_report_says_so() {
 }
 
 proptest! {
-    /// Whatever a line holds, what comes out is one line with the same parts, or nothing to paste.
+    /// Whatever a line holds, the result is one line with the same parts, or nothing to paste.
     #[test]
     fn a_line_is_read_back_with_its_change(
         source in name(), point in name(), options in prop::collection::vec(name(), 0..3),
         numbers in prop::sample::select(vec!["", "0", "0 0", "0 2"]), title: String,
     ) {
-        // What separates options separates names too, as the reader of the file has seen it.
+        // Separators of options separate names too, as the reader of the file has seen it.
         let plain = |word: &Vec<u8>| !word.iter().any(|b| b",\"".contains(b)) && word != b"noatime";
         prop_assume!(options.iter().all(plain));
         let point = [b"/", &point[..]].concat();

@@ -1,4 +1,4 @@
-//! What a unit must be: named and spelled as systemd reads it, whole or not at all.
+//! Properties of a unit: named and spelled as systemd reads it, complete or absent.
 
 use proptest::prelude::*;
 
@@ -98,7 +98,7 @@ fn captures_are_locked_and_a_blank_disk_mounts_nothing_as_it_comes() {
 }
 
 proptest! {
-    /// Whatever a line holds: a unit of known lines whose values are read back as they were, or none.
+    /// Whatever a line holds: a unit of known lines whose values read back unchanged, or none.
     #[test]
     fn a_unit_is_read_back_or_there_is_none(source in name(), point in name(), option in name(), title: String) {
         prop_assume!(!option.iter().any(|b| b",\"".contains(b)) && option != b"nobarrier");

@@ -1,4 +1,4 @@
-//! The system calls of each workload, as strace sees them: one file per thread, so that each is in order.
+//! The system calls of each workload, by strace: one file per thread, so that each is in order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -99,7 +99,7 @@ fn thread_with<'c>(threads: &'c [Vec<Call>], first: &str) -> &'c [Call] {
     threads.iter().find(|calls| calls.iter().any(|call| call.says() == first)).unwrap()
 }
 
-/// What is done with the file that asks for room, once, on a file system that is not in memory.
+/// The calls on the file that checks for room, once, on a file system that is not in memory.
 pub fn asks_for_room(directory: &Path) -> Vec<String> {
     let threads = traced_in(directory, Workload::Floor);
     says(thread_with(&threads, "openat room")).into_iter().filter(|said| said.ends_with(" room")).collect()

@@ -1,5 +1,5 @@
-//! Workloads on file systems of their own: each runs on all of them, and is refused or ends as it must where there is no
-//! room, no quota, or no disk.
+//! Workloads on file systems of their own: each runs on all of them, and is refused or ends properly without space,
+//! quota, or disk.
 
 use std::fs;
 
@@ -91,7 +91,7 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert_eq!(names(&mounted.point), [""; 0]);
 }
 
-/// ext4 with so little room that a probe wants to be told to use it.
+/// ext4 with so little space that a probe has to be forced.
 fn nearly_full() -> Mounted {
     let mounted = file_system(96, &["mkfs.ext4", "-q", "-m", "0"], "");
     fs::write(mounted.point.join("filler"), vec![1; 40 << 20]).unwrap();

@@ -1,8 +1,8 @@
-//! Which disks a volume of arcconf's stands on, and what their caches are together.
+//! The disks below a volume of arcconf's, and their caches taken together.
 //!
-//! A volume names its members by their serial numbers or by their places; arcconf lists the disks elsewhere. The
-//! surprise: a line that is lost must not make a volume's caches better, so a disk that is in use and that no volume names
-//! leaves open for every volume what its caches are, unless they are on.
+//! A volume names its members by serial number or by place; arcconf lists the disks elsewhere. A lost line must not
+//! make a volume's caches better. A disk in use that no volume names therefore leaves every volume's disk caches
+//! unknown, unless they are on.
 
 use super::super::fields::Fields;
 use super::super::said::{Said, worst};
@@ -25,7 +25,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// A member's line, when it is one.
+    /// Parses a line as a member; `None` for any other line.
     pub fn of((key, value): (String, String)) -> Option<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered =
@@ -33,12 +33,12 @@ impl Member {
         (numbered || key.starts_with("group ")).then_some(Self { key, value })
     }
 
-    /// Whether there is no disk in its place, so that none holds anything.
+    /// Whether the member's disk is missing.
     fn is_missing(&self) -> bool {
         self.value.to_ascii_lowercase().starts_with("missing")
     }
 
-    /// The disk it is, when exactly one can be it.
+    /// Index of the member's disk, when exactly one disk matches.
     fn among(&self, disks: &[Disk]) -> Option<usize> {
         let serial =
             self.value.split_whitespace().last().filter(|word| !word.ends_with(')')).unwrap_or_default();
@@ -92,7 +92,7 @@ impl Disk {
         self.fields.get("serial number").filter(|serial| serial.bytes().any(|b| b.is_ascii_alphanumeric()))
     }
 
-    /// Whether it tells no serial number, or asterisks.
+    /// Whether its serial number is missing or masked with asterisks.
     fn hides_serial(&self) -> bool {
         const KEY: &str = "serial number";
         !self.fields.has(KEY) || self.fields.get(KEY).is_some() && self.serial().is_none()
@@ -117,7 +117,7 @@ impl Disk {
         Some(Place::Channel(channel.trim().parse().ok()?, device.trim().parse().ok()?))
     }
 
-    /// What it means for a volume that it is there and no volume names it.
+    /// The cache state that an unnamed disk implies for every volume.
     fn as_nobodys(&self) -> Option<Said<DiskCache>> {
         let state = self.fields.get("state").unwrap_or_default().to_ascii_lowercase();
         if ["ready", "raw", "jbod", "available"].iter().any(|word| state.starts_with(word)) {
@@ -136,7 +136,7 @@ impl Disk {
     }
 }
 
-/// What a cache is set to.
+/// The setting of a cache, from its word.
 pub fn setting(word: &str) -> Option<DiskCache> {
     match word {
         word if word.starts_with("disabled") => Some(DiskCache::Off),
@@ -168,12 +168,12 @@ impl Disks {
         Self { disks, named }
     }
 
-    /// Whether any of them tells of its cache; newer firmware often tells only the policy for all.
+    /// Whether any of them has a line about its cache; newer firmware often prints only the common policy.
     pub fn tell(&self) -> bool {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
-    /// The caches of those disks that a volume stands on.
+    /// The caches of the disks below a volume, taken together.
     pub fn of(&self, members: &[Member]) -> Said<DiskCache> {
         if members.is_empty() {
             return self.all_alike();
@@ -189,7 +189,7 @@ impl Disks {
         worst(own.chain(nobodys.filter_map(|(disk, _)| disk.as_nobodys())))
     }
 
-    /// Of a volume that names no disk: what all of them say alike.
+    /// The setting that all disks agree on, for a volume that names no disk.
     fn all_alike(&self) -> Said<DiskCache> {
         let mut said = self.disks.iter().map(Disk::cache);
         let Some(first) = said.next() else { return Said::missing("write cache of the disks") };

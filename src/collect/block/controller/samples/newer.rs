@@ -1,6 +1,7 @@
-//! The same of newer controllers: storcli2 after scality/raidmgmt (testdata) and project-machine/disko (mpi3mr),
-//! SmartRAID under arcconf after glensc/nagios-plugin-check_raid (t/data/arcconf) and project-machine/disko (smartpqi);
-//! and two volumes of one older controller, of which one has disks with caches that are on.
+//! Samples of newer controllers: storcli2 after scality/raidmgmt (testdata) and project-machine/disko (mpi3mr),
+//! SmartRAID under arcconf after glensc/nagios-plugin-check_raid (t/data/arcconf) and project-machine/disko (smartpqi).
+//!
+//! Also two volumes of one older controller, one of them on disks whose caches are on.
 
 pub const STORCLI2_ALL: &str = r#"{
 "Controllers":[

@@ -1,14 +1,14 @@
-//! Every state of a battery and every policy, each as the one change that makes it of a healthy machine.
+//! Every state of a battery and every policy, each as a single change to a healthy machine.
 
 use super::super::samples::*;
 use super::machine::Machine;
 
-/// What arcconf says of newer backup units, where older ones have one line.
+/// arcconf's lines for newer backup units, where older ones have a single line.
 const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
    Supercap Status                          : Ready";
 
-/// What one word more or less makes of a healthy machine: old text, new text, index of the fact, its word.
+/// Single-word changes to a healthy machine: old text, new text, index of the fact, its word.
 pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
     let (storcli, megacli, ssacli, arcconf) =
         (Machine::storcli(), Machine::megacli(), Machine::ssacli(), Machine::arcconf());

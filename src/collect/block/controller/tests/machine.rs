@@ -1,4 +1,4 @@
-//! A machine with one disk behind a controller, whose tool answers as it is told here.
+//! A machine with one disk behind a controller, whose tool gives the answers set here.
 
 use super::super::samples::*;
 use super::super::{COLLECTOR, WORDS};
@@ -151,7 +151,7 @@ impl Machine {
         })
     }
 
-    /// What other collectors found before.
+    /// The facts of earlier collectors.
     pub fn bare_facts(&self, privileged: bool) -> FactSet {
         let mut facts = FactSet::default();
         let disk = Subject::device("sda");
@@ -174,7 +174,7 @@ impl Machine {
     }
 }
 
-/// What is told of sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
+/// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
 pub fn words(facts: &FactSet) -> [String; 5] {
     let told =
         |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.name).value().map(ToString::to_string);

@@ -1,5 +1,5 @@
-//! Public samples of every tool, each with what a person reads in it: of every controller its battery, and of every
-//! volume the policy that was set, the policy in force, what it does on battery failure, and the caches of its disks.
+//! Public samples of every tool, each with the facts that a person reads in it: the battery of every controller; the
+//! configured policy, policy in force, behaviour on battery failure, and disk caches of every volume.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use super::super::said::{Adapter, Said};
 use super::super::{arcconf, megacli, ssacli, storcli, storcli2};
 use crate::facts::Choice;
 
-/// Where they are.
+/// The folder of the samples.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/collect/block/controller/samples/public")
 }
 
-/// The files that a tool's answers are, and what is read of them. `?` is not said.
+/// The files with a tool's answers, and the expected reading. `?` stands for a gap.
 type Row = (&'static [&'static str], &'static [&'static str]);
 
 #[rustfmt::skip] // a volume is a line
@@ -32,7 +32,7 @@ const SAMPLES: &[Row] = &[
         "logical device 0 /dev/sda: set write back, now write back, without battery write through, disks disk default",
         "logical device 1 /dev/sdb: set write back, now write back, without battery write through, disks disk default",
     ]),
-    // Of another command, which walwise does not run: nothing in it is taken for an answer.
+    // The output of another command, which walwise does not run: nothing in it counts as an answer.
     (&["arcconf-getstatus-b.txt"], &["1: battery ?"]),
     // The same: a status without a count, and two storage systems elsewhere.
     (&["hpacucli-ctrl-all-show-status-a.txt"], &["Smart Array P400i in Slot 0 (Embedded): battery ?"]),
@@ -69,7 +69,7 @@ const SAMPLES: &[Row] = &[
         "slot 0: battery healthy, at 0:92:0:0",
         "logical drive 1 /dev/sda: set always write back, now write back, without battery stays, disks on",
     ]),
-    // What is set is told by the other answer, which is not here.
+    // The configured policy is in the other answer, which is missing here.
     (&["storcli-cALL-show-all-J.json"], &[
         "0: battery healthy, at 0:2:0:0",
         "VD 0: set ?, now write back, without battery ?, disks disk default",
@@ -88,7 +88,7 @@ fn read(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the tool's parser makes of its answers.
+/// The parsed answers of a tool.
 fn parsed(files: &[&str]) -> Vec<Adapter> {
     let first = read(files[0]);
     let second = files.get(1).map(|name| read(name)).unwrap_or_default();
@@ -103,7 +103,7 @@ fn parsed(files: &[&str]) -> Vec<Adapter> {
     }
 }
 
-/// Where the slot is told in the heading alone, it is told beneath it, too, as the command that walwise runs does.
+/// Adds the slot below a heading that alone contains it, as in the output of the command that walwise runs.
 fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
     let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
@@ -114,7 +114,7 @@ fn word<T: Choice>(said: &Said<T>) -> &'static str {
     said.is().map_or("?", Choice::word)
 }
 
-/// A controller and its volumes as people note them down.
+/// A controller and its volumes in the notation of [`Row`].
 fn notes(adapter: &Adapter) -> Vec<String> {
     let at =
         adapter.pci.map(|[domain, bus, device, function]| format!(", at {domain}:{bus}:{device}:{function}"));
