@@ -94,7 +94,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
 
 /// What is assumed of the file system that these mounts show.
 fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
-    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.name()))?;
+    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.id()))?;
     Some(facts.get(held, key))
 }
 

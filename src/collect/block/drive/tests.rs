@@ -265,7 +265,7 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         let (facts, disk) = (collect(&host, transport), if transport == "nvme" { "nvme0n1" } else { "sda" });
         let disk = Subject::device(disk);
         let given = ["device.kind", "device.path", "device.transport"];
-        let told = |name: &&str| facts.reading(&disk, name).is_known() && !given.contains(name);
+        let told = |name: &&str| facts.named(&disk, name).is_known() && !given.contains(name);
         catalog::all().map(|info| info.name).filter(told).collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
@@ -281,7 +281,7 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         mounted(&mut facts, "/", &disk);
         (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
         for name in told {
-            let reading = facts.reading(&disk, name);
+            let reading = facts.named(&disk, name);
             let wants_root =
                 matches!(reading, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. });
             assert!(wants_root, "{name}: {reading:?}");
