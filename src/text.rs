@@ -4,6 +4,7 @@
 //! and bidirectional overrides are escaped once, where bytes become facts; nothing later needs to think of it. The
 //! escape is reversible ([`raw`]), so no two different names ever look the same.
 
+pub mod json;
 pub mod page;
 pub mod suggest;
 

@@ -18,7 +18,7 @@ use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
 use crate::quote::shell;
-use crate::text::safe;
+use crate::text::{json, safe};
 
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
@@ -241,12 +241,9 @@ impl Answer {
         Source::Command { argv: self.argv.clone() }
     }
 
-    /// The first JSON document in it.
+    /// The JSON document in it; null where there is none.
     fn json(&self) -> serde_json::Value {
-        let start = self.text.iter().position(|b| *b == b'{').unwrap_or(self.text.len());
-        let rest = self.text.get(start..).unwrap_or_default();
-        let first = serde_json::Deserializer::from_slice(rest).into_iter().next();
-        first.and_then(Result::ok).unwrap_or_default()
+        json::first(&self.text).map(|(first, _)| first).unwrap_or_default()
     }
 
     /// A known reading from it, or that it does not say this.
