@@ -9,7 +9,7 @@ mod nvme;
 mod smart;
 
 use std::collections::BTreeSet;
-use std::thread;
+use std::{slice, thread};
 
 use crate::collect::{Collector, Request, mounts, refused, tools};
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
@@ -102,7 +102,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
-        let told: Vec<Told> = thread::scope(|scope| {
+        let told: Vec<Option<Told>> = thread::scope(|scope| {
             let late = &late;
             let nodes: Vec<_> = some
                 .iter()
@@ -114,9 +114,16 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                     scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, way))
                 })
                 .collect();
-            asking.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+            asking.into_iter().map(|thread| thread.join().ok()).collect()
         });
-        for ((disk, _), told) in some.iter().zip(told) {
+        for (one, told) in some.iter().zip(told) {
+            let disk = &one.0;
+            let Some(told) = told else {
+                let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
+                leave(host, slice::from_ref(one), &failed, facts);
+                facts.warn(StorageNote::DiskUnread { disk: disk.clone() });
+                continue;
+            };
             late.extend(&told.late);
             for (key, reading) in told.facts {
                 record(disk, &key, reading, facts);

@@ -10,8 +10,9 @@ use crate::collect::Request;
 use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::{self, Content, DriveCache};
 use crate::facts::catalog::{self, controller, host as machine, mount};
+use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{MissKind, Question, Tool};
+use crate::host::{Host, Miss, MissKind, Question, Tool};
 
 const SMART: &str = "-q noserial -n standby -j -i -g wcache";
 const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
@@ -287,6 +288,30 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
             assert!(wants_root, "{name}: {reading:?}");
         }
     }
+}
+
+/// Answers as another host does, and fails in our own code where it is asked about one disk.
+struct Failing(Fake, &'static str);
+
+impl Host for Failing {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        assert!(!format!("{question:?}").contains(self.1), "a mistake of ours");
+        self.0.ask(question)
+    }
+}
+
+#[test]
+fn a_mistake_of_ours_costs_one_disk_and_is_said() {
+    let mut facts = machine(true);
+    let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
+    disks.iter().for_each(|disk| mounted(&mut facts, &format!("/{disk}"), disk));
+    let answer = json!({ "write_cache": { "enabled": true } }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
+    let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
+    assert!(matches!(failed, Reading::Unknown { why: Why::Malformed, .. }), "{failed:?}");
+    assert_eq!(read.value(), Some(&DriveCache::On));
+    assert_eq!(facts.warnings(), [StorageNote::DiskUnread { disk: Subject::device("sda") }.into()]);
 }
 
 /// Nobody is needed for what the kernel has shown.
