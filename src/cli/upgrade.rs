@@ -2,8 +2,6 @@
 //!
 //! It is `check --assume` with its own telling: nothing is measured and nothing about the machine as it is decides.
 
-use std::mem;
-
 use super::CliError;
 use super::args::{Shape, Upgrade};
 use super::host;
@@ -43,7 +41,5 @@ pub(super) fn run(args: &Upgrade) -> Done {
         }
     };
     delivery.deliver(&document)?;
-    // As in `check`: the process ends here.
-    mem::forget((session, report, supposed));
     Ok(code)
 }
