@@ -5,6 +5,7 @@
 //! escape is reversible ([`raw`]), so no two different names ever look the same.
 
 pub mod json;
+pub mod lines;
 pub mod page;
 pub mod suggest;
 
