@@ -160,11 +160,18 @@ fn take<T: DeserializeOwned>(kept: &mut Kept, mut json: Json, keep: impl FnOnce(
 /// Makes all text safe to show. What walwise wrote is safe already and passes as it is.
 fn make_safe(json: &mut Json) {
     match json {
-        Json::String(text) if text.chars().any(is_treacherous) => *text = safe(text.as_bytes()),
+        Json::String(text) if !is_plain(text) && text.chars().any(is_treacherous) => {
+            *text = safe(text.as_bytes());
+        }
         Json::Array(all) => all.iter_mut().for_each(make_safe),
         Json::Object(members) => members.values_mut().for_each(make_safe),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
     }
+}
+
+/// Whether nothing in it needs a closer look, as is so of nearly all text.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 /// A subject that is a target.
@@ -207,53 +214,53 @@ fn host(kept: &mut Kept, Host { name, os, kernel, privileged, live }: Host) {
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct TargetRow {
     target: Place,
     title: String,
     subjects: Vec<Subject>,
 }
 
-fn target(kept: &mut Kept, Target { target, title, subjects }: Target) {
+fn target(kept: &mut Kept, TargetRow { target, title, subjects }: TargetRow) {
     let target = kept.targets.entry(target.0).or_default();
     (target.title, target.subjects) = (title, subjects);
 }
 
 #[derive(Deserialize)]
-struct Stack {
+struct StackRow {
     target: Place,
-    layers: Vec<Layer>,
+    layers: Vec<LayerRow>,
 }
 
 #[derive(Deserialize)]
-struct Layer {
+struct LayerRow {
     subject: Subject,
 }
 
-fn stack(kept: &mut Kept, Stack { target, layers }: Stack) {
+fn stack(kept: &mut Kept, StackRow { target, layers }: StackRow) {
     kept.stand(&target.0, layers.iter().map(|layer| &layer.subject));
 }
 
 #[derive(Deserialize)]
-struct Verdict {
+struct VerdictRow {
     target: Place,
     standing: Standing,
 }
 
-fn verdict(kept: &mut Kept, Verdict { target, standing }: Verdict) {
+fn verdict(kept: &mut Kept, VerdictRow { target, standing }: VerdictRow) {
     kept.verdicts.insert(target.0, standing);
 }
 
 #[derive(Deserialize)]
-struct Rule {
+struct RuleRow {
     rule: String,
 }
 
-fn rule(kept: &mut Kept, Rule { rule }: Rule) {
+fn rule(kept: &mut Kept, RuleRow { rule }: RuleRow) {
     kept.rules.insert(rule);
 }
 
 #[derive(Deserialize)]
-struct Finding {
+struct FindingRow {
     rule: String,
     subject: Subject,
     outcome: Outcome,
@@ -269,7 +276,7 @@ enum Outcome {
     DoesNotApply,
 }
 
-fn finding(kept: &mut Kept, Finding { rule, subject, outcome, level, title }: Finding) {
+fn finding(kept: &mut Kept, FindingRow { rule, subject, outcome, level, title }: FindingRow) {
     let applies = match outcome {
         Outcome::Applies => true,
         Outcome::Undecided => false,
@@ -279,7 +286,7 @@ fn finding(kept: &mut Kept, Finding { rule, subject, outcome, level, title }: Fi
 }
 
 #[derive(Deserialize)]
-struct Fact {
+struct FactRow {
     subject: Subject,
     fact: String,
     #[serde(default)]
@@ -293,22 +300,24 @@ enum State {
     Unknown { why: Why },
 }
 
-fn fact(kept: &mut Kept, Fact { subject, fact, reading }: Fact) {
+fn fact(kept: &mut Kept, FactRow { subject, fact, reading }: FactRow) {
     let Some(info) = catalog::find(&fact) else {
         kept.foreign += 1;
         return;
     };
-    take(kept, reading, |kept, state| {
-        let state = match state {
-            State::Known { value } => KeptFact::Known { value: Shown::of(info, &value) },
-            State::Unknown { why } => KeptFact::Unknown { why },
-        };
-        kept.facts.entry(subject).or_default().insert(info.name, state);
-    });
+    let state = match State::deserialize(reading) {
+        Ok(State::Known { value }) => KeptFact::Known { value: Shown::of(info, &value) },
+        Ok(State::Unknown { why }) => KeptFact::Unknown { why },
+        Err(_) => {
+            kept.unreadable += 1;
+            return;
+        }
+    };
+    kept.facts.entry(subject).or_default().insert(info.name, state);
 }
 
 #[derive(Deserialize)]
-struct Probe {
+struct ProbeRow {
     target: Place,
     measurement: Measurement,
 }
@@ -338,7 +347,7 @@ impl Caveat {
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct MethodRow {
     method: Method,
     pages: u32,
     as_server: bool,
@@ -347,7 +356,7 @@ struct Row {
     rounds_us: Vec<f64>,
 }
 
-fn probe(kept: &mut Kept, Probe { target, measurement }: Probe) {
+fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
     let Measurement { when, directory, caveats, methods } = measurement;
     let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
     let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
@@ -357,7 +366,7 @@ fn probe(kept: &mut Kept, Probe { target, measurement }: Probe) {
     let mut probe = KeptProbe { when, directory, doubts, ..KeptProbe::default() };
     // What could not be measured is in the report for its error.
     for json in methods.into_iter().filter(|row| row.get("samples").is_none_or(|samples| *samples != 0)) {
-        take(kept, json, |kept, Row { method, pages, as_server, mean_us, median_us, rounds_us }| {
+        take(kept, json, |kept, MethodRow { method, pages, as_server, mean_us, median_us, rounds_us }| {
             match KeptRow::new(as_server, mean_us, median_us, &rounds_us) {
                 Some(row) => drop(probe.rows.insert((method, pages), row)),
                 None => kept.unreadable += 1,

@@ -304,7 +304,9 @@ impl Host for Failing {
 fn a_mistake_of_ours_costs_one_disk_and_is_said() {
     let mut facts = machine(true);
     let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
-    disks.iter().for_each(|disk| mounted(&mut facts, &format!("/{disk}"), disk));
+    for disk in &disks {
+        mounted(&mut facts, &format!("/{disk}"), disk);
+    }
     let answer = json!({ "write_cache": { "enabled": true } }).to_string();
     let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
     (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
