@@ -20,7 +20,7 @@ mod value;
 pub use area::{Area, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
-pub use key::{FactValue, Key, KeyInfo, Kind, Nature};
+pub use key::{FactId, FactValue, Key, KeyInfo, Kind, Nature};
 pub use need::Need;
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, Why};

@@ -1,19 +1,29 @@
-//! Reads a table of rows in TOML and reports all its mistakes at once, each with its row.
+//! Reads a table of rows in TOML and reports all its mistakes at once, each with its line and its row.
 //!
 //! The meaning of a row is left to the owner of the table.
 
 use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+use crate::text::lines::Lines;
 use crate::version::Version;
 
 /// The mistakes in a table.
 #[derive(Default)]
-pub struct Problems(Vec<String>);
+pub struct Problems {
+    lines: Lines,
+    found: Vec<String>,
+}
 
 impl Problems {
     /// Adds a mistake in a row.
     pub fn add(&mut self, place: &str, what: impl std::fmt::Display) {
-        self.0.push(format!("{place}: {what}"));
+        self.found.push(format!("{place}: {what}"));
+    }
+
+    /// Where a position is, for people.
+    fn place(&self, at: usize, what: &str) -> String {
+        format!("line {}: {what}", self.lines.line(at))
     }
 
     /// Reads a version.
@@ -30,43 +40,87 @@ impl Problems {
 pub fn read(
     text: &str,
     kinds: &[&str],
-    mut put: impl FnMut(&toml::Table, &mut Problems),
+    mut put: impl FnMut(&DeTable<'_>, &mut Problems),
 ) -> Result<(), Vec<String>> {
-    let document: toml::Table = match text.parse() {
-        Ok(document) => document,
-        Err(error) => return Err(vec![error.to_string()]),
-    };
-    let mut problems = Problems::default();
-    for name in document.keys().filter(|name| !kinds.contains(&name.as_str())) {
-        problems.add(name, "no such table");
+    let document = DeTable::parse(text).map_err(|error| vec![error.to_string()])?.into_inner();
+    let mut problems = Problems { lines: Lines::of(text), found: Vec::new() };
+    for name in document.keys().filter(|name| !kinds.contains(&name.get_ref().as_ref())) {
+        let place = problems.place(name.span().start, name.get_ref());
+        problems.add(&place, "no such table");
     }
     put(&document, &mut problems);
-    if problems.0.is_empty() { Ok(()) } else { Err(problems.0) }
+    if problems.found.is_empty() { Ok(()) } else { Err(problems.found) }
 }
 
-/// The readable rows of one kind; the others become problems.
+/// The readable rows of one kind, each with its place; the others become problems.
 pub fn rows<T: DeserializeOwned>(
-    document: &toml::Table,
+    document: &DeTable<'_>,
     kind: &str,
     problems: &mut Problems,
 ) -> Vec<(String, T)> {
     let Some(found) = document.get(kind) else { return Vec::new() };
-    let Some(found) = found.as_array() else {
-        problems.add(kind, format!("write [[{kind}]]"));
+    let Some(rows) = found.get_ref().as_array() else {
+        let place = problems.place(found.span().start, kind);
+        problems.add(&place, format!("write [[{kind}]]"));
         return Vec::new();
     };
     let mut read = Vec::new();
-    for (index, row) in found.iter().enumerate() {
-        let first = row
-            .get("names")
-            .or_else(|| row.get("words"))
-            .and_then(|names| names.as_array()?.first()?.as_str());
-        let name = first.or_else(|| row.get("feature")?.as_str()).unwrap_or("?");
-        let place = format!("{kind} {} ({name})", index + 1);
-        match row.clone().try_into() {
-            Ok(raw) => read.push((place, raw)),
-            Err(error) => problems.add(&place, error.to_string().trim()),
+    for (index, row) in rows.iter().enumerate() {
+        let name = format!("{kind} {} ({})", index + 1, name(row.get_ref()).unwrap_or("?"));
+        match T::deserialize(ValueDeserializer::from(row.clone())) {
+            Ok(raw) => read.push((problems.place(row.span().start, &name), raw)),
+            Err(error) => {
+                let at = error.span().unwrap_or(row.span()).start;
+                let place = problems.place(at, &name);
+                problems.add(&place, error.message());
+            }
         }
     }
     read
+}
+
+/// What a row is known by: the first of what it is about.
+fn name<'v>(row: &'v DeValue<'_>) -> Option<&'v str> {
+    let listed = row.get("names").or_else(|| row.get("words"));
+    let first = listed.and_then(|names| names.get_ref().as_array()?.first()?.get_ref().as_str());
+    first.or_else(|| row.get("feature")?.get_ref().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Row {
+        names: Vec<String>,
+        since: String,
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let text =
+            "[[row]]\nnames = [\"a\"]\nsince = \"soon\"\n\n[[row]]\nnames = [\"b\"]\nsince = 1\n\n[other]\n";
+        let found = read(text, &["row"], |document, problems| {
+            for (place, row) in rows::<Row>(document, "row", problems) {
+                assert_eq!(row.names, ["a"]);
+                problems.version(&place, &row.since);
+            }
+        });
+        let expected = [
+            "line 9: other: no such table",
+            "line 7: row 2 (b): invalid type: integer `1`, expected a string",
+            "line 1: row 1 (a): `soon` is no version",
+        ];
+        assert_eq!(found.unwrap_err(), expected);
+    }
+
+    #[test]
+    fn one_row_where_several_can_be_is_said() {
+        let found =
+            read("row = 1", &["row"], |document, problems| drop(rows::<Row>(document, "row", problems)));
+        assert_eq!(found.unwrap_err(), ["line 1: row: write [[row]]"]);
+    }
 }

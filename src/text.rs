@@ -4,6 +4,8 @@
 //! overrides are therefore escaped once, where bytes become facts; later code needs no further care. The escape is
 //! reversible ([`raw`]), so two different names never look the same.
 
+pub mod json;
+pub mod lines;
 pub mod page;
 pub mod suggest;
 pub mod wrap;

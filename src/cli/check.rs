@@ -1,7 +1,5 @@
 //! `walwise check`: facts, probe, rules, report, and an exit code for the result.
 
-use std::mem;
-
 use anyhow::Context as _;
 
 use super::args::{Check, Measure};
@@ -52,10 +50,7 @@ pub(super) fn run(args: &Check) -> Done {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));
     }
-    let code = rule_files::exit_code(exit::code(&report, fail_on), &session.rules);
-    // The process ends here; freeing the memory of a large host would only delay its exit.
-    mem::forget((session, report));
-    Ok(code)
+    Ok(rule_files::exit_code(exit::code(&report, fail_on), &session.rules))
 }
 
 /// Measures in the target, where it is a directory; returns the message where it could not.

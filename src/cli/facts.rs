@@ -1,7 +1,6 @@
 //! `walwise facts`: the facts that were read, and their sources.
 
 use std::fmt::Write as _;
-use std::mem;
 
 use serde_json::json;
 
@@ -26,14 +25,11 @@ pub(super) fn run(args: &Facts) -> Done {
         return print(&catalogue(args));
     }
     let session = host::look_assuming(&args.from, args.target.as_deref(), RuleSet::default(), &args.assume)?;
-    let (facts, verdicts) = session.into_judged();
-    let done = match args.format {
+    let (facts, _) = session.into_judged();
+    match args.format {
         Shape::Text => print(&listing(&facts, &args.keys)),
         Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
-    };
-    // As in `check`: the process ends here.
-    mem::forget((facts, verdicts));
-    done
+    }
 }
 
 fn wanted(name: &str, keys: &[String]) -> bool {

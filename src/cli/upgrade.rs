@@ -3,8 +3,6 @@
 //! It is `check --assume` with its own wording. Nothing is measured, and the present state of the machine has no
 //! influence on the exit code.
 
-use std::mem;
-
 use super::CliError;
 use super::args::{Shape, Upgrade};
 use super::host;
@@ -44,7 +42,5 @@ pub(super) fn run(args: &Upgrade) -> Done {
         }
     };
     delivery.deliver(&document)?;
-    // As in `check`: the process ends here.
-    mem::forget((session, report, supposed));
     Ok(code)
 }

@@ -104,7 +104,7 @@ impl Entry {
         let auto = match facts.value(&subject, &boot::OPTIONS) {
             // A unit over the line says so whatever the line does.
             Some(words)
-                if facts.is_assumed(&subject, boot::OPTIONS.name())
+                if facts.is_assumed(&subject, boot::OPTIONS.id())
                     && self.path == FSTAB
                     && self.auto.source() == Some(&origin) =>
             {

@@ -94,7 +94,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
 
 /// The assumed value for the file system of these mounts.
 fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
-    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.name()))?;
+    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.id()))?;
     Some(facts.get(held, key))
 }
 

@@ -244,11 +244,11 @@ mod tests {
             assert_eq!(below(&facts), below_6_13, "{release} {vendor:?}");
             assert!(version_of(&facts).to_string().starts_with("6.12"), "{release}");
             for key in [&kernel::VENDOR.info, &kernel::VERSION.info] {
-                let source = facts.reading(&Subject::host(), key.name).source().unwrap();
+                let source = facts.reading(&Subject::host(), key.id).source().unwrap();
                 assert!(!source.is_evidence(), "{}", key.name);
             }
             for key in [&kernel::BUILD.info, &kernel::FILESYSTEMS.info, &kernel::FAST_COMMIT.info] {
-                assert!(!facts.reading(&Subject::host(), key.name).is_known(), "{}", key.name);
+                assert!(!facts.reading(&Subject::host(), key.id).is_known(), "{}", key.name);
             }
         }
     }

@@ -44,7 +44,7 @@ impl Stack {
     }
 
     fn add(&mut self, facts: &FactSet, subject: &Subject, place: &str, name: &str) {
-        let reading = facts.reading(subject, name);
+        let reading = facts.named(subject, name);
         let (Some(value), Some(source)) = (reading.value(), reading.source()) else { return };
         // An assumed value was never observed.
         let typed = if source.is_evidence() { "" } else { " (assumed)" };

@@ -50,7 +50,7 @@ impl<'a> Ask<'a> {
 
     /// The value of a fact where it is known; an unknown one is not recorded as missing.
     pub fn value<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>) -> Option<T> {
-        let reading = self.facts.reading(subject, key.name());
+        let reading = self.facts.reading(subject, key.id());
         let source = reading.source()?;
         self.asked.used.insert(key.name());
         if !source.is_evidence() {
@@ -70,7 +70,7 @@ impl<'a> Ask<'a> {
 
     /// Records a fact as missing. The remedy is used when its reading names none.
     pub fn miss<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, remedy: Option<&str>) {
-        let reading = self.facts.reading(subject, key.name());
+        let reading = self.facts.reading(subject, key.id());
         if let Some(mut need) = Need::of(subject, key.name(), reading) {
             need.remedy = need.remedy.or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
             self.asked.missing.insert(need);
@@ -79,6 +79,6 @@ impl<'a> Ask<'a> {
 
     /// Where a fact was read; empty when it is unknown.
     pub fn origin<T>(&self, subject: &Subject, key: &Key<T>) -> String {
-        self.facts.reading(subject, key.name()).source().map(ToString::to_string).unwrap_or_default()
+        self.facts.reading(subject, key.id()).source().map(ToString::to_string).unwrap_or_default()
     }
 }

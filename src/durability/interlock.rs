@@ -132,7 +132,7 @@ fn protected(leaf: &Leaf) -> Truth {
 fn gain(ask: &mut Ask, target: &Subject, live: bool) -> (Truth, String) {
     let mut measured = |key: &Key<f64>| {
         let value = ask.need(target, key).filter(|value| value.is_finite());
-        let here = matches!(ask.facts.reading(target, key.name()).source(), Some(Source::Probe { .. }));
+        let here = matches!(ask.facts.reading(target, key.id()).source(), Some(Source::Probe { .. }));
         value.filter(|_| here && live)
     };
     let holds = match (measured(&probe::FLUSH_COST), measured(&probe::COMMIT)) {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Cause, Choice, Scope, Supposing, Value};
+use super::{Cause, Choice, Scope, Supposing, Value, catalog};
 use crate::text;
 use crate::version::Version;
 
@@ -101,9 +101,15 @@ pub enum Nature {
     Measured,
 }
 
+/// The place of a fact among all that are declared, in the order of their names: what facts are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FactId(pub(super) u16);
+
 /// What is declared of a fact, without its Rust type.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyInfo {
+    /// Its place among all facts.
+    pub id: FactId,
     /// The dotted name, such as `device.write_cache`.
     pub name: &'static str,
     /// What it is about.
@@ -143,7 +149,8 @@ impl<T> Key<T> {
     /// Declares a fact.
     pub const fn new(name: &'static str, scope: Scope, kind: Kind, doc: &'static str) -> Self {
         let (nature, prices, supposing) = (Nature::Lasting, false, Supposing::Alone);
-        let info = KeyInfo { name, scope, kind, doc, nature, prices, supposing };
+        let id = catalog::place(name);
+        let info = KeyInfo { id, name, scope, kind, doc, nature, prices, supposing };
         Self { info, shape: PhantomData }
     }
 
@@ -229,6 +236,11 @@ impl<T> Key<T> {
     pub const fn judged(mut self) -> Self {
         self.info.supposing = Supposing::Judged;
         self
+    }
+
+    /// Its place among all facts.
+    pub const fn id(&self) -> FactId {
+        self.info.id
     }
 
     /// Its name.

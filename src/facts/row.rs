@@ -1,57 +1,56 @@
-//! The facts of one subject, by name.
+//! The facts of one subject, in the order of their names.
 //!
-//! Beside the names their last letters are stored as a number. Judgement looks up millions of facts on a large host,
-//! and most names have a common beginning, so comparing whole names would be the largest cost.
+//! Judgement looks up millions of facts on a large host, so facts are compared by their [`FactId`] and never by name.
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Reading, Value};
+use super::{FactId, KeyInfo, Reading, Value};
 
 /// A fact of a subject.
-pub type Fact = (&'static str, Arc<Reading<Value>>);
-
-/// Facts in the order of their names.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row {
-    facts: Vec<Fact>,
-    /// The end of each name, in the same order.
-    ends: Vec<u64>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    id: FactId,
+    /// Its name.
+    pub name: &'static str,
+    /// What is known of it.
+    pub reading: Arc<Reading<Value>>,
 }
+
+/// Facts in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(Vec<Fact>);
 
 impl Row {
     /// The reading of this fact, if there is one.
-    pub fn get(&self, name: &str) -> Option<&Arc<Reading<Value>>> {
-        let wanted = end(name);
-        let alike = self.ends.iter().zip(&self.facts).filter(|(end, _)| **end == wanted);
-        alike.map(|(_, fact)| fact).find(|(known, _)| *known == name).map(|(_, reading)| reading)
+    pub fn get(&self, id: FactId) -> Option<&Arc<Reading<Value>>> {
+        let at = self.0.binary_search_by_key(&id, |fact| fact.id).ok()?;
+        self.0.get(at).map(|fact| &fact.reading)
     }
 
     /// Puts a reading in the place of an earlier one.
-    pub fn put(&mut self, name: &'static str, reading: Arc<Reading<Value>>) {
-        match self.facts.binary_search_by_key(&name, |(name, _)| name) {
+    pub fn put(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
+        self.take(Fact { id: key.id, name: key.name, reading });
+    }
+
+    /// Puts what others say in the place of what is said here.
+    pub fn put_all(&mut self, others: &Self) {
+        others.iter().for_each(|fact| self.take(fact.clone()));
+    }
+
+    fn take(&mut self, new: Fact) {
+        match self.0.binary_search_by_key(&new.id, |fact| fact.id) {
             Ok(at) => {
-                if let Some((_, old)) = self.facts.get_mut(at) {
-                    *old = reading;
+                if let Some(old) = self.0.get_mut(at) {
+                    *old = new;
                 }
             }
-            Err(at) => {
-                self.facts.insert(at, (name, reading));
-                self.ends.insert(at, end(name));
-            }
+            Err(at) => self.0.insert(at, new),
         }
     }
 
     /// Every fact, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Fact> {
-        self.facts.iter()
-    }
-}
-
-/// The last letters of a name as a number.
-fn end(name: &str) -> u64 {
-    match name.as_bytes().last_chunk() {
-        Some(letters) => u64::from_ne_bytes(*letters),
-        None => 0,
+        self.0.iter()
     }
 }
 
@@ -60,12 +59,17 @@ fn end(name: &str) -> u64 {
 pub struct About<'f>(pub(super) Option<&'f Row>);
 
 impl<'f> About<'f> {
-    /// The reading of a fact by name; *not collected* when there is none.
-    pub fn shared(self, name: &str) -> &'f Arc<Reading<Value>> {
-        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
-            LazyLock::new(|| Arc::new(Reading::not_collected()));
-        self.0.and_then(|row| row.get(name)).unwrap_or(&NOT_COLLECTED)
+    /// The reading of a fact; *not collected* when there is none.
+    pub fn shared(self, id: FactId) -> &'f Arc<Reading<Value>> {
+        self.0.and_then(|row| row.get(id)).unwrap_or_else(not_collected)
     }
+}
+
+/// The reading of a fact that nobody read.
+pub(super) fn not_collected<'f>() -> &'f Arc<Reading<Value>> {
+    static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
+        LazyLock::new(|| Arc::new(Reading::not_collected()));
+    &NOT_COLLECTED
 }
 
 #[cfg(test)]
@@ -74,28 +78,23 @@ mod tests {
     use crate::facts::Source;
     use crate::facts::catalog;
 
-    /// Every fact there is, and names that only begin or end like them.
+    /// Every fact there is, put in the order of the catalogue.
     #[test]
-    fn each_is_found_by_its_whole_name() {
+    fn each_is_found_and_stands_in_the_order_of_the_names() {
         let reading = |value: usize| Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed));
-        let names: Vec<&'static str> = catalog::all().map(|info| info.name).collect();
+        let keys: Vec<&KeyInfo> = catalog::all().collect();
         let mut row = Row::default();
         for turn in 0..2 {
-            for (at, name) in names.iter().enumerate().skip(1) {
-                row.put(name, reading(at + turn));
+            for (at, key) in keys.iter().enumerate().skip(1) {
+                row.put(key, reading(at + turn));
             }
         }
-        assert!(row.iter().map(|(name, _)| name).is_sorted());
-        assert_eq!(row.iter().count(), names.len() - 1);
-        for (at, name) in names.iter().enumerate().skip(1) {
-            assert_eq!(row.get(name), Some(&reading(at + 1)), "{name}");
-            let alike =
-                [format!("x{name}"), format!("{name}x"), name[1..].to_owned(), format!("x{}", &name[1..])];
-            for other in alike.iter().filter(|other| !names.contains(&other.as_str())) {
-                assert_eq!(row.get(other), None, "{other}");
-            }
+        assert!(row.iter().map(|fact| fact.name).is_sorted());
+        assert_eq!(row.iter().count(), keys.len() - 1);
+        for (at, key) in keys.iter().enumerate().skip(1) {
+            assert_eq!(row.get(key.id), Some(&reading(at + 1)), "{}", key.name);
         }
-        assert_eq!(row.get(names[0]), None);
-        assert_eq!(About(Some(&row)).shared(names[0]), &Arc::new(Reading::not_collected()));
+        assert_eq!(row.get(keys[0].id), None);
+        assert_eq!(About(Some(&row)).shared(keys[0].id), &Arc::new(Reading::not_collected()));
     }
 }

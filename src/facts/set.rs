@@ -17,8 +17,8 @@ use serde::{Serialize, Serializer};
 
 use super::choice::checked;
 use super::note::Note;
-use super::row::{About, Row};
-use super::{FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
+use super::row::{About, Row, not_collected};
+use super::{FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Value, Why, catalog};
 use crate::workers;
 
 /// One fact as every output shows it.
@@ -57,10 +57,7 @@ type Map<K, V> = HashMap<K, V, FixedState>;
 /// Puts what is assumed over what is not.
 fn hold(row: &mut Arc<Row>, assumed: Option<&Row>) {
     if let Some(assumed) = assumed {
-        let row = Arc::make_mut(row);
-        for (name, reading) in assumed.iter() {
-            row.put(name, Arc::clone(reading));
-        }
+        Arc::make_mut(row).put_all(assumed);
     }
 }
 
@@ -81,35 +78,35 @@ impl FactSet {
     }
 
     fn put_checked(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let is_assumed = self.is_assumed(subject, key.name);
+        let is_assumed = self.is_assumed(subject, key.id);
         let row = self.row(subject);
         if !is_assumed {
-            row.put(key.name, Arc::new(reading));
+            row.put(key, Arc::new(reading));
         }
     }
 
     /// Records the very reading that another subject has; what nobody asked of it stays so here too.
     pub fn put_same(&mut self, subject: &Subject, key: &KeyInfo, of: &Subject) {
-        let Some(reading) = self.facts.get(of).and_then(|row| row.get(key.name)).map(Arc::clone) else {
+        let Some(reading) = self.facts.get(of).and_then(|row| row.get(key.id)).map(Arc::clone) else {
             return;
         };
-        if !self.is_assumed(subject, key.name) {
-            self.row(subject).put(key.name, reading);
+        if !self.is_assumed(subject, key.id) {
+            self.row(subject).put(key, reading);
         }
     }
 
     /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
         let reading = Arc::new(checked(key.kind, reading));
-        self.assumed.entry(subject.clone()).or_default().put(key.name, Arc::clone(&reading));
+        self.assumed.entry(subject.clone()).or_default().put(key, Arc::clone(&reading));
         if self.contains(subject) {
-            self.row(subject).put(key.name, reading);
+            self.row(subject).put(key, reading);
         }
     }
 
     /// Whether this reading is held fast.
-    pub fn is_assumed(&self, subject: &Subject, name: &str) -> bool {
-        self.assumed.get(subject).is_some_and(|row| row.get(name).is_some())
+    pub fn is_assumed(&self, subject: &Subject, fact: FactId) -> bool {
+        self.assumed.get(subject).is_some_and(|row| row.get(fact).is_some())
     }
 
     fn row(&mut self, subject: &Subject) -> &mut Row {
@@ -140,7 +137,7 @@ impl FactSet {
 
     /// The reading of a fact; *not collected* when there is none.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
-        match self.reading(subject, key.name()) {
+        match self.reading(subject, key.id()) {
             Reading::Known { value, source } => {
                 if let Some(value) = T::from_value(value) {
                     return Reading::known(value, source.clone());
@@ -156,17 +153,22 @@ impl FactSet {
 
     /// The value of a fact, when known.
     pub fn value<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Option<T> {
-        self.reading(subject, key.name()).value().and_then(T::from_value)
+        self.reading(subject, key.id()).value().and_then(T::from_value)
     }
 
-    /// The reading of a fact by name; *not collected* when there is none.
-    pub fn reading(&self, subject: &Subject, name: &str) -> &Reading<Value> {
-        self.shared(subject, name)
+    /// The reading of a fact, whatever its type; *not collected* when there is none.
+    pub fn reading(&self, subject: &Subject, fact: FactId) -> &Reading<Value> {
+        self.shared(subject, fact)
     }
 
     /// The same, to keep.
-    pub fn shared(&self, subject: &Subject, name: &str) -> &Arc<Reading<Value>> {
-        self.about(subject).shared(name)
+    pub fn shared(&self, subject: &Subject, fact: FactId) -> &Arc<Reading<Value>> {
+        self.about(subject).shared(fact)
+    }
+
+    /// The reading of the fact of this name; *not collected* when there is none.
+    pub fn named(&self, subject: &Subject, name: &str) -> &Reading<Value> {
+        catalog::find(name).map_or_else(not_collected, |info| self.shared(subject, info.id))
     }
 
     /// Everything known of a subject, for many questions about it.
@@ -178,7 +180,7 @@ impl FactSet {
     /// host for host facts). Unknown when there is no such subject.
     pub fn lookup(&self, subject: &Subject, info: &KeyInfo) -> Arc<Reading<Value>> {
         match self.resolve(subject, info.scope) {
-            Some(of) => Arc::clone(self.shared(&of, info.name)),
+            Some(of) => Arc::clone(self.shared(&of, info.id)),
             None => Arc::new(Reading::unknown(Why::Absent, format!("{subject} has no {}", info.scope))),
         }
     }
@@ -340,7 +342,7 @@ impl FactSet {
     /// Every fact about a subject, in order.
     pub fn rows_of<'s>(&'s self, subject: &'s Subject) -> impl Iterator<Item = FactRow<'s>> {
         let row = self.facts.get(subject).into_iter().flat_map(|row| row.iter());
-        row.map(move |(name, reading)| FactRow { subject, fact: name, reading })
+        row.map(move |fact| FactRow { subject, fact: fact.name, reading: &fact.reading })
     }
 
     /// Every subject, in order.
@@ -366,8 +368,7 @@ impl FactSet {
                     hold(row, assumed);
                 }
                 Entry::Occupied(mut place) => {
-                    let row = Arc::make_mut(place.get_mut());
-                    facts.iter().for_each(|(name, reading)| row.put(name, Arc::clone(reading)));
+                    Arc::make_mut(place.get_mut()).put_all(&facts);
                     hold(place.get_mut(), assumed);
                 }
             }
@@ -514,10 +515,7 @@ mod tests {
         let before = set.clone();
         let mut part = set.part([&partition]);
         assert_eq!(part.below(&partition), std::slice::from_ref(&disk));
-        assert!(
-            part.reading(&disk, device::READ_ONLY.name()).is_known(),
-            "what it stands on can be looked up"
-        );
+        assert!(part.reading(&disk, device::READ_ONLY.id()).is_known(), "what it stands on can be looked up");
         assert!(!part.contains(&other));
         set.put_back(part.clone(), [&partition]);
         assert_eq!(set, before, "nothing was learnt");
@@ -580,7 +578,7 @@ mod tests {
         assumed.mention(&line);
         assumed.assume(&line, &boot::DEVICE.info, other());
         for set in [set, assumed] {
-            let found = set.reading(&line, boot::DEVICE.name());
+            let found = set.reading(&line, boot::DEVICE.id());
             assert!(matches!(found, Reading::Unknown { why: Why::Malformed, .. }), "{found:?}");
             assert_eq!(set.value(&line, &boot::DEVICE), None);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The kinds of subject, and of fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -51,7 +51,8 @@ impl fmt::Display for Scope {
 /// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or `mount /srv`.
 /// The name is display-safe and stays the same from run to run. Copies share it: a subject is named in every finding,
 /// edge and trace that is about it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[serde(try_from = "String")]
 #[schemars(with = "String")]
 pub struct Subject {
     scope: Scope,
@@ -134,6 +135,15 @@ impl fmt::Display for Subject {
 impl Serialize for Subject {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+/// Back from JSON, with the name as it is.
+impl TryFrom<String> for Subject {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("no subject has this name")
     }
 }
 

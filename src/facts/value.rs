@@ -3,13 +3,13 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::version::Version;
 
 /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
-#[derive(Clone, Debug, PartialEq, JsonSchema)]
-#[schemars(untagged)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged)]
 pub enum Value {
     /// Yes or no.
     Bool(bool),
@@ -20,6 +20,9 @@ pub enum Value {
     /// A word or a line.
     Text(String),
     /// A version, shown with its vendor tail.
+    // Back from JSON, it is text.
+    #[serde(skip_deserializing)]
+    #[schemars(!skip_deserializing)]
     Version(#[schemars(with = "String")] Version),
     /// Several words, in the order of the source.
     List(Vec<String>),

@@ -295,7 +295,7 @@ impl Session {
             subject: subject.clone(),
             fact: key.name.to_owned(),
             value: value.clone(),
-            really: self.read.reading(subject, key.name).clone(),
+            really: self.read.reading(subject, key.id).clone(),
         });
         let what_if = report::WhatIf::of(assumed.collect(), real, &supposed, &pretended);
         (supposed, what_if)
@@ -321,7 +321,7 @@ fn read_again(
 fn mark(facts: &mut FactSet, real: &FactSet, names: &[String]) {
     let follows = |row: &FactRow<'_>| {
         row.reading.source().is_some_and(Source::is_evidence)
-            && row.reading != real.reading(row.subject, row.fact)
+            && row.reading != real.named(row.subject, row.fact)
     };
     let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
     for row in facts.rows().filter(follows) {

@@ -84,7 +84,7 @@ pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
         match (given, shipped) {
             (Some(given), _) => say(name, version(option, given)?),
             // A tool that is not installed is not installed by an upgrade.
-            (None, Some(Some(shipped))) if read.reading(&Subject::host(), name).is_known() => {
+            (None, Some(Some(shipped))) if read.named(&Subject::host(), name).is_known() => {
                 say(name, shipped);
             }
             (None, Some(Some(_) | None) | None) => {}

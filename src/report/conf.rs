@@ -86,7 +86,7 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     } else {
         "not judged: nothing was measured that tells whether another is faster"
     };
-    let (name, now) = (setting.own_name(), report.facts.reading(cluster, setting.name));
+    let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
     let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",

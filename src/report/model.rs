@@ -91,7 +91,7 @@ fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Erro
 impl Report {
     /// The value of a fact by name, when known.
     pub fn value(&self, subject: &Subject, fact: &str) -> Option<&Value> {
-        self.facts.reading(subject, fact).value()
+        self.facts.named(subject, fact).value()
     }
 
     /// Facts that are not known and could be. What is not there and needs nothing is no gap: a disk without a model has no

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+use crate::text::lines::{Lines, line_of};
+
 /// A place in a file, in bytes.
 pub type Span = Range<usize>;
 
@@ -126,11 +128,6 @@ impl FileDiags {
     }
 }
 
-/// The line of a position, counted from one.
-pub fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
-}
-
 /// The largest number of mistakes that are listed per file.
 pub const TOLD: usize = 1000;
 
@@ -147,8 +144,7 @@ pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
 /// Collects the mistakes of a file.
 #[derive(Debug)]
 pub struct Problems {
-    /// The positions of line ends.
-    ends: Vec<usize>,
+    lines: Lines,
     diags: Vec<Diag>,
     /// Notes, which are listed beside the mistakes.
     notes: Vec<Diag>,
@@ -159,13 +155,13 @@ pub struct Problems {
 impl Problems {
     /// A collector without mistakes for this file.
     pub fn of(source: &str) -> Self {
-        let ends = source.match_indices('\n').map(|(at, _)| at).collect();
-        Self { ends, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
+        let lines = Lines::of(source);
+        Self { lines, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
     }
 
     /// The line of a position, counted from one.
     pub fn line(&self, at: usize) -> usize {
-        1 + self.ends.partition_point(|end| *end < at)
+        self.lines.line(at)
     }
 
     /// A mistake of syntax. Only the first of a line is kept; the others usually follow from it.
@@ -222,16 +218,7 @@ impl Problems {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-
-    proptest! {
-        #[test]
-        fn lines_are_counted_alike(text in "[a\n]{0,20}", at in 0usize..24) {
-            prop_assert_eq!(Problems::of(&text).line(at), line_of(&text, at));
-        }
-    }
 
     #[test]
     fn what_is_beyond_many_mistakes_is_counted_and_not_told() {

@@ -203,7 +203,7 @@ impl Place<'_, '_> {
                 Truth::some(self.truths(&stack, *relation, cond))
             }
             Cond::Fact(test) => match self.home(test.fact.scope) {
-                Some((_, known)) => test.holds(known.shared(test.fact.name)),
+                Some((_, known)) => test.holds(known.shared(test.fact.id)),
                 None => test.holds(&self.look(test.fact).reading),
             },
         }
@@ -246,7 +246,7 @@ impl Place<'_, '_> {
         let View { facts, subject, .. } = self.view;
         match self.home(fact.scope) {
             Some((of, known)) => {
-                Seen { subject: of.clone(), fact: fact.name, reading: Arc::clone(known.shared(fact.name)) }
+                Seen { subject: of.clone(), fact: fact.name, reading: Arc::clone(known.shared(fact.id)) }
             }
             None => {
                 Seen { subject: (*subject).clone(), fact: fact.name, reading: facts.lookup(subject, fact) }

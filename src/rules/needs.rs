@@ -8,7 +8,6 @@
 pub(super) mod domain;
 
 use std::collections::BTreeMap;
-use std::ptr;
 
 use super::Seen;
 use super::ground::{Ground, Node};
@@ -74,7 +73,8 @@ impl<'c> Domains<'c> {
 
     /// The values for which a test of the condition has the wanted result.
     fn values(&self, test: &Test, wanted: bool) -> Options {
-        let found = self.0.iter().find(|(known, _)| ptr::eq(*known, test));
+        let is_it = |known: &Test| known.fact.id == test.fact.id && known.op == test.op;
+        let found = self.0.iter().find(|(known, _)| is_it(known));
         found.map_or(0, |(_, [holds, fails])| if wanted { *holds } else { *fails })
     }
 }

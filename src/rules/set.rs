@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnostic::{Diag, FileDiags, Place, Span, line_of};
+use super::diagnostic::{Diag, FileDiags, Place, Span};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
 use super::others::{GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use super::{builtin, pack};
 use crate::quote::Command;
+use crate::text::lines;
 
 /// A rule file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -296,7 +297,7 @@ fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
                 };
                 found.push((index, Diag { beside, ..mistake }));
             } else {
-                let place = Place { file: file.name.clone(), line: line_of(&file.text, span.start) };
+                let place = Place { file: file.name.clone(), line: lines::line_of(&file.text, span.start) };
                 first.insert(id.clone(), (index, span.start, place, *author));
             }
         }

@@ -1,5 +1,8 @@
 //! Did you mean: the known word nearest to a misspelt one.
 
+/// Letters of a word beyond which none are compared.
+const MOST_LETTERS: usize = 64;
+
 /// `did you mean …?` for a word near enough, otherwise the list of known words.
 pub fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
@@ -14,29 +17,14 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The number of letters that must be changed, added, removed or swapped with their neighbour (optimal string
-/// alignment).
+/// alignment), of the first letters of both.
 pub fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    let at = |rows: &[Vec<usize>], i: usize, j: usize| {
-        rows.get(i).and_then(|row| row.get(j)).copied().unwrap_or(usize::MAX / 2)
-    };
-    for (i, x) in a.iter().enumerate() {
-        rows.push(vec![i + 1]);
-        for (j, y) in b.iter().enumerate() {
-            let mut best = (at(&rows, i, j) + usize::from(x != y))
-                .min(at(&rows, i, j + 1) + 1)
-                .min(at(&rows, i + 1, j) + 1);
-            let before = |word: &[char], k: usize| k.checked_sub(1).and_then(|k| word.get(k).copied());
-            if i > 0 && j > 0 && before(&a, i) == Some(*y) && before(&b, j) == Some(*x) {
-                best = best.min(at(&rows, i - 1, j - 1) + 1);
-            }
-            if let Some(row) = rows.last_mut() {
-                row.push(best);
-            }
-        }
-    }
-    at(&rows, a.len(), b.len())
+    strsim::osa_distance(beginning(a), beginning(b))
+}
+
+/// As much of a word as is compared: a stranger's may be as long as he likes.
+fn beginning(word: &str) -> &str {
+    word.char_indices().nth(MOST_LETTERS).and_then(|(end, _)| word.get(..end)).unwrap_or(word)
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub fn wanted(model: &mut Model, block: &Block) -> Vec<Effect> {
 /// Where the fact of a block was read, and its value.
 fn origin(model: &Model, block: &Block) -> Option<(Source, String)> {
     let (subject, fact) = block.fact.as_ref()?;
-    let Reading::Known { value, source } = model.data.report.as_ref()?.facts.reading(subject, fact) else {
+    let Reading::Known { value, source } = model.data.report.as_ref()?.facts.named(subject, fact) else {
         return None;
     };
     let is_answer = matches!(source, Source::File { .. } | Source::Command { .. });

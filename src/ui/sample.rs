@@ -214,7 +214,7 @@ pub fn another_kernel() -> Supposed {
         Level::Option,
         vec![offer],
     ));
-    let really = real.facts.reading(&Subject::host(), key).clone();
+    let really = real.facts.named(&Subject::host(), key).clone();
     let assumed = vec![Assumed { subject: Subject::host(), fact: key.to_owned(), value, really }];
     let what_if = WhatIf::of(assumed, &real, &then, &pretended);
     let suppositions =

@@ -240,7 +240,7 @@ fn choice(data: &Data, subject: &Subject, key: &'static KeyInfo, group: &'static
         group,
         subject: subject.clone(),
         key,
-        really: report.facts.reading(subject, key.name).clone(),
+        really: report.facts.reading(subject, key.id).clone(),
         supposed: held.find(|one| one.is_of(subject, key.name)).map(|one| one.value.clone()),
     })
 }
@@ -283,7 +283,7 @@ fn choices(data: &Data) -> Vec<Choice> {
 
 /// Whether a fact of the short list applies to this subject, or would if it could be read.
 fn matters(report: &Report, subject: &Subject, fact: &str) -> bool {
-    match report.facts.reading(subject, fact) {
+    match report.facts.named(subject, fact) {
         Reading::Known { .. } => true,
         Reading::Unknown { why, remedy, .. } => {
             remedy.is_some() || !matches!(why, crate::facts::Why::Absent | crate::facts::Why::NotCollected)

@@ -69,7 +69,7 @@ pub fn rulings(facts: &FactSet, line: &Subject) -> Reading<Vec<(String, Ruling)>
         Some(Reading::Unknown { .. }) | None => (Vec::new(), None),
     };
     let host = Subject::host();
-    let seen = |key: &'static str| facts.reading(&host, key).source().is_some_and(Source::is_evidence);
+    let seen = |key: &'static str| facts.named(&host, key).source().is_some_and(Source::is_evidence);
     let here = seen(kernel::VERSION.name()) && seen(kernel::VENDOR.name());
     let asked = if here { mount_options_here } else { mount_options };
     let rulings = asked(&fstype, &options, &in_force, &version, &vendor);
@@ -106,7 +106,7 @@ fn kernel_and(facts: &FactSet, line: &Subject, names: &[&'static str]) -> Readin
         names.iter().map(|name| (line, *name)).chain(of_kernel).collect();
     let version = facts.value(&host, &kernel::VERSION);
     let known = facts.value(line, &boot::FSTYPE).zip(version).zip(facts.value(&host, &kernel::VENDOR));
-    match known.filter(|_| asked.iter().all(|(subject, name)| facts.reading(subject, name).is_known())) {
+    match known.filter(|_| asked.iter().all(|(subject, name)| facts.named(subject, name).is_known())) {
         Some(((fstype, version), vendor)) => {
             Reading::known((fstype, version, vendor), concluded(facts, &asked))
         }
@@ -154,7 +154,7 @@ fn zfs_support(facts: &FactSet) -> Reading<ZfsSupport> {
 
 /// The reading of an impossible conclusion: the first of these facts that is unknown.
 fn missing<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T> {
-    let unknown = asked.iter().find_map(|(subject, name)| match facts.reading(subject, name) {
+    let unknown = asked.iter().find_map(|(subject, name)| match facts.named(subject, name) {
         Reading::Unknown { why, detail, remedy } => Some((*name, *why, detail, remedy.clone())),
         Reading::Known { .. } => None,
     });
@@ -170,7 +170,7 @@ fn missing<T>(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Reading<T>
 fn concluded(facts: &FactSet, asked: &[(&Subject, &'static str)]) -> Source {
     let assumed = asked
         .iter()
-        .filter_map(|(subject, name)| facts.reading(subject, name).source())
+        .filter_map(|(subject, name)| facts.named(subject, name).source())
         .any(|source| !source.is_evidence());
     Source::Derived { of: asked.iter().map(|(_, name)| (*name).to_owned()).collect(), assumed }
 }

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::rows::{read, rows};
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -18,27 +19,27 @@ const OWN_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Raw {
-    openzfs: Vec<Series>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Series {
     releases: BTreeMap<String, String>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
-/// Releases with the newest kernel that each supports, in order.
-fn load(text: &str) -> Option<Vec<(Version, Version)>> {
-    let raw: Raw = toml::from_str(text).ok()?;
-    let rows = raw.openzfs.iter().flat_map(|series| &series.releases);
-    let mut rows: Vec<(Version, Version)> = rows
-        .map(|(release, kernel)| Version::parse(release).zip(Version::parse(kernel)))
-        .collect::<Option<_>>()?;
-    rows.sort_by_key(|(release, _)| numbers(release));
-    Some(rows)
+/// Releases with the newest kernel that each supports, in order; everything that is wrong with the table otherwise.
+fn load(text: &str) -> Result<Vec<(Version, Version)>, Vec<String>> {
+    let mut supported = Vec::new();
+    read(text, &["openzfs"], |document, problems| {
+        for (place, series) in rows::<Series>(document, "openzfs", problems) {
+            for (release, kernel) in &series.releases {
+                let versions = [release, kernel].map(|text| problems.version(&place, text));
+                if let [Some(release), Some(kernel)] = versions {
+                    supported.push((release, kernel));
+                }
+            }
+        }
+    })?;
+    supported.sort_by_key(|(release, _)| numbers(release));
+    Ok(supported)
 }
 
 /// The table compiled into walwise. If it does not load, which a test excludes, nothing is known.

@@ -15,7 +15,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("way", &["text"]),
     ("output", &["errand", "text", "way"]),
     ("facts", &["truth", "version", "text", "workers"]),
-    ("rows", &["version"]),
+    ("rows", &["text", "version"]),
     ("servers", &["facts", "rows", "truth", "version"]),
     ("settings", &["facts", "servers"]),
     ("drivers", &["facts"]),

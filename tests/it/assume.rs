@@ -367,7 +367,7 @@ fn the_facts_that_judgement_concludes_are_marked() {
         let machine = machine(&path);
         let (judged, _) = machine.session.judged();
         let read = &machine.session.read;
-        let new = judged.rows().filter(|row| row.reading != read.reading(row.subject, row.fact));
+        let new = judged.rows().filter(|row| row.reading != read.named(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
     let marked = catalog::all().filter(|key| key.supposing.is_judged()).map(|key| key.name);
@@ -412,7 +412,7 @@ proptest! {
         // And every value that is another one than on the real machine is marked.
         let (real, _) = machine.session.judged();
         for row in supposed.facts.rows() {
-            if row.reading.is_known() && row.reading.value() != real.reading(row.subject, row.fact).value() {
+            if row.reading.is_known() && row.reading.value() != real.named(row.subject, row.fact).value() {
                 prop_assert!(!row.reading.source().unwrap().is_evidence(), "{} {}", row.subject, row.fact);
             }
         }

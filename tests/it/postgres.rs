@@ -66,7 +66,7 @@ impl Host for Listening {
 }
 
 fn told(facts: &FactSet, cluster: &Subject, name: &str) -> String {
-    match facts.reading(cluster, name) {
+    match facts.named(cluster, name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, detail, .. } => format!("? {why} {detail}"),
     }

@@ -55,7 +55,7 @@ fn defaults_that_are_read_are_those_of_the_table() {
             if setting.changed_by == ChangedBy::Initdb {
                 continue;
             }
-            let read = facts.reading(&subject, info.name);
+            let read = facts.reading(&subject, info.id);
             assert_eq!(
                 read.value(),
                 Some(&as_value(info.kind, default)),

@@ -277,7 +277,7 @@ fn units_are_what_systemd_makes_of_them() {
                     && !fstab.is_empty()
             };
             if by_another(entry) && !files.is_empty() | !links.is_empty() {
-                let source = facts.reading(entry, boot::AUTO.name()).source().map(ToString::to_string);
+                let source = facts.reading(entry, boot::AUTO.id()).source().map(ToString::to_string);
                 if source.is_some_and(|source| source.strip_suffix(".mount").is_some()) {
                     continue;
                 }

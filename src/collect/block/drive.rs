@@ -9,7 +9,7 @@ mod nvme;
 mod smart;
 
 use std::collections::BTreeSet;
-use std::thread;
+use std::{slice, thread};
 
 use crate::collect::{Collector, Request, mounts, refused, tools};
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
@@ -18,7 +18,7 @@ use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
 use crate::host::{Host, MissKind, Tool, path_bytes};
 use crate::quote::shell;
-use crate::text::safe;
+use crate::text::{json, safe};
 
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
@@ -102,7 +102,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
-        let told: Vec<Told> = thread::scope(|scope| {
+        let told: Vec<Option<Told>> = thread::scope(|scope| {
             let late = &late;
             let nodes: Vec<_> = some
                 .iter()
@@ -114,9 +114,16 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
                     scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, way))
                 })
                 .collect();
-            asking.into_iter().map(|thread| thread.join().unwrap_or_default()).collect()
+            asking.into_iter().map(|thread| thread.join().ok()).collect()
         });
-        for ((disk, _), told) in some.iter().zip(told) {
+        for (one, told) in some.iter().zip(told) {
+            let disk = &one.0;
+            let Some(told) = told else {
+                let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
+                leave(host, slice::from_ref(one), &failed, facts);
+                facts.warn(StorageNote::DiskUnread { disk: disk.clone() });
+                continue;
+            };
             late.extend(&told.late);
             for (key, reading) in told.facts {
                 record(disk, &key, reading, facts);
@@ -241,12 +248,9 @@ impl Answer {
         Source::Command { argv: self.argv.clone() }
     }
 
-    /// The first JSON document in it.
+    /// The JSON document in it; null where there is none.
     fn json(&self) -> serde_json::Value {
-        let start = self.text.iter().position(|b| *b == b'{').unwrap_or(self.text.len());
-        let rest = self.text.get(start..).unwrap_or_default();
-        let first = serde_json::Deserializer::from_slice(rest).into_iter().next();
-        first.and_then(Result::ok).unwrap_or_default()
+        json::first(&self.text).map(|(first, _)| first).unwrap_or_default()
     }
 
     /// A known reading of the value, or that the answer lacks `what`.

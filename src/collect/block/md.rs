@@ -145,7 +145,7 @@ mod tests {
             &device::MD_STATE.info,
             &device::MD_LEVEL.info,
         ] {
-            let reading = facts.reading(&node.subject, key.name);
+            let reading = facts.reading(&node.subject, key.id);
             assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
         }
     }

@@ -15,7 +15,7 @@ const MEMORY: &str = "/proc/meminfo";
 /// Reads both limits.
 pub fn read(host: &dyn Host, facts: &mut FactSet) {
     let host_itself = Subject::host();
-    let assumed = facts.is_assumed(&host_itself, machine::MEMORY.name());
+    let assumed = facts.is_assumed(&host_itself, machine::MEMORY.id());
     let memory = if assumed { facts.value(&host_itself, &machine::MEMORY) } else { memory(host) };
     facts.put(&host_itself, &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background", memory));
     facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));

@@ -338,7 +338,7 @@ mod tests {
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
                 setting.put(&mut facts, &cluster, Some(configured), &edition(Line::Mariadb, "11.4.2"));
-                match facts.reading(&cluster, key.name) {
+                match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
                     Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
                 }

@@ -85,7 +85,7 @@ fn db() -> Subject {
 }
 
 fn told(facts: &FactSet, name: &str) -> String {
-    match facts.reading(&db(), name) {
+    match facts.named(&db(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }

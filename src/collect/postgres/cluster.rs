@@ -469,7 +469,7 @@ fn overrides(
 /// Offers the owner of the data directory as a remedy for what was denied to us.
 fn offer_owner(facts: &mut FactSet, cluster: &Subject, user: &str) {
     for info in postgres::ALL {
-        let reading = facts.reading(cluster, info.name).clone();
+        let reading = facts.reading(cluster, info.id).clone();
         if matches!(reading, Reading::Unknown { why: Why::Denied, .. }) {
             facts.put_value(cluster, info, reading.or_try(Remedy::RunAs(user.to_owned())));
         }

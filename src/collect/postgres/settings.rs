@@ -246,7 +246,7 @@ mod tests {
                 let configured =
                     Reading::known(word.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
                 setting.put(&mut facts, &cluster, Some(configured), Some(&version("18.4")));
-                match facts.reading(&cluster, key.name) {
+                match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
                     Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
                 }

@@ -74,7 +74,7 @@ fn cluster() -> Subject {
 
 /// A setting and where it is set.
 fn told(facts: &FactSet, name: &str) -> String {
-    match facts.reading(&cluster(), name) {
+    match facts.named(&cluster(), name) {
         Reading::Known { value, source } => format!("{value} {source}"),
         Reading::Unknown { why, .. } => format!("? {why}"),
     }
@@ -118,7 +118,7 @@ fn a_denied_file_leaves_what_it_could_set_unknown_and_names_who_may_read_it() {
     let auto = Question::Config(format!("{DATA}/postgresql.auto.conf").into(), Dialect::Postgres);
     let facts = collect(&running().refuse(auto, MissKind::Denied));
     for name in ["pg.fsync", "pg.full_page_writes"] {
-        let remedy = match facts.reading(&cluster(), name) {
+        let remedy = match facts.named(&cluster(), name) {
             Reading::Unknown { why: Why::Denied, remedy, .. } => remedy.clone(),
             reading => panic!("{name}: {reading:?}"),
         };
@@ -169,7 +169,7 @@ fn checksums_are_those_of_the_server_or_of_its_control_file() {
     }
     let old = stopped().file(format!("{DATA}/PG_VERSION"), "9.6\n").answer(control(), line("1"));
     assert_eq!(told_of(old), "? not collected");
-    let reading = collect(&stopped()).reading(&cluster(), "pg.data_checksums").clone();
+    let reading = collect(&stopped()).named(&cluster(), "pg.data_checksums").clone();
     assert!(matches!(reading, Reading::Unknown { why: Why::Absent, remedy: Some(_), .. }), "{reading:?}");
 }
 
@@ -357,7 +357,7 @@ fn root_asks_a_server_as_its_owner_and_whoever_was_not_answered_is_told_what_hel
         let facts = collect(&host);
         let socket = Question::PgSettings("/run/pg/.s.PGSQL.5433".into());
         assert!(host.asked().contains(&Question::As(26, Box::new(socket))), "{name}");
-        match facts.reading(&cluster(), "pg.fsync") {
+        match facts.named(&cluster(), "pg.fsync") {
             Reading::Unknown { why: Why::Ambiguous, detail, remedy } => {
                 assert_eq!(remedy.as_ref(), Some(&helps), "{name}");
                 assert!(detail.ends_with("did not say what it uses"), "{detail}");
@@ -437,7 +437,7 @@ fn what_cannot_prove_a_process_makes_it_none() {
         let host = running().refuse(Question::Read(format!("{DATA}/postmaster.pid").into()), kind);
         let facts = collect(&host);
         assert!(told(&facts, "pg.max_wal_senders").starts_with('?'), "its arguments are not taken");
-        assert!(!facts.reading(&cluster(), "pg.running").is_known());
+        assert!(!facts.named(&cluster(), "pg.running").is_known());
     }
     for uid in ["0", "-"] {
         let host = running().answer(Question::Servers, format!("10 1 {uid} postgres\n"));

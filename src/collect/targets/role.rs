@@ -101,7 +101,7 @@ impl Home {
     fn find(facts: &FactSet, cluster: Subject) -> Self {
         let (mut spots, mut hidden) = (Vec::new(), None);
         for Kept { role, key, optional } in kept(facts, &cluster) {
-            match facts.reading(&cluster, key.name) {
+            match facts.reading(&cluster, key.id) {
                 Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, *role, path)),
                 Reading::Known { value: Value::List(paths), .. } => {
                     spots.extend(paths.iter().map(|path| Spot::find(facts, *role, path)));

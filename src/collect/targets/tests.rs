@@ -123,7 +123,7 @@ fn a_directory_to_be_created_is_described_by_the_nearest_that_exists() {
     assert_eq!(facts.value(&subject, &target::KIND), Some(TargetKind::Created));
     assert_eq!(facts.value(&subject, &target::FLAGS), Some(vec![Attribute::Nocow, Attribute::Sync]));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/data")));
-    assert_eq!(facts.reading(&subject, "target.nocow").value(), None, "xfs has no such thing");
+    assert_eq!(facts.named(&subject, "target.nocow").value(), None, "xfs has no such thing");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn what_does_not_answer_is_unknown_and_asked_nothing_more() {
     let host = host().refuse(Question::Stat("/net/pg".into()), MissKind::TimedOut);
     let facts = collect(&host, Some("/net/pg"), storage());
     let subject = Subject::target("/net/pg");
-    let unknown = |name| matches!(facts.reading(&subject, name), Reading::Unknown { why: Why::TimedOut, .. });
+    let unknown = |name| matches!(facts.named(&subject, name), Reading::Unknown { why: Why::TimedOut, .. });
     assert!(unknown("target.kind") && unknown("target.empty") && unknown("target.flags"));
     assert_eq!(facts.resolve(&subject, Scope::Mount), Some(Subject::mount("/net")));
     let asked =

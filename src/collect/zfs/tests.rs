@@ -66,7 +66,7 @@ fn properties_are_those_of_the_dataset_and_unknown_words_are_malformed() {
     assert_eq!(facts.value(&pg, &mount::ZFS_RECORD), Some(32768));
     assert_eq!(facts.value(&pg, &mount::ZFS_LOGBIAS), Some(Logbias::Latency));
     let cold = Subject::mount("/cold");
-    let malformed = |name| matches!(facts.reading(&cold, name), Reading::Unknown { why: Why::Malformed, .. });
+    let malformed = |name| matches!(facts.named(&cold, name), Reading::Unknown { why: Why::Malformed, .. });
     assert!(malformed("zfs.sync") && malformed("zfs.logbias"));
     assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_NO_FLUSH), Some(true));
     assert_eq!(facts.value(&Subject::host(), &kernel::ZFS_VERSION).unwrap().base(), "2.1.11");

@@ -62,7 +62,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
 fn was_hidden(ask: &Ask, disk: &Subject) -> bool {
     let hidden = |name: &str| {
         matches!(
-            ask.facts.reading(disk, name),
+            ask.facts.named(disk, name),
             Reading::Unknown { why: Why::Denied | Why::TimedOut | Why::Malformed, .. }
         )
     };

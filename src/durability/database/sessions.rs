@@ -15,7 +15,7 @@ use crate::facts::{Reading, Subject};
 pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommit>, sayer: &mut Sayer) {
     let key = &postgres::COMMIT_OVERRIDES;
     let Some(overrides) = ask.value(cluster, key) else {
-        let reading = ask.facts.reading(cluster, key.name()).clone();
+        let reading = ask.facts.reading(cluster, key.id()).clone();
         let runs = ask.value(cluster, &postgres::RUNNING) != Some(false);
         if runs && instance.is_some_and(flushes) {
             ask.miss(cluster, key, None);

@@ -138,7 +138,7 @@ impl Machine {
     /// A fact of the plain machine.
     pub fn fact(&self, fact: &str) -> Option<&Value> {
         let info = catalog::find(fact).unwrap();
-        self.facts.reading(&subject(info.scope), fact).value()
+        self.facts.named(&subject(info.scope), fact).value()
     }
 
     /// A PostgreSQL cluster in /data.
@@ -166,7 +166,7 @@ impl Machine {
     pub fn concludes(&self, fact: &str) -> String {
         let (facts, _) = self.clone().judged();
         let info = catalog::find(fact).unwrap();
-        facts.reading(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
+        facts.named(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
     }
 
     /// The interlock's answer.

@@ -232,7 +232,7 @@ proptest! {
         let facts = BEARING.iter().map(|f| (f, false)).chain(OF_LAYERS.iter().map(|f| (f, true)));
         for ((fact, values), on_layer) in facts {
             for of in (0..places).filter_map(|at| stack.subject(fact, on_layer, at)) {
-                if stack.machine.facts.reading(&of, fact).is_known() || is_against(&stack.machine, &of, fact) {
+                if stack.machine.facts.named(&of, fact).is_known() || is_against(&stack.machine, &of, fact) {
                     continue;
                 }
                 for value in *values {
@@ -295,7 +295,7 @@ proptest! {
         let disk = &stack.disks[at % stack.disks.len()];
         // A refused answer leaves it open already, and the warnings are part of the claim of an NVMe drive that says it has no
         // cache.
-        let was_asked = *machine.facts.reading(disk, warning.0) != Reading::not_collected();
+        let was_asked = *machine.facts.named(disk, warning.0) != Reading::not_collected();
         if !was_asked && warning.0 != "nvme.critical_warning" {
             let before = machine.verdict().standing;
             for word in warning.1 {

@@ -573,6 +573,6 @@ fn an_assumed_fact_marks_what_is_concluded() {
     for (of, fact) in
         [(data(), "target.verdict"), (data(), "target.cache"), (Subject::device("sda"), "device.cache")]
     {
-        assert!(!facts.reading(&of, fact).source().unwrap().is_evidence(), "{fact}");
+        assert!(!facts.named(&of, fact).source().unwrap().is_evidence(), "{fact}");
     }
 }

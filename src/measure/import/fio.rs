@@ -11,13 +11,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::{Group, Imported, ImportedRow, implausible};
-use crate::text;
+use crate::text::{self, json};
 
 /// The runs, or the error in them; `None` for a text that is no JSON of fio.
 pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
-    // fio prints warnings before the document.
-    let start = input.iter().position(|b| *b == b'{')?;
-    let document: Value = serde_json::from_slice(input.get(start..)?).ok()?;
+    // Warnings stand before the document, and nothing behind it: two runs in one file are not one of them.
+    let (document, _) = json::first(input).filter(|(_, behind)| behind.trim_ascii().is_empty())?;
     let version = document.get("fio version")?;
     let Some(jobs) = document.get("jobs").and_then(Value::as_array) else {
         return Some(Err("this JSON of fio has no jobs".to_owned()));

@@ -17,7 +17,7 @@ const COMMAND_LINE: &str = "/proc/cmdline";
 /// unchanged; see [`super::refuse`].
 pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
     let mut found = all.to_vec();
-    for one in all.iter().filter(|one| real.reading(&one.subject, one.key.name).value() != Some(&one.value)) {
+    for one in all.iter().filter(|one| real.reading(&one.subject, one.key.id).value() != Some(&one.value)) {
         let Supposing::Carries(cause) = one.key.supposing else { continue };
         for new in follows(cause, one, all, real).unwrap_or_default() {
             let is_same = |old: &Assumption| old.subject == new.subject && old.key.name == new.key.name;
@@ -225,10 +225,10 @@ impl Of<'_> {
             return Ok(found);
         }
         let Some(battery) = Battery::from_value(&self.one.value) else { return Ok(found) };
-        let answer = real.reading(disk, controller::BATTERY.name()).source();
+        let answer = real.reading(disk, controller::BATTERY.id()).source();
         let model = real.value(disk, &controller::MODEL);
         for other in real.which(&controller::BATTERY, |_| true) {
-            let same = real.reading(&other, controller::BATTERY.name()).source() == answer
+            let same = real.reading(&other, controller::BATTERY.id()).source() == answer
                 && real.value(&other, &controller::MODEL) == model;
             if same || other == *disk {
                 found.extend(in_force(&other, self.writes(&other, Some(battery))?));
@@ -261,7 +261,7 @@ impl Of<'_> {
                 controller::POLICY.name()
             )),
             (Some(_), Some(_) | None) => Ok(None),
-            (None, _) if !self.real.reading(disk, key.name()).is_known() => Ok(None),
+            (None, _) if !self.real.reading(disk, key.id()).is_known() => Ok(None),
             (None, Some(told)) => Ok(Some(told)),
             (None, None) => Err(format!("what {} would be is not told: assume it too", key.name())),
         }
@@ -292,7 +292,7 @@ impl Of<'_> {
         let now = self.real.value(&self.one.subject, &device::SCHEDULER);
         let was = now.is_some_and(|now| now == BFQ);
         let is = String::from_value(&self.one.value).is_some_and(|then| then == BFQ);
-        let is_known = self.real.reading(&self.one.subject, latency.name()).is_known();
+        let is_known = self.real.reading(&self.one.subject, latency.id()).is_known();
         if was == is || !is_known || self.is_assumed(&latency.info) {
             return Ok(Vec::new());
         }
@@ -301,7 +301,7 @@ impl Of<'_> {
 
     /// Another minor release has the same settings and defaults.
     fn release(&self) -> Result<Vec<Assumption>, String> {
-        let now = self.real.reading(&self.one.subject, self.one.key.name);
+        let now = self.real.reading(&self.one.subject, self.one.key.id);
         let (Some(Value::Version(now)), Value::Version(then)) = (now.value(), &self.one.value) else {
             return Ok(Vec::new());
         };
@@ -329,6 +329,6 @@ fn with_access_of(options: &[String], other: &[String]) -> Vec<String> {
 
 /// Whether a line of the next boot comes from the kernel command line.
 fn is_of_command_line(facts: &FactSet, line: &Subject) -> bool {
-    let source = facts.reading(line, boot::OPTIONS.name()).source();
+    let source = facts.reading(line, boot::OPTIONS.id()).source();
     source.is_some_and(|source| *source == Source::file(COMMAND_LINE))
 }

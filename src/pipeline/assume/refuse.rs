@@ -11,7 +11,7 @@ use crate::facts::{FactSet, KeyInfo, Subject, Supposing, catalog};
 /// Why some of these cannot be assumed together.
 pub fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let of_one = |one: &Assumption| {
-        let is_as_now = read.reading(&one.subject, one.key.name).value() == Some(&one.value);
+        let is_as_now = read.reading(&one.subject, one.key.id).value() == Some(&one.value);
         let nonsense = || sense::nonsense(one, all, read);
         objection(one, all, read).or_else(|| if is_as_now { None } else { nonsense() })
     };
@@ -22,7 +22,7 @@ pub fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
 
 fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<String> {
     let Assumption { subject, key, value } = one;
-    let now = read.reading(subject, key.name).value()?;
+    let now = read.reading(subject, key.id).value()?;
     if now == value {
         return None;
     }
@@ -52,7 +52,7 @@ fn objection(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<Str
         Supposing::Instead(leads) => {
             let of = |lead: &&str| catalog::find(lead);
             let speaks =
-                |lead: &KeyInfo| lead.scope != subject.scope() || read.reading(subject, lead.name).is_known();
+                |lead: &KeyInfo| lead.scope != subject.scope() || read.reading(subject, lead.id).is_known();
             if !leads.iter().filter_map(of).any(speaks) {
                 return None;
             }

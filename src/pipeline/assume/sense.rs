@@ -94,7 +94,7 @@ pub fn contradictions(all: &[Assumption], read: &FactSet) -> Vec<String> {
         let of = Of { subject: &one.subject, all, read };
         let of_array =
             [device::MD_CONSISTENCY.name(), device::MD_BITMAP.name(), device::MD_WRITE_BEHIND.name()];
-        let is_other = read.reading(&one.subject, one.key.name).value() != Some(&one.value);
+        let is_other = read.reading(&one.subject, one.key.id).value() != Some(&one.value);
         if of_array.contains(&one.key.name)
             && is_other
             && let Some(why) = of.array()
@@ -174,7 +174,7 @@ impl Of<'_> {
         let is_same_type = self.read.value(self.subject, &mount::FSTYPE).is_none_or(|now| now == fs);
         let now = self.read.value(self.subject, &mount::SUPER_OPTIONS).filter(|_| is_same_type);
         // The relation between its lists is checked there.
-        let is_listed = self.read.reading(self.subject, mount::EXT4_OPTIONS.name()).is_known();
+        let is_listed = self.read.reading(self.subject, mount::EXT4_OPTIONS.id()).is_known();
         if is_listed && is_same_type {
             return Ok(());
         }

@@ -4,17 +4,19 @@
 //! format version is refused as a whole. It is parsed row by row, so that the document of a host with thousands of
 //! disks is never completely in memory.
 
-use crate::facts::Choice;
 use std::fmt;
 use std::io::{BufReader, Read};
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use super::kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, Shown};
-use crate::facts::{Scope, Subject, Value, Why, catalog};
+use crate::durability::Standing;
+use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
 use crate::measure::{CaveatId, Estimate, Method};
 use crate::report::SCHEMA_VERSION;
+use crate::rules::Level;
 use crate::text::{is_treacherous, safe};
 
 /// The largest document that is read; that of a host with ten thousand disks has 400 MB.
@@ -47,7 +49,7 @@ impl Kept {
         let mut limited = document.take(largest + 1);
         let mut reading = Reading::default();
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(limited.by_ref()));
-        let read = Document(&mut reading).deserialize(&mut json).and_then(|()| json.end());
+        let read = json.deserialize_map(Document(&mut reading)).and_then(|()| json.end());
         drop(json);
         if limited.limit() == 0 {
             return Err(Unusable::TooLarge);
@@ -68,85 +70,8 @@ struct Reading {
     format: Option<u64>,
 }
 
-impl Reading {
-    fn unreadable(&mut self) {
-        self.kept.unreadable += 1;
-    }
-
-    /// Takes a row of a list, or counts it as unreadable.
-    fn take(&mut self, list: List, row: &Json) {
-        let kept = &mut self.kept;
-        let taken = match list {
-            List::Targets => target(kept, row),
-            List::Stacks => stack(kept, row),
-            List::Verdicts => verdict(kept, row),
-            List::Probes => probe(kept, row),
-            List::Findings => finding(kept, row),
-            List::Rules => rule(kept, row),
-            List::Facts => fact(kept, row),
-        };
-        if taken.is_none() {
-            self.unreadable();
-        }
-    }
-
-    /// Takes a field that is no list.
-    fn field(&mut self, name: &str, value: &Json) {
-        let made = &mut self.kept.made;
-        let taken = match name {
-            "schema" => {
-                self.format = value.as_u64();
-                self.format.map(|_| ())
-            }
-            "when" => text(value).map(|when| made.when = when),
-            "asked" => text(value).map(|asked| made.asked = Some(asked)),
-            "tool" => text(at(value, "version")).map(|version| made.walwise = version),
-            "pack" => text(at(value, "sha256")).map(|sum| made.pack = sum),
-            _ => host(&mut self.kept, value),
-        };
-        if taken.is_none() {
-            self.unreadable();
-        }
-    }
-}
-
-/// The lists of a report that are compared.
-#[derive(Clone, Copy)]
-enum List {
-    Targets,
-    Stacks,
-    Verdicts,
-    Probes,
-    Findings,
-    Rules,
-    Facts,
-}
-
-impl List {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "targets" => Self::Targets,
-            "stacks" => Self::Stacks,
-            "verdicts" => Self::Verdicts,
-            "probes" => Self::Probes,
-            "findings" | "undecided" => Self::Findings,
-            "rules" => Self::Rules,
-            "facts" => Self::Facts,
-            _ => return None,
-        })
-    }
-}
-
-/// The whole document.
+/// The whole document. What stands before a mistake in its syntax is read, because it may say which format it has.
 struct Document<'r>(&'r mut Reading);
-
-impl<'de> DeserializeSeed<'de> for Document<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
-    }
-}
 
 impl<'de> Visitor<'de> for Document<'_> {
     type Value = ();
@@ -156,25 +81,36 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Reading { kept, format } = self.0;
         while let Some(name) = map.next_key::<String>()? {
-            match (List::named(&name), name.as_str()) {
-                (Some(list), _) => map.next_value_seed(Rows(self.0, list))?,
-                (None, "schema" | "when" | "asked" | "tool" | "pack" | "host") => {
-                    self.0.field(&name, &map.next_value()?);
+            match name.as_str() {
+                "schema" => {
+                    *format = None;
+                    take(kept, map.next_value()?, |_, schema| *format = Some(schema));
                 }
-                (None, _) => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
+                "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
+                "tool" => take(kept, map.next_value()?, |kept, tool: Tool| kept.made.walwise = tool.version),
+                "pack" => take(kept, map.next_value()?, |kept, pack: Pack| kept.made.pack = pack.sha256),
+                "host" => take(kept, map.next_value()?, host),
+                "targets" => map.next_value_seed(Rows(kept, target))?,
+                "stacks" => map.next_value_seed(Rows(kept, stack))?,
+                "verdicts" => map.next_value_seed(Rows(kept, verdict))?,
+                "probes" => map.next_value_seed(Rows(kept, probe))?,
+                "findings" | "undecided" => map.next_value_seed(Rows(kept, finding))?,
+                "rules" => map.next_value_seed(Rows(kept, rule))?,
+                "facts" => map.next_value_seed(Rows(kept, fact))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
     }
 }
 
-/// A list of the document, row by row; anything else in its place is one mistake.
-struct Rows<'r>(&'r mut Reading, List);
+/// A list of the document, of which each row is kept or costs itself; anything else in its place is one mistake.
+struct Rows<'k, T>(&'k mut Kept, fn(&mut Kept, T));
 
-impl<'de> DeserializeSeed<'de> for Rows<'_> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Rows<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -182,7 +118,16 @@ impl<'de> DeserializeSeed<'de> for Rows<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Rows<'_> {
+macro_rules! no_list {
+    ($($visit:ident($($value:ty)?)),+) => {
+        $(fn $visit<E>(self $(, _: $value)?) -> Result<(), E> {
+            self.0.unreadable += 1;
+            Ok(())
+        })+
+    };
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Rows<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,264 +135,247 @@ impl<'de> Visitor<'de> for Rows<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
-        while let Some(row) = rows.next_element::<Json>()? {
-            self.0.take(self.1, &row);
+        while let Some(row) = rows.next_element()? {
+            take(self.0, row, self.1);
         }
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.unreadable();
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(())
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.0.unreadable += 1;
+        IgnoredAny.visit_map(map).map(|_| ())
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
-    }
+    no_list!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str), visit_unit());
+}
 
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        self.0.unreadable();
-        Ok(())
+/// Keeps a part of the shape that it should have, and counts one of another.
+fn take<T: DeserializeOwned>(kept: &mut Kept, mut json: Json, keep: impl FnOnce(&mut Kept, T)) {
+    make_safe(&mut json);
+    match T::deserialize(json) {
+        Ok(part) => keep(kept, part),
+        Err(_) => kept.unreadable += 1,
     }
 }
 
-/// A member of an object; null without one.
-fn at<'j>(json: &'j Json, name: &str) -> &'j Json {
-    json.get(name).unwrap_or(&Json::Null)
+/// Makes all text display-safe. Text written by walwise is safe already and passes unchanged.
+fn make_safe(json: &mut Json) {
+    match json {
+        Json::String(text) if !is_plain(text) && text.chars().any(is_treacherous) => {
+            *text = safe(text.as_bytes());
+        }
+        Json::Array(all) => all.iter_mut().for_each(make_safe),
+        Json::Object(members) => members.values_mut().for_each(make_safe),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
 }
 
-/// Text, made display-safe. Text written by walwise is safe already and passes unchanged.
-fn text(json: &Json) -> Option<String> {
-    let text = json.as_str()?;
-    Some(if text.chars().any(is_treacherous) { safe(text.as_bytes()) } else { text.to_owned() })
-}
-
-fn words(json: &Json) -> Option<Vec<String>> {
-    json.as_array()?.iter().map(text).collect()
-}
-
-fn subject(json: &Json) -> Option<Subject> {
-    Subject::parse(&text(json)?)
+/// Whether it is printable ASCII, as nearly all text is.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
 /// A subject that is a target.
-fn target_of(json: &Json) -> Option<Subject> {
-    subject(at(json, "target")).filter(|subject| subject.scope() == Scope::Target)
+#[derive(Deserialize)]
+#[serde(try_from = "Subject")]
+struct Place(Subject);
+
+impl TryFrom<Subject> for Place {
+    type Error = &'static str;
+
+    fn try_from(subject: Subject) -> Result<Self, Self::Error> {
+        if subject.scope() == Scope::Target { Ok(Self(subject)) } else { Err("no target") }
+    }
 }
 
-/// A word of one of our types, as in JSON.
-fn word<T: serde::de::DeserializeOwned>(json: &Json) -> Option<T> {
-    serde_json::from_value(json.clone()).ok()
+#[derive(Deserialize)]
+struct Tool {
+    version: String,
 }
 
-fn host(kept: &mut Kept, json: &Json) -> Option<()> {
+#[derive(Deserialize)]
+struct Pack {
+    sha256: String,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    name: String,
+    os: String,
+    kernel: String,
+    #[serde(default)]
+    privileged: Json,
+    live: bool,
+}
+
+fn host(kept: &mut Kept, Host { name, os, kernel, privileged, live }: Host) {
     let made = &mut kept.made;
-    made.host = text(at(json, "name"))?;
-    made.os = text(at(json, "os"))?;
-    made.kernel = text(at(json, "kernel"))?;
-    made.privileged = at(json, "privileged").as_bool();
-    made.live = at(json, "live").as_bool()?;
-    Some(())
+    (made.host, made.os, made.kernel) = (name, os, kernel);
+    (made.privileged, made.live) = (privileged.as_bool(), live);
 }
 
-fn target(kept: &mut Kept, json: &Json) -> Option<()> {
-    let (title, subjects) = (text(at(json, "title"))?, at(json, "subjects").as_array()?);
-    let subjects = subjects.iter().map(subject).collect::<Option<Vec<_>>>()?;
-    let target = kept.targets.entry(target_of(json)?).or_default();
+#[derive(Deserialize)]
+struct TargetRow {
+    target: Place,
+    title: String,
+    subjects: Vec<Subject>,
+}
+
+fn target(kept: &mut Kept, TargetRow { target, title, subjects }: TargetRow) {
+    let target = kept.targets.entry(target.0).or_default();
     (target.title, target.subjects) = (title, subjects);
-    Some(())
 }
 
-fn stack(kept: &mut Kept, json: &Json) -> Option<()> {
-    let layers = at(json, "layers").as_array()?.iter();
-    let layers = layers.map(|layer| subject(at(layer, "subject"))).collect::<Option<Vec<_>>>()?;
-    kept.stand(&target_of(json)?, layers.iter());
-    Some(())
+#[derive(Deserialize)]
+struct StackRow {
+    target: Place,
+    layers: Vec<LayerRow>,
 }
 
-fn verdict(kept: &mut Kept, json: &Json) -> Option<()> {
-    kept.verdicts.insert(target_of(json)?, word(at(json, "standing"))?);
-    Some(())
+#[derive(Deserialize)]
+struct LayerRow {
+    subject: Subject,
 }
 
-fn rule(kept: &mut Kept, json: &Json) -> Option<()> {
-    kept.rules.insert(text(at(json, "rule"))?);
-    Some(())
+fn stack(kept: &mut Kept, StackRow { target, layers }: StackRow) {
+    kept.stand(&target.0, layers.iter().map(|layer| &layer.subject));
 }
 
-fn finding(kept: &mut Kept, json: &Json) -> Option<()> {
-    let applies = match at(at(json, "outcome"), "outcome").as_str()? {
-        "applies" => true,
-        "undecided" => false,
-        "does-not-apply" => return Some(()),
-        _ => return None,
+#[derive(Deserialize)]
+struct VerdictRow {
+    target: Place,
+    standing: Standing,
+}
+
+fn verdict(kept: &mut Kept, VerdictRow { target, standing }: VerdictRow) {
+    kept.verdicts.insert(target.0, standing);
+}
+
+#[derive(Deserialize)]
+struct RuleRow {
+    rule: String,
+}
+
+fn rule(kept: &mut Kept, RuleRow { rule }: RuleRow) {
+    kept.rules.insert(rule);
+}
+
+#[derive(Deserialize)]
+struct FindingRow {
+    rule: String,
+    subject: Subject,
+    outcome: Outcome,
+    level: Level,
+    title: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+enum Outcome {
+    Applies,
+    Undecided,
+    DoesNotApply,
+}
+
+fn finding(kept: &mut Kept, FindingRow { rule, subject, outcome, level, title }: FindingRow) {
+    let applies = match outcome {
+        Outcome::Applies => true,
+        Outcome::Undecided => false,
+        Outcome::DoesNotApply => return,
     };
-    let (rule, subject) = (text(at(json, "rule"))?, subject(at(json, "subject"))?);
-    let finding = KeptFinding { applies, level: word(at(json, "level"))?, title: text(at(json, "title"))? };
-    kept.findings.insert((rule, subject), finding);
-    Some(())
+    kept.findings.insert((rule, subject), KeptFinding { applies, level, title });
 }
 
-fn fact(kept: &mut Kept, json: &Json) -> Option<()> {
-    let (subject, name) = (subject(at(json, "subject"))?, at(json, "fact").as_str()?);
-    let reading = at(json, "reading");
-    let Some(info) = catalog::find(name) else {
+#[derive(Deserialize)]
+struct FactRow {
+    subject: Subject,
+    fact: String,
+    #[serde(default)]
+    reading: Json,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+enum State {
+    Known { value: Value },
+    Unknown { why: Why },
+}
+
+fn fact(kept: &mut Kept, FactRow { subject, fact, reading }: FactRow) {
+    let Some(info) = catalog::find(&fact) else {
         kept.foreign += 1;
-        return Some(());
+        return;
     };
-    let state = match at(reading, "state").as_str()? {
-        "known" => KeptFact::Known { value: Shown::of(info, &value(at(reading, "value"))?) },
-        "unknown" => KeptFact::Unknown { why: word::<Why>(at(reading, "why"))? },
-        _ => return None,
+    let state = match State::deserialize(reading) {
+        Ok(State::Known { value }) => KeptFact::Known { value: Shown::of(info, &value) },
+        Ok(State::Unknown { why }) => KeptFact::Unknown { why },
+        Err(_) => {
+            kept.unreadable += 1;
+            return;
+        }
     };
     kept.facts.entry(subject).or_default().insert(info.name, state);
-    Some(())
 }
 
-/// A value by its shape. A version stays text, because it is only shown.
-fn value(json: &Json) -> Option<Value> {
-    Some(match json {
-        Json::Bool(yes) => Value::Bool(*yes),
-        Json::Number(number) => match number.as_u64() {
-            Some(whole) => Value::Whole(whole),
-            None => Value::Number(number.as_f64()?),
-        },
-        Json::String(_) => Value::Text(text(json)?),
-        Json::Array(_) => Value::List(words(json)?),
-        Json::Null | Json::Object(_) => return None,
-    })
+#[derive(Deserialize)]
+struct ProbeRow {
+    target: Place,
+    measurement: Measurement,
 }
 
-fn probe(kept: &mut Kept, json: &Json) -> Option<()> {
-    let (target, found) = (target_of(json)?, at(json, "measurement"));
-    let caveats = at(found, "caveats").as_array()?.iter();
-    let spoils = |caveat: &&Json| {
-        let refuses = at(caveat, "refuses_advice").as_bool().unwrap_or(true);
+#[derive(Deserialize)]
+struct Measurement {
+    when: String,
+    directory: String,
+    caveats: Vec<Caveat>,
+    methods: Vec<Json>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Caveat {
+    id: Json,
+    says: Json,
+    refuses_advice: Json,
+}
+
+impl Caveat {
+    fn spoils_comparison(&self) -> bool {
         // The effect of a caveat that another version of walwise knows and this one does not is unknown.
-        let id = at(caveat, "id").as_str().and_then(CaveatId::of);
-        refuses || id.is_none_or(CaveatId::slows_all_alike)
-    };
-    let against = caveats.filter(spoils);
-    let mut probe = KeptProbe {
-        when: text(at(found, "when"))?,
-        directory: text(at(found, "directory"))?,
-        doubts: against.map(|caveat| text(at(caveat, "says"))).collect::<Option<_>>()?,
-        ..KeptProbe::default()
-    };
-    for json in at(found, "methods").as_array()? {
-        match row(json) {
-            // A row without samples is in the report only for its error.
-            _ if at(json, "samples") == 0 => {}
-            Some((which, row)) => drop(probe.rows.insert(which, row)),
-            None => kept.unreadable += 1,
-        }
+        let id = self.id.as_str().and_then(CaveatId::of);
+        self.refuses_advice.as_bool().unwrap_or(true) || id.is_none_or(CaveatId::slows_all_alike)
     }
-    kept.probes.insert(target, probe);
-    Some(())
 }
 
-/// A row of a measurement.
-fn row(json: &Json) -> Option<((Method, u32), KeptRow)> {
-    let number = |name| at(json, name).as_f64();
-    let median = at(json, "median_us");
-    let end = |name| at(median, name).as_f64();
-    let median = Estimate { value: end("value")?, low: end("low")?, high: end("high")? };
-    let rounds: Vec<f64> =
-        at(json, "rounds_us").as_array()?.iter().map(Json::as_f64).collect::<Option<_>>()?;
-    let pages = u32::try_from(at(json, "pages").as_u64()?).ok()?;
-    at(json, "samples").as_u64()?;
-    let row = KeptRow::new(at(json, "as_server").as_bool()?, number("mean_us")?, median, &rounds)?;
-    Some(((word(at(json, "method"))?, pages), row))
+#[derive(Deserialize)]
+struct MethodRow {
+    method: Method,
+    pages: u32,
+    as_server: bool,
+    mean_us: f64,
+    median_us: Estimate,
+    rounds_us: Vec<f64>,
+}
+
+fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
+    let Measurement { when, directory, caveats, methods } = measurement;
+    let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
+    let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
+        kept.unreadable += 1;
+        return;
+    };
+    let mut probe = KeptProbe { when, directory, doubts, ..KeptProbe::default() };
+    // What could not be measured is in the report for its error.
+    for json in methods.into_iter().filter(|row| row.get("samples").is_none_or(|samples| *samples != 0)) {
+        take(kept, json, |kept, MethodRow { method, pages, as_server, mean_us, median_us, rounds_us }| {
+            match KeptRow::new(as_server, mean_us, median_us, &rounds_us) {
+                Some(row) => drop(probe.rows.insert((method, pages), row)),
+                None => kept.unreadable += 1,
+            }
+        });
+    }
+    kept.probes.insert(target.0, probe);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::{json, sample};
-
-    #[test]
-    fn a_report_and_its_document_are_kept_alike() {
-        for report in sample::all() {
-            let kept = Kept::parse(json::render(&report).as_bytes()).unwrap();
-            assert_eq!(kept, Kept::of(&report));
-            assert!(!kept.facts.is_empty() && kept.unreadable == 0);
-        }
-        assert!(!Kept::of(&sample::at_risk()).probes.is_empty());
-    }
-
-    #[test]
-    fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
-        let document = json::render(&sample::at_risk());
-        for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
-            let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
-            let kept = Kept::parse(document.as_bytes()).unwrap();
-            assert_eq!(kept.probes.values().map(|probe| probe.doubts.len()).sum::<usize>(), doubts, "{id}");
-        }
-    }
-
-    #[test]
-    fn what_is_no_report_or_of_another_format_is_refused_with_what_to_do() {
-        for (document, says) in [
-            ("", "walwise check --format json"),
-            ("{", "walwise check --format json"),
-            ("[]", "walwise check --format json"),
-            ("{}", "which format"),
-            (r#"{"schema": "3"}"#, "which format"),
-            (r#"{"schema": 3} x"#, "walwise check --format json"),
-            (r#"{"schema": 99}"#, "has format 99"),
-            (r#"{"schema": 1, "facts": [}"#, "has format 1"),
-        ] {
-            let error = Kept::parse(document.as_bytes()).unwrap_err().to_string();
-            assert!(error.contains(says), "{document}: {error}");
-        }
-        for byte in [b' ', b'{', b'\0'] {
-            let endless = std::io::repeat(byte);
-            let refused = Kept::parse_up_to(1 << 10, endless);
-            assert!(matches!(refused, Err(Unusable::TooLarge | Unusable::NoReport(_))), "{refused:?}");
-        }
-        assert!(matches!(Kept::parse_up_to(9, "          {}".as_bytes()), Err(Unusable::TooLarge)));
-    }
-
-    #[test]
-    fn every_mistake_costs_itself() {
-        let document = r#"{"schema": 3, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
-            "rules": [{"rule": "a.b"}, {"rule": null}, 4],
-            "findings": [
-                {"rule": "a.b", "subject": "device sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},
-                {"rule": "a.b", "subject": "sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},
-                {"rule": "a.b", "subject": "device sdb", "outcome": {"outcome": "maybe"}, "level": "warning", "title": "t"},
-                {"rule": "a.b", "subject": "device sdb", "outcome": {"outcome": "applies"}, "level": "dire", "title": "t"}],
-            "facts": [
-                {"subject": "device sda", "fact": "device.model", "reading": {"state": "known", "value": "A\u001b[31m"}},
-                {"subject": "device sda", "fact": "device.colour", "reading": {"state": "known", "value": "red"}},
-                {"subject": "device sda", "fact": "device.size", "reading": {"state": "known", "value": null}},
-                {"subject": "device sda", "fact": "device.kind", "reading": {"state": "perhaps"}}]}"#;
-        let kept = Kept::parse(document.as_bytes()).unwrap();
-        let (sda, model) = (Subject::device("sda"), Shown::Text("A\\x1b[31m".to_owned()));
-        assert_eq!(kept.value(&sda, "device.model"), Some(&model));
-        assert_eq!((kept.findings.len(), kept.rules.len()), (1, 1));
-        assert_eq!((kept.foreign, kept.unreadable), (1, 11));
-    }
-}
+mod tests;

@@ -104,7 +104,7 @@ pub fn lines(report: &Report) -> Vec<Line<'_>> {
 }
 
 fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) -> Line<'a> {
-    let place = match report.facts.reading(subject, boot::OPTIONS.name()).source() {
+    let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
         Some(Source::File { path, .. }) if path == "/etc/fstab" => Place::Fstab,
         Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => Place::Unit(path.clone()),
         _ => Place::Other,

@@ -65,13 +65,11 @@ fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'
     let mut rest = pieces.to_vec();
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
     let mut out = Vec::with_capacity(rest.len());
-    while let Some(first) = rest.first().copied() {
+    while let Some(first) = rest.first() {
         // Overrides may be inconsistent, so each place goes to a piece that none of its equals overrides.
-        let equals: Vec<Piece<'a>> = rest.iter().copied().filter(|p| class(p) == class(&first)).collect();
-        let free = |p: &&Piece<'_>| !equals.iter().any(|q| beats(overrides, q, p));
-        let next = equals.iter().find(free).copied().unwrap_or(first);
-        let at = rest.iter().position(|p| std::ptr::eq(p.advice, next.advice)).unwrap_or_default();
-        out.push(rest.remove(at));
+        let (equals, _) = rest.split_at(rest.iter().take_while(|p| class(p) == class(first)).count());
+        let free = equals.iter().position(|p| !equals.iter().any(|q| beats(overrides, q, p)));
+        out.push(rest.remove(free.unwrap_or_default()));
     }
     out
 }

@@ -3,9 +3,7 @@
 //! It knows nothing of sections. The places are settled before the first section is made, so that all processors can make
 //! the sections of a large host and their order is still always the same.
 
-use std::collections::BTreeMap;
-
-use foldhash::{HashMap, HashMapExt as _, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::Subject;
 use crate::report::index::Index;
@@ -40,12 +38,12 @@ impl<'a> FindingsByTarget<'a> {
     /// Settles what is told under which target, where they are told in this order.
     pub fn places<'t>(&'t self, order: &[&'a TargetSummary]) -> Places<'t, 'a> {
         let said = workers::each(order, |target| self.said(target));
-        let mut disks: HashMap<Vec<String>, &'a str> = HashMap::new();
+        let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
         let mut places = Places {
             by_target: self,
             like: Vec::with_capacity(order.len()),
-            findings: HashMap::with_capacity(self.report.findings.len()),
-            steps: HashMap::new(),
+            findings: BTreeMap::new(),
+            steps: BTreeMap::new(),
         };
         for ((place, target), said) in order.iter().enumerate().zip(said) {
             let first = said.and_then(|said| {
@@ -100,8 +98,8 @@ pub struct Places<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     like: Vec<Option<&'a str>>,
-    findings: HashMap<usize, usize>,
-    steps: HashMap<Same<'a>, usize>,
+    findings: BTreeMap<usize, usize>,
+    steps: BTreeMap<Same<'a>, usize>,
 }
 
 impl<'t, 'a> Places<'t, 'a> {
@@ -117,9 +115,9 @@ impl<'t, 'a> Places<'t, 'a> {
             like: self.like.get(place).copied().flatten(),
             places: self,
             place,
-            findings: HashSet::default(),
-            steps: HashSet::default(),
-            reasons: HashSet::default(),
+            findings: BTreeSet::default(),
+            steps: BTreeSet::default(),
+            reasons: BTreeSet::default(),
         }
     }
 }
@@ -132,9 +130,9 @@ pub struct Chapter<'t, 'a> {
     pub like: Option<&'a str>,
     places: &'t Places<'t, 'a>,
     place: usize,
-    findings: HashSet<usize>,
-    steps: HashSet<Same<'a>>,
-    reasons: HashSet<(&'a [String], &'a str)>,
+    findings: BTreeSet<usize>,
+    steps: BTreeSet<Same<'a>>,
+    reasons: BTreeSet<(&'a [String], &'a str)>,
 }
 
 impl<'t, 'a> Chapter<'t, 'a> {

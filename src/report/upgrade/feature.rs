@@ -149,7 +149,7 @@ fn checker(real: &FactSet, supposed: &FactSet) -> Checker {
     let host = Subject::host();
     let value = |facts: &FactSet, key: &Key<Version>| facts.value(&host, key);
     let then = value(supposed, &host::E2FSPROGS);
-    if supposed.is_assumed(&host, host::E2FSPROGS.name()) || then != value(real, &host::E2FSPROGS) {
+    if supposed.is_assumed(&host, host::E2FSPROGS.id()) || then != value(real, &host::E2FSPROGS) {
         return then.map_or(Checker::Unknown, |tool| Checker::Of(Some(tool)));
     }
     let id = |facts: &FactSet| facts.value(&host, &host::OS_ID);

@@ -38,7 +38,7 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         };
         let of_zfs = looks_at(finding, kernel::ZFS_SUPPORT.name());
         // Another system brings its own module, unless one is named.
-        let named = supposed.facts.is_assumed(&Subject::host(), kernel::ZFS_VERSION.name());
+        let named = supposed.facts.is_assumed(&Subject::host(), kernel::ZFS_VERSION.id());
         if of_zfs && !named && changes_system(&real.facts, &supposed.facts) {
             continue;
         }

@@ -292,7 +292,7 @@ fn stated() -> Supposed {
         finding.outcome = Outcome::Applies;
     }
     let (subject, fact) = (Subject::mount("/srv"), "ext4.features");
-    let really = real.facts.reading(&subject, fact).clone();
+    let really = real.facts.named(&subject, fact).clone();
     let value = Value::List(vec!["fast_commit".to_owned()]);
     let assumed = vec![Assumed { subject: subject.clone(), fact: fact.to_owned(), value, really }];
     let suppositions = vec![Supposition { subject, fact, value: "fast_commit".to_owned() }];

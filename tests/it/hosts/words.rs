@@ -68,7 +68,7 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
     let mut tried = BTreeMap::new();
     for (name, target, answers) in HOSTS.iter() {
         let read = super::garbled::look_only(&Garbled::plain(answers), target);
-        let attribute = |subject: &Subject, info: &KeyInfo| match read.reading(subject, info.name).source()? {
+        let attribute = |subject: &Subject, info: &KeyInfo| match read.reading(subject, info.id).source()? {
             Source::File { path, line: None } => {
                 let question = Question::Read(path.into());
                 answers.get_key_value(&question).map(|(question, _)| question)

@@ -1,17 +1,16 @@
 //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at full paths.
 //!
-//! The meaning of values is left to the parsers. Tools print complaints before and after the document, and a command
-//! that failed still has an entry.
+//! The meaning of values is left to the parsers. A command that failed still has an entry.
 
 use serde_json::Value;
 
 use super::fields::plain;
 use super::said::Said;
+use crate::text::json;
 
-/// The first JSON document in an answer; tools print complaints before and behind it.
+/// The document in an answer.
 pub fn document(answer: &[u8]) -> Option<Value> {
-    let start = answer.iter().position(|b| *b == b'{')?;
-    serde_json::Deserializer::from_slice(answer.get(start..)?).into_iter().next()?.ok()
+    Some(json::first(answer)?.0)
 }
 
 pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {

@@ -183,7 +183,7 @@ fn a_partition_has_the_queue_of_its_disk() {
     let facts = all(&machine());
     let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
     for key in super::INHERITED {
-        assert_eq!(facts.reading(&disk, key.name), facts.reading(&partition, key.name), "{}", key.name);
+        assert_eq!(facts.reading(&disk, key.id), facts.reading(&partition, key.id), "{}", key.name);
     }
     assert!(facts.get(&partition, &device::WRITE_CACHE).is_known());
 }

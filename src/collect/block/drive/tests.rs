@@ -11,8 +11,9 @@ use crate::collect::Request;
 use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::{self, Content, DriveCache};
 use crate::facts::catalog::{self, controller, host as machine, mount};
+use crate::facts::note::StorageNote;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
-use crate::host::{MissKind, Question, Tool};
+use crate::host::{Host, Miss, MissKind, Question, Tool};
 
 const SMART: &str = "-q noserial -n standby -j -i -g wcache";
 const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
@@ -266,7 +267,7 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         let (facts, disk) = (collect(&host, transport), if transport == "nvme" { "nvme0n1" } else { "sda" });
         let disk = Subject::device(disk);
         let given = ["device.kind", "device.path", "device.transport"];
-        let told = |name: &&str| facts.reading(&disk, name).is_known() && !given.contains(name);
+        let told = |name: &&str| facts.named(&disk, name).is_known() && !given.contains(name);
         catalog::all().map(|info| info.name).filter(told).collect::<Vec<_>>()
     };
     let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
@@ -282,12 +283,38 @@ fn whatever_an_answer_tells_is_said_to_want_root() {
         mounted(&mut facts, "/", &disk);
         (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
         for name in told {
-            let reading = facts.reading(&disk, name);
+            let reading = facts.named(&disk, name);
             let wants_root =
                 matches!(reading, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. });
             assert!(wants_root, "{name}: {reading:?}");
         }
     }
+}
+
+/// Answers as another host does, and fails in our own code where it is asked about one disk.
+struct Failing(Fake, &'static str);
+
+impl Host for Failing {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        assert!(!format!("{question:?}").contains(self.1), "a mistake of ours");
+        self.0.ask(question)
+    }
+}
+
+#[test]
+fn a_mistake_of_ours_costs_one_disk_and_is_said() {
+    let mut facts = machine(true);
+    let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
+    for disk in &disks {
+        mounted(&mut facts, &format!("/{disk}"), disk);
+    }
+    let answer = json!({ "write_cache": { "enabled": true } }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
+    let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
+    assert!(matches!(failed, Reading::Unknown { why: Why::Malformed, .. }), "{failed:?}");
+    assert_eq!(read.value(), Some(&DriveCache::On));
+    assert_eq!(facts.warnings(), [StorageNote::DiskUnread { disk: Subject::device("sda") }.into()]);
 }
 
 /// Nobody is needed for what the kernel has shown.

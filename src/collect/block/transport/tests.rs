@@ -9,7 +9,7 @@ fn read(name: &str, place: &str, fake: &Fake) -> [Option<String>; 2] {
     let mut facts = FactSet::default();
     Transports::default().describe(fake, &node, &mut facts);
     [device::TRANSPORT.name(), device::FABRIC.name()]
-        .map(|name| facts.reading(&node.subject, name).value().map(ToString::to_string))
+        .map(|name| facts.named(&node.subject, name).value().map(ToString::to_string))
 }
 
 fn attached(name: &str, place: &str) -> String {

@@ -177,7 +177,7 @@ impl Machine {
 /// The facts about sda: battery, policy, policy in force, on battery failure, disk cache. `?` is unknown.
 pub fn words(facts: &FactSet) -> [String; 5] {
     let told =
-        |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.name).value().map(ToString::to_string);
+        |key: &KeyInfo| facts.reading(&Subject::device("sda"), key.id).value().map(ToString::to_string);
     WORDS.map(|key| told(key).unwrap_or("?".to_owned()))
 }
 
