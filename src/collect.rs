@@ -43,8 +43,8 @@ use std::path::PathBuf;
 
 pub use block::device::is_of_whole_disk;
 pub use btrfs::PROFILES as BTRFS_PROFILES;
+pub use databases::unusable;
 pub use kernel::{kernel_named, vendor_of};
-pub use named::unusable;
 pub use targets::{ask_of_all, mistake};
 
 use crate::facts::catalog::mount::MountClass;

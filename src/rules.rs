@@ -12,6 +12,7 @@ mod evaluate;
 pub mod evidence;
 pub mod examples;
 pub mod explain;
+mod file;
 mod finding;
 mod ground;
 mod load;
@@ -33,6 +34,7 @@ pub use advise::Circumstances;
 pub use builtin::shipped;
 pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
 pub use evidence::Evidence;
+pub use file::RuleFile;
 pub use finding::{
     Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
 };
@@ -40,5 +42,5 @@ pub use model::Rule;
 pub use others::{Off, Override};
 pub use own::OwnCommand;
 pub use pack::Pack;
-pub use set::{RuleFile, RuleSet};
+pub use set::RuleSet;
 pub use template::Template;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::block::topology;
+use super::block::node;
 use super::{Collector, Request, no_members};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Subject};
@@ -46,7 +46,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 fn members(host: &dyn Host, home: &Path) -> Vec<Subject> {
     let names = host.list(home).unwrap_or_default();
     let devices = names.iter().filter(|name| name.as_encoded_bytes().starts_with(b"dev-"));
-    let block = |path: PathBuf| host.link(&path.join("block")).ok()?.file_name().map(topology::subject);
+    let block = |path: PathBuf| host.link(&path.join("block")).ok()?.file_name().map(node::subject);
     devices.filter_map(|name| block(home.join(name))).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Block devices: what each one is and stands on, and what its cache, controller, drive and driver report. One file per
 //! kind of device or per question.
 //!
-//! File systems and databases are read beside this folder and find devices by the subjects that [`topology`] creates.
+//! File systems and databases are read beside this folder and find devices by the subjects that [`node`] creates.
 //! Swap and free disks are here because both answer what a device is used for.
 
 pub(super) mod bcache;
@@ -18,8 +18,9 @@ pub(super) mod loops;
 pub(super) mod mappings;
 pub(super) mod md;
 pub(super) mod medium;
+pub(super) mod node;
 pub(super) mod swap;
-pub(super) mod topology;
+mod topology;
 pub(super) mod transport;
 pub(super) mod trim;
 pub(super) mod unit;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::block::topology;
+use super::block::node;
 use super::{Collector, Request, no_members, refused};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
@@ -141,7 +141,7 @@ fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)>
     let member = |name: &OsString| {
         let home = Path::new(ALL).join(name);
         let devices = host.list(&home.join("devices")).ok()?;
-        Some((home, devices.iter().map(|device| topology::subject(device)).collect()))
+        Some((home, devices.iter().map(|device| node::subject(device)).collect()))
     };
     names.iter().filter(is_uuid).filter_map(member).collect()
 }

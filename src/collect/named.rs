@@ -7,8 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Request;
 use super::behalf::Behalf;
-use super::{Request, mysql, postgres};
 use crate::facts::Note;
 use crate::facts::note::ServerNote;
 use crate::host::{Dialect, Host, MissKind, path_bytes};
@@ -54,7 +54,7 @@ impl<'a> Named<'a> {
         ServerNote::OtherData { option: self.option, file, data, target }
     }
 
-    fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
+    pub(super) fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
         let behalf = Behalf::of(host, self.reader(host, data));
         let miss = behalf.config(self.file, self.dialect).err()?;
         let help = match miss.kind {
@@ -72,17 +72,4 @@ impl<'a> Named<'a> {
         let (file, why) = (safe(path_bytes(self.file)), miss.detail);
         Some(format!("cannot use {file} for {}: {why}; {help}", self.option))
     }
-}
-
-/// The error in a configuration file that was named, as far as it shows before anything is read.
-pub fn unusable(host: &dyn Host, request: &Request) -> Option<String> {
-    let of_mysql = Named::mysql(request).and_then(|named| {
-        let data = mysql::asked_for(host, request);
-        named.unusable(host, data.as_ref())
-    });
-    of_mysql.or_else(|| {
-        let named = Named::postgres(request)?;
-        let data = postgres::asked_for(host, request);
-        named.unusable(host, data.as_ref())
-    })
 }

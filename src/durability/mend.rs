@@ -3,8 +3,8 @@
 //!
 //! Decisions are left to [`super::join`]. Some causes cannot be mended on this machine; their remedies name the place.
 
-use super::Standing;
 use crate::facts::Subject;
+use crate::facts::catalog::target::Standing;
 
 /// The weight of a piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]

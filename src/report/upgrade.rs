@@ -5,6 +5,7 @@
 //! it is wrong today; other subjects are named only if they change. The part of a finding follows from the facts in its
 //! condition, so that rules can be added, switched off or given another level without a change here.
 
+mod answer;
 mod boot;
 mod feature;
 mod ground;
@@ -13,6 +14,7 @@ mod need;
 mod other;
 mod parameter;
 mod unknown;
+mod weight;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -28,7 +30,8 @@ use crate::rules::{Finding, Level, Outcome, Trace};
 use crate::validity::{self, Ruling};
 use crate::version::Version;
 
-pub use need::{Answer, Need};
+pub use answer::Answer;
+pub use need::Need;
 
 /// What becomes of something, in the order in which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]

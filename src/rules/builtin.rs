@@ -1,6 +1,6 @@
 //! The rules that come with walwise, compiled in. A new file under `rules/` is one line here.
 
-use super::set::RuleFile;
+use super::file::RuleFile;
 
 /// The files by name, sorted: `("rules/mount.toml", include_str!("../../rules/mount.toml"))`.
 const FILES: &[(&str, &str)] = &[

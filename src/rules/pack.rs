@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
-use super::set::{RuleFile, RuleSet};
+use super::file::{UserFile, sha256};
+use super::set::RuleSet;
 use super::{Off, Override};
 
 /// The rules and tables in force.
@@ -29,27 +29,6 @@ pub struct Pack {
     pub overrides: Vec<Override>,
     /// Rules that a user's file switches off.
     pub off: Vec<Off>,
-}
-
-/// A rule file of the user's.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct UserFile {
-    /// Its name as the user knows it.
-    pub file: String,
-    /// SHA-256 of what it contains, with whatever mistakes.
-    pub sha256: String,
-}
-
-impl UserFile {
-    /// The entry of a file.
-    pub fn of(file: &RuleFile) -> Self {
-        Self { file: file.name.clone(), sha256: sha256(file.text.as_bytes()) }
-    }
-
-    /// The name under which it counts.
-    fn counts_as(&self) -> String {
-        format!("user/{}", self.file.rsplit('/').next().unwrap_or(&self.file))
-    }
 }
 
 /// Names with the SHA-256 of what they name.
@@ -103,16 +82,10 @@ fn fingerprint(sums: &Sums) -> String {
     sha256(text.as_bytes())
 }
 
-fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::RuleFile;
 
     /// The example of FIPS 180-4.
     #[test]

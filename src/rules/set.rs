@@ -5,25 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-
+use super::builtin;
 use super::diagnostic::{Diag, FileDiags, Place, Span};
+use super::file::{RuleFile, UserFile};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
 use super::others::{GIVEN, Off, Override};
 use super::suggest::did_you_mean;
-use super::{builtin, pack};
 use crate::quote::Command;
 use crate::text::lines;
-
-/// A rule file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RuleFile {
-    /// Its name as the user knows it.
-    pub name: String,
-    /// What it contains.
-    pub text: String,
-}
 
 /// Rules, in the order of their files.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +21,7 @@ pub struct RuleSet {
     rules: Vec<Rule>,
     off: Vec<Off>,
     overrides: Vec<Override>,
-    user_files: Vec<pack::UserFile>,
+    user_files: Vec<UserFile>,
     not_in_force: Vec<String>,
     remarks: Vec<String>,
 }
@@ -82,7 +72,7 @@ impl RuleSet {
         let mut found = duplicates(&mut parts);
         found.extend(empty(&parts));
         found.extend(strangers(&parts));
-        let mut set = Self { user_files: users.iter().map(pack::UserFile::of).collect(), ..Self::default() };
+        let mut set = Self { user_files: users.iter().map(UserFile::of).collect(), ..Self::default() };
         set.rules =
             parts.iter_mut().flat_map(|part| part.loaded.rules.drain(..)).map(|(rule, _)| rule).collect();
         found.extend(set.switch_off(&parts));
@@ -213,7 +203,7 @@ impl RuleSet {
     }
 
     /// The user's files.
-    pub fn user_files(&self) -> &[pack::UserFile] {
+    pub fn user_files(&self) -> &[UserFile] {
         &self.user_files
     }
 }

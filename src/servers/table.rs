@@ -1,7 +1,6 @@
 //! The settings of database servers as values. The table is compiled in; [`super::load`] reads it.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -180,14 +179,6 @@ pub struct Servers {
     pub mysql_leave: BTreeMap<String, Leave>,
     /// Values that lose data, by the name of the setting in rules.
     pub losing: BTreeMap<String, Losing>,
-}
-
-/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing
-/// may leave.
-pub fn servers() -> &'static Servers {
-    static SERVERS: LazyLock<Servers> =
-        LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());
-    &SERVERS
 }
 
 /// The default in a release.

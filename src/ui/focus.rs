@@ -92,7 +92,7 @@ impl Focus {
         };
         focus.concerned = summary.subjects.iter().cloned().collect();
         focus.sort_findings(report);
-        focus.rules = judged(report, &focus);
+        focus.rules = judged(report, &focus.concerned);
         focus.needs = focus.missing(report);
         focus.unknown = focus.gaps(report).saturating_add(focus.never_asked(report));
         focus

@@ -1,9 +1,8 @@
 //! The results of every rule for one target and the host, found once when the report or the target changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::focus::Focus;
-use crate::facts::Subject;
+use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
@@ -57,18 +56,18 @@ impl Judged {
 
 /// The results of every rule: applying ones first, then undecided ones, each the worst first; the rest in the order of
 /// the rules.
-pub fn judged(report: &Report, focus: &Focus) -> Vec<Judged> {
+pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<Judged> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     let mut all: Vec<Judged> = Vec::with_capacity(report.rules.len());
     for (at, finding) in report.findings.iter().enumerate() {
-        if focus.concerns(&finding.subject) {
+        if finding.subject.scope() == Scope::Host || about.contains(&finding.subject) {
             findings.entry(&finding.rule).or_default().push(at);
         }
     }
     let host = Subject::host();
     for tally in &report.rules {
         let findings = findings.remove(tally.rule.as_str()).unwrap_or_default();
-        let concerned = std::iter::once(&host).chain(&focus.concerned);
+        let concerned = std::iter::once(&host).chain(about);
         let not = concerned.filter(|subject| tally.does_not_apply.binary_search(subject).is_ok());
         let not: Vec<Subject> = not.cloned().collect();
         let applies = |at: &usize| report.findings.get(*at).is_some_and(|f| f.outcome == Outcome::Applies);

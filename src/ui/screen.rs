@@ -19,7 +19,10 @@ use ratatui::text::Line;
 
 use super::model::Data;
 use super::page::{Page, PageState};
-use super::theme::Role;
+use super::theme::{Role, Theme};
+
+/// So many things to do, or missing facts, are shown before the rest is only counted.
+const MOST: usize = 8;
 
 /// Which screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,5 +97,14 @@ impl ScreenId {
             }
         }
         page
+    }
+}
+
+/// How many were left out of a list.
+fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
+    let advice = ScreenId::Advice.digit();
+    let left = all.saturating_sub(MOST);
+    if left > 0 {
+        page.text(vec![Line::styled(format!("and {left} more: {advice} {what}"), theme.style(Role::Dim))]);
     }
 }

@@ -4,7 +4,8 @@
 
 use super::builder::family;
 use super::life::{backports, reached};
-use super::table::{Feature, FeatureKind, table};
+use super::load::table;
+use super::table::{Feature, FeatureKind};
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;

@@ -7,7 +7,8 @@
 use super::builder::{Builder, builder};
 use super::form::Wrong;
 use super::life::backports;
-use super::table::{Row, key, table};
+use super::load::table;
+use super::table::{Row, key};
 use super::{Effect, Ruling};
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;

@@ -4,7 +4,8 @@
 //! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know even features that a
 //! kernel can ignore: an older e2fsck refuses the whole file system, and the boot stops there.
 
-use super::table::{Feature, table};
+use super::load::table;
+use super::table::Feature;
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;

@@ -1,7 +1,6 @@
 //! The table as values, and the lookup of rows. It is compiled in; [`super::load`] parses it.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use super::Effect;
 use super::form::Form;
@@ -132,13 +131,6 @@ pub struct Table {
     pub undone: Vec<Undone>,
     /// Options that are refused beside others.
     pub conflicts: Vec<Conflict>,
-}
-
-/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
-pub fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> =
-        LazyLock::new(|| super::load::load(super::load::TEXT).unwrap_or_default());
-    &TABLE
 }
 
 /// The name of an option without its value.

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::topology::{self, Node};
+use super::node::{self, Node};
 use crate::collect::{attribute, refused};
 use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
 use crate::facts::note::StorageNote;
@@ -48,7 +48,7 @@ fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     for name in names.iter().filter(|name| name.to_str().is_some_and(is_member)) {
         let Ok(target) = host.link(&set.join(name)) else { continue };
         if let Some(disk) = target.parent().and_then(Path::file_name) {
-            facts.stand(&node.subject, &topology::subject(disk));
+            facts.stand(&node.subject, &node::subject(disk));
         }
     }
 }

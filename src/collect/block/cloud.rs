@@ -5,7 +5,7 @@
 //! guide to NVMe disks. Google's `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never
 //! decides.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 

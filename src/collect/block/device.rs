@@ -4,7 +4,8 @@
 //! one file per kind. A partition has no queue of its own and inherits its disk's readings, with the disk's files as
 //! source. `write back` in the queue of md or device-mapper does not describe the disks below, so every hop is read.
 
-use super::topology::{Node, walk};
+use super::node::Node;
+use super::topology::walk;
 use super::transport::Transports;
 use super::{bcache, cloud, drbd, geometry, loops, md, medium, unit};
 use crate::collect::{Collector, Request, attribute, describe_all};

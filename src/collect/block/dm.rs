@@ -3,7 +3,7 @@
 //! Only root can see the targets inside (linear, thin, cache …): see [`super::mappings`]. The prefixes are those that
 //! lsblk(8) uses. A partition on a multipath disk is a device-mapper device too.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::attribute;
 use crate::facts::FactSet;
 use crate::facts::catalog::device::{self, DeviceKind};

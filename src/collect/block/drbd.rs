@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::refused;
 use crate::facts::catalog::device::{self, DrbdProtocol};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Why};

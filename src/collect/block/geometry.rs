@@ -4,7 +4,7 @@
 //! The kernel's `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not. Where
 //! the two disagree the alignment stays unknown.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::attribute;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, Reading, Source, Why};

@@ -4,7 +4,7 @@
 //! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from which nothing is concluded,
 //! so an unknown driver costs an answer but never gives a wrong one.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::facts::catalog::device::DeviceKind;
 
 /// Prefixes of names.

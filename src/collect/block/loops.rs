@@ -3,7 +3,7 @@
 //! The mount of the file is joined later ([`crate::collect::stack`]). The kernel appends ` (deleted)` once the file is
 //! unlinked; the text is kept as it is.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::attribute;
 use crate::facts::FactSet;
 use crate::facts::catalog::device;

@@ -5,7 +5,7 @@
 //! bitmap, so those facts are unknown (absent). The container array of a firmware RAID (`external:imsm`) has an empty
 //! level and no size; its volumes are arrays of their own.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::{attribute, refused};
 use crate::facts::catalog::device::{self, ArrayLevel};
 use crate::facts::{Choice, FactSet, Reading, Source, Subject};

@@ -4,7 +4,7 @@
 //! The rotational flag is believed only on a physical disk. Virtual machines, RAID controllers, networks and USB
 //! bridges show `1` whatever lies behind, so the answer there is `virtual` or unknown.
 
-use super::topology::Node;
+use super::node::Node;
 use crate::facts::catalog::device::{self, DeviceKind, Medium, Shingled, Transport, Zoned};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};

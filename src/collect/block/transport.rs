@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::attribute;
 use crate::drivers;
 use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
@@ -203,7 +203,7 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
 
 /// Its place in the device tree as a source.
 fn place_of(node: &Node) -> Source {
-    Source::file(safe(path_bytes(&Path::new(super::topology::CLASS).join(&node.name))))
+    Source::file(safe(path_bytes(&Path::new(super::node::CLASS).join(&node.name))))
 }
 
 fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use super::topology::Node;
+use super::node::Node;
 use crate::collect::attribute;
 use crate::facts::catalog::device;
 use crate::facts::{FactSet, Reading, Subject, Why};

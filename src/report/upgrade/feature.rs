@@ -140,7 +140,7 @@ impl<'f> Next<'f> {
 /// Its level: a line that the boot does not wait for matters less.
 fn level(facts: &FactSet, subject: &Subject) -> Level {
     match subject.scope() {
-        Scope::Boot => super::unknown::weight(facts, subject),
+        Scope::Boot => super::weight::weight(facts, subject),
         Scope::Host | Scope::Mount | Scope::Device | Scope::Cluster | Scope::Target => Level::Critical,
     }
 }

@@ -7,10 +7,13 @@
 use std::collections::VecDeque;
 
 use super::Item;
-use super::need::{Answer, ZFS};
+use super::answer::Answer;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
+
+/// The common name of the pools of ZFS: they need one module.
+pub(super) const ZFS: &str = "the pools of ZFS";
 
 /// A node that comes up at the boot, or does not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@
 //! The table judges the facts; unread facts are reported as unknown. A RAID 0 that has run on Linux 5.4 or later has a
 //! settled layout. One that has not may be refused where its disks differ in size.
 
-use super::need::{Kind, ZFS, devices, uses_zfs};
+use super::ground::ZFS;
+use super::need::{Kind, devices, uses_zfs};
 use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::device::{ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
 use crate::facts::catalog::{boot, device, host as machine, kernel};

@@ -10,37 +10,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Item;
-use super::ground::{Ground, Node};
-use super::unknown::weight;
+use super::answer::Answer;
+use super::ground::{Ground, Node, ZFS};
+use super::weight::weight;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::mount::MountClass;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::validity::Ruling;
-
-/// What becomes of something that the next boot needs, the worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// It works as it is.
-    Works,
-    /// It works, and something that is written there does nothing any more.
-    WorksAndLoses,
-    /// It cannot be told before it is tried.
-    CannotBeTold,
-    /// It will not mount, or the machine will not boot.
-    Fails,
-}
-
-impl Answer {
-    /// Whether it works as it is.
-    pub fn is_works(self) -> bool {
-        match self {
-            Self::Works => true,
-            Self::WorksAndLoses | Self::CannotBeTold | Self::Fails => false,
-        }
-    }
-}
 
 /// What kind of thing the boot needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -97,9 +74,6 @@ pub struct Need {
     /// What is lost, what it fails on, or what cannot be told, a phrase each; empty where it works.
     pub why: Vec<String>,
 }
-
-/// The common name of the pools of ZFS: they need one module.
-pub(super) const ZFS: &str = "the pools of ZFS";
 
 /// Everything that the next boot needs, ordered by kind.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {

@@ -1,8 +1,8 @@
 //! Changes besides the lines of the next boot: findings, verdicts, features of mkfs that the kernel cannot mount, and
 //! formats that kernels do not support.
 
+use super::ground::ZFS;
 use super::layer::{changes_system, runs_alike};
-use super::need::ZFS;
 use super::{Answer, Item, Part, applies, built_again, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{device, host, kernel, mount};

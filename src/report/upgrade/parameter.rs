@@ -4,7 +4,7 @@
 //! The list is complete only where the names of its parameters were read. The root's parameters are no reason to fail,
 //! because this boot has mounted it.
 
-use super::unknown::weight;
+use super::weight::weight;
 use super::{Item, Ruling};
 use crate::facts::catalog::boot;
 use crate::facts::catalog::boot::NamedDevice;

@@ -5,6 +5,7 @@
 //! taken from a finding, so that switching a rule off makes nothing known.
 
 use super::need::root_without_line;
+use super::weight::weight;
 use super::{Item, applies, built_again, kernel_of, looks_at};
 use crate::facts::catalog::{boot, device, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
@@ -55,16 +56,6 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
         items.push(Item::open(&Subject::host(), Level::Critical, what, Ruling::unknown("")));
     }
     items
-}
-
-/// The level of a failing line: the boot stops, or continues without it.
-pub(super) fn weight(facts: &FactSet, line: &Subject) -> Level {
-    let options = facts.value(line, &boot::OPTIONS).unwrap_or_default();
-    let has = |word: &str| options.iter().any(|option| option == word);
-    let is_root = facts.value(line, &boot::POINT).as_deref() == Some("/");
-    let by_itself = facts.value(line, &boot::AUTO) != Some(false);
-    let waits = by_itself && !["nofail", "_netdev", "x-systemd.automount"].into_iter().any(has);
-    if is_root || waits { Level::Critical } else { Level::Warning }
 }
 
 /// The level that a rule assigns to unknown options, however they turn out.

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::advice::{noted_key, step_key};
 use super::details::Details;
-use super::{ScreenId, price, unknown, what_if};
+use super::{MOST, ScreenId, price, rest, unknown, what_if};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
 use crate::quote::Command;
@@ -19,9 +19,6 @@ use crate::ui::theme::{Role, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::text;
 use crate::ui::words;
-
-/// So many things to do, or missing facts, are shown before the rest is only counted.
-pub const MOST: usize = 8;
 
 /// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
@@ -224,15 +221,6 @@ fn kept(keep: &[&Step]) -> String {
         0 => String::new(),
         1 => "1 setting is already right".to_owned(),
         n => format!("{n} settings are already right"),
-    }
-}
-
-/// How many were left out of a list.
-pub fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
-    let advice = ScreenId::Advice.digit();
-    let left = all.saturating_sub(MOST);
-    if left > 0 {
-        page.text(vec![Line::styled(format!("and {left} more: {advice} {what}"), theme.style(Role::Dim))]);
     }
 }
 

@@ -3,7 +3,7 @@
 //! What is stated by hand is shown as *stated* and stays beside the machine as it is ([`super::what_if`]).
 
 use super::details::Details;
-use super::overview::{MOST, rest};
+use super::{MOST, rest};
 use crate::facts::{Need, Reading, Remedy, catalog};
 use crate::quote::Command;
 use crate::report::Report;

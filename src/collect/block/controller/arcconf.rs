@@ -8,8 +8,8 @@
 mod disks;
 
 use self::disks::{Disk, Disks, Member, setting};
-use super::fields::{Fields, lines, plain, split};
-use super::said::{Adapter, Said, Volume, is_absent, on_failure, pci_field, worst, wwn};
+use super::fields::{Fields, lines, pci_field, plain, split};
+use super::said::{Adapter, Said, Volume, is_absent, on_failure, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
 

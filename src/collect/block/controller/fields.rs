@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::said::Said;
+use super::said::{Pci, Said, pci};
 use crate::text::safe;
 
 /// The fields of one block.
@@ -75,6 +75,12 @@ pub fn lines(answer: &[u8]) -> Vec<String> {
         safe(blanks.strip_suffix(b"\r").unwrap_or(&blanks))
     };
     answer.split(|b| *b == b'\n').map(show).collect()
+}
+
+/// The same from a field whose key has colons of its own: `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
+pub fn pci_field(fields: &Fields) -> Option<Pci> {
+    let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
+    pci(address.trim_start_matches([' ', ':']))
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 //! Parsers make these values from bytes. [`super::ask`] runs the tools, and [`super::place`] finds the disk's volume. A
 //! missing value, an unknown word and a contradiction are all gaps, and a gap is never filled with a safe value.
 
-use super::fields::Fields;
 use crate::facts::Why;
 use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
 
@@ -161,12 +160,6 @@ pub fn pci(text: &str) -> Option<Pci> {
     let parts: Vec<&str> = text.trim().split([':', '.']).collect();
     let number = |part: &&str| u32::from_str_radix(part, 16).ok();
     parts.iter().map(number).collect::<Option<Vec<u32>>>()?.try_into().ok()
-}
-
-/// The same from a field whose key has colons of its own: `PCI Address (Domain:Bus:Device.Function): 0000:03:00.0`.
-pub fn pci_field(fields: &Fields) -> Option<Pci> {
-    let (_, address) = fields.get("pci address (domain")?.split_once(')')?;
-    pci(address.trim_start_matches([' ', ':']))
 }
 
 /// A controller.

@@ -4,8 +4,8 @@
 //! guide of Smart Storage Administrator. *Smart Path* sends writes past the controller's cache. A cache that is
 //! *Temporarily Disabled* writes through although every volume is set to cache.
 
-use super::fields::{Fields, lines, plain};
-use super::said::{Adapter, Said, Volume, is_absent, pci_field, worst, wwn};
+use super::fields::{Fields, lines, pci_field, plain};
+use super::said::{Adapter, Said, Volume, is_absent, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache};
 
