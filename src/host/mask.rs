@@ -8,6 +8,7 @@
 
 mod again;
 mod names;
+mod parts;
 mod places;
 mod shapes;
 mod tools;

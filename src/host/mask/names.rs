@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::places::{WORDS, fields, lines, trimmed, words_of};
+use super::parts::{WORDS, fields, lines, trimmed, words_of};
 use crate::host::{Dialect, Question, Tool, path_bytes};
 
 /// Marks before a label.
