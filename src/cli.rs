@@ -27,8 +27,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, Command};
-use out::Done;
+use args::{Cli, CliCommand};
+use out::ExitResult;
 
 /// Why a command ended early.
 #[derive(Debug, thiserror::Error)]
@@ -78,17 +78,17 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-fn dispatch(cli: Cli) -> Done {
+fn dispatch(cli: Cli) -> ExitResult {
     match cli.command {
         None => screens::run(cli.bare),
-        Some(Command::Check(args)) => check::run(&args),
-        Some(Command::Upgrade(args)) => upgrade::run(&args),
-        Some(Command::Probe(args)) => probe::run(&args),
-        Some(Command::Drill(args)) => drill::run(&args),
-        Some(Command::Facts(args)) => facts::run(&args),
-        Some(Command::Rules(args)) => rules::run(args),
-        Some(Command::Explain(args)) => explain::run(&args),
-        Some(Command::Capture(args)) => capture::run(&args),
-        Some(Command::Generate(what)) => generate::run(&what),
+        Some(CliCommand::Check(args)) => check::run(&args),
+        Some(CliCommand::Upgrade(args)) => upgrade::run(&args),
+        Some(CliCommand::Probe(args)) => probe::run(&args),
+        Some(CliCommand::Drill(args)) => drill::run(&args),
+        Some(CliCommand::Facts(args)) => facts::run(&args),
+        Some(CliCommand::Rules(args)) => rules::run(args),
+        Some(CliCommand::Explain(args)) => explain::run(&args),
+        Some(CliCommand::Capture(args)) => capture::run(&args),
+        Some(CliCommand::Generate(what)) => generate::run(&what),
     }
 }

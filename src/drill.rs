@@ -13,10 +13,10 @@ mod stack;
 #[cfg(test)]
 pub use log::Acknowledged;
 pub use log::{BOOT, Head, Ranges, STOPPED, Survived, acknowledged, survived};
-pub use outcome::{Outcome, compare, no_cut};
+pub use outcome::{DrillResult, compare, no_cut};
 pub use page::{PAGE, fill, number_of};
 pub use record::{Record, day};
-pub use stack::Stack;
+pub use stack::StackFingerprint;
 
 /// Number of pages in a WAL segment: 16 MiB, PostgreSQL's default.
 pub const PAGES: u64 = 2048;

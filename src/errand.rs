@@ -43,13 +43,13 @@ pub enum Signals {
 }
 
 /// One end of the socket between the two.
-pub struct Line {
+pub struct SocketChannel {
     socket: UnixStream,
     /// Received bytes that are no complete message yet.
     come: Vec<u8>,
 }
 
-impl Line {
+impl SocketChannel {
     fn new(socket: UnixStream) -> Self {
         Self { socket, come: Vec::new() }
     }
@@ -124,7 +124,7 @@ impl Line {
 pub struct Errand {
     child: Child,
     /// The connection to it.
-    pub line: Line,
+    pub line: SocketChannel,
 }
 
 impl Errand {
@@ -140,7 +140,7 @@ impl Errand {
             command.process_group(0);
         }
         let child = command.stdout(Stdio::from(OwnedFd::from(theirs))).spawn()?;
-        Ok(Self { child, line: Line::new(ours) })
+        Ok(Self { child, line: SocketChannel::new(ours) })
     }
 
     /// Ends an errand that has reported its completion.
@@ -173,9 +173,9 @@ pub fn words(mut arguments: impl Iterator<Item = OsString>, argument: &str) -> O
 mod tests {
     use super::*;
 
-    fn pair() -> (Line, Line) {
+    fn pair() -> (SocketChannel, SocketChannel) {
         let (one, other) = UnixStream::pair().unwrap();
-        (Line::new(one), Line::new(other))
+        (SocketChannel::new(one), SocketChannel::new(other))
     }
 
     #[test]

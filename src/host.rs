@@ -26,7 +26,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-pub use content::{Content, Look};
+pub use content::{DeviceScan, Look};
 pub use live::{LiveHost, doubt};
 pub use moment::Moment;
 pub use recorded::RecordedHost;
@@ -92,9 +92,9 @@ pub enum Question {
     Environment(u32),
     /// The name of the user with this id, from /etc/passwd (passwd(5)); absent where it is not listed there.
     UserName(u32),
-    /// Allow-listed keys of a configuration file: see [`Setting`].
+    /// Allow-listed keys of a configuration file: see [`ConfigDirective`].
     Config(PathBuf, Dialect),
-    /// The result of reading a block device: see [`Content`].
+    /// The result of reading a block device: see [`DeviceScan`].
     Content(PathBuf, Look),
     /// Features of the file system on a block device, from its superblock: `features` and their words on one line, by the
     /// names of `dumpe2fs -h` or, in lower case and behind the version, of `xfs_db -c version`. Neither counters nor
@@ -359,13 +359,13 @@ pub trait Host: Sync {
     }
 
     /// Allow-listed settings of a configuration file.
-    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<Setting>, Miss> {
-        Ok(Setting::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?))
+    fn config(&self, path: &Path, dialect: Dialect) -> Result<Vec<ConfigDirective>, Miss> {
+        Ok(ConfigDirective::decode_all(&self.ask(&Question::Config(path.to_owned(), dialect))?))
     }
 
     /// The contents of a device.
-    fn content(&self, device: &Path, look: Look) -> Result<Content, Miss> {
-        Content::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
+    fn content(&self, device: &Path, look: Look) -> Result<DeviceScan, Miss> {
+        DeviceScan::decode(&self.ask(&Question::Content(device.to_owned(), look))?)
     }
 
     /// The output of a program, standard output followed by standard error.
@@ -500,7 +500,7 @@ impl StatFs {
 /// One allow-listed setting of a configuration file. For fstab the key is the mount point and the value holds device,
 /// type and options, separated by tabs, each still escaped as fstab(5) does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct ConfigDirective {
     /// Line, counted from one.
     pub line: u32,
     /// Key, in lower case but for a group before a dot; `include`, `include_dir`, `include_if_exists` are keys too.
@@ -511,7 +511,7 @@ pub struct Setting {
     pub times: u32,
 }
 
-impl Setting {
+impl ConfigDirective {
     /// A setting that occurs once.
     pub fn new(line: u32, key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
         Self { line, key: key.into(), value: value.into(), times: 1 }
@@ -569,17 +569,17 @@ mod tests {
             prop_assert_eq!(Stat::decode(&stat.encode()), Ok(stat));
             let statfs = StatFs { magic, size, available, inodes, inodes_free, block };
             prop_assert_eq!(StatFs::decode(&statfs.encode()), Ok(statfs));
-            let settings: Vec<Setting> =
-                settings.into_iter().map(|(line, key, value, times)| Setting { line, key, value, times: times.max(1) }).collect();
-            let mut lines: Vec<Vec<u8>> = settings.iter().map(Setting::encode).collect();
+            let settings: Vec<ConfigDirective> =
+                settings.into_iter().map(|(line, key, value, times)| ConfigDirective { line, key, value, times: times.max(1) }).collect();
+            let mut lines: Vec<Vec<u8>> = settings.iter().map(ConfigDirective::encode).collect();
             lines.insert(lines.len() / 2, format!("{noise}\n").into_bytes());
-            prop_assert_eq!(Setting::decode_all(&lines.concat()), settings);
+            prop_assert_eq!(ConfigDirective::decode_all(&lines.concat()), settings);
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             let _ = (Stat::decode(&bytes), StatFs::decode(&bytes));
-            Setting::decode_all(&bytes);
+            ConfigDirective::decode_all(&bytes);
         }
     }
 }

@@ -5,7 +5,7 @@
 pub mod cli {
     pub use crate::cli::{examples, generate};
     pub mod args {
-        pub use crate::cli::args::{Cli, Command, Rules, Shell};
+        pub use crate::cli::args::{Cli, CliCommand, Rules, Shell};
     }
 }
 pub mod collect {
@@ -16,8 +16,8 @@ pub mod durability {
 }
 pub mod facts {
     pub use crate::facts::{
-        Area, Choice, FactRow, FactSet, KeyInfo, Kind, Nature, Note, Reading, Remedy, Scope, Source, Subject,
-        Supposing, Value, Why, catalog,
+        Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, Source, Subject,
+        Supposing, Value, ValueKind, Why, catalog,
     };
     pub mod note {
         pub use crate::facts::note::{RunNote, TargetNote};
@@ -37,21 +37,21 @@ pub mod pipeline {
     pub use crate::pipeline::{Session, assume};
 }
 pub mod probes {
-    pub use crate::probes::{Control, ErrorKind, Plan, ProbeError, Refusal, Request, plan, run};
+    pub use crate::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, Refusal, plan, run};
 }
 pub mod quote {
     pub use crate::quote::{Command, systemd};
 }
 pub mod report {
     pub use crate::report::{
-        Circumstances, Format, Input, Plan, Report, Step, TargetSummary, WhatIf, build, conf, json, markdown,
+        Format, Input, Plan, Report, RunContext, Step, TargetSummary, WhatIf, build, conf, json, markdown,
         script, telling, text,
     };
     pub mod difference {
         pub use crate::report::difference::{Class, Kept, difference};
     }
     pub mod needed {
-        pub use crate::report::needed::{Way, of_target};
+        pub use crate::report::needed::{TargetScope, of_target};
     }
     pub mod paste {
         pub use crate::report::paste::{fstab, udev, unit};
@@ -74,7 +74,7 @@ pub mod ui {
 }
 pub mod validity {
     pub use crate::validity::{
-        Beside, ChangedBy, Effect, Example, ServerSetting, examples, features, file_system_again, guard,
+        Beside, ChangedBy, Effect, MountExample, ServerSetting, examples, features, file_system_again, guard,
         guard_with, holding, leave_out, mkfs_feature, mount_options, postgres_value, scheduler,
         server_settings,
     };

@@ -22,9 +22,9 @@ mod workload;
 #[cfg(test)]
 mod simulation;
 
-pub use caveats::{Circumstances, DiskTraffic, SpeedLimit};
+pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use compare::{LOOKS, decided};
-pub use facts::{InForce, to_facts};
+pub use facts::{WalFlushMethod, to_facts};
 pub use import::{Imported, import, table as imported_table};
 pub use measurement::{
     Caveat, CaveatId, Comparison, Conclusion, Estimate, Measurement, Method, MethodResult,

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::errand::{Errand, PATIENCE, Signals, Silence};
 use crate::text;
-use crate::way::Missing;
+use crate::way::CreationPolicy;
 
 /// The longest time for a file system to make a document durable.
 const LONGEST_WRITE: Duration = Duration::from_mins(1);
@@ -93,12 +93,12 @@ pub struct Wish {
     /// Whether it may be executed, so that nobody else may be able to change it.
     pub runs: bool,
     /// The treatment of missing directories.
-    pub missing: Missing,
+    pub missing: CreationPolicy,
 }
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { replace: true, access: Access::Usual, runs: false, missing: Missing::Refused }
+        Self { replace: true, access: Access::Usual, runs: false, missing: CreationPolicy::Refused }
     }
 }
 
@@ -106,9 +106,9 @@ impl Wish {
     /// As words for the child.
     fn words(self, root: bool) -> [String; 4] {
         let missing = match self.missing {
-            Missing::Refused => "refused".to_owned(),
-            Missing::Made(mode) => format!("made:{mode:o}"),
-            Missing::AllMade(mode) => format!("all:{mode:o}"),
+            CreationPolicy::Refused => "refused".to_owned(),
+            CreationPolicy::Made(mode) => format!("made:{mode:o}"),
+            CreationPolicy::AllMade(mode) => format!("all:{mode:o}"),
         };
         [
             if self.replace { "replace" } else { "new" }.to_owned(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use crate::collect::{self, Request};
-use crate::drill::{Record, Stack};
+use crate::drill::{Record, StackFingerprint};
 use crate::durability;
 use crate::facts::note::{MeasurementNote, RulesNote};
 use crate::facts::{FactSet, Note, Subject};
@@ -26,7 +26,9 @@ mod pack;
 mod raw;
 pub mod upgrade;
 
-pub use measuring::{Options, Rows, measurable, method_in_force, prepare, to_be_made, unreadable};
+pub use measuring::{
+    MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,
+};
 pub use pack::pack;
 pub use raw::raw;
 
@@ -81,7 +83,8 @@ impl Session {
     pub fn keep_measured(&mut self, before: Self) {
         let there = measurable(&self.read);
         for (target, measurement) in before.measured {
-            let changed = Stack::of(&before.read, &target).changed(&Stack::of(&self.read, &target));
+            let changed = StackFingerprint::of(&before.read, &target)
+                .changed(&StackFingerprint::of(&self.read, &target));
             match changed {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measured.insert(target, measurement)),
@@ -130,7 +133,7 @@ impl Session {
             evaluation,
             measurements: self.measured.clone(),
             overrides: self.overrides(),
-            circumstances: report::Circumstances {
+            circumstances: report::RunContext {
                 when: now(),
                 live: self.live,
                 version: env!("CARGO_PKG_VERSION").to_owned(),

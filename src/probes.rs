@@ -1,7 +1,7 @@
 //! Measuring by doing: a probe writes nothing but one scratch directory; only the [`drill`] leaves a directory of its
 //! own behind.
 //!
-//! A [`Plan`] states beforehand where and how much; [`run`] does exactly that and leaves nothing behind, however it
+//! A [`ProbePlan`] states beforehand where and how much; [`run`] does exactly that and leaves nothing behind, however it
 //! ends. The meaning of the samples is left to [`crate::measure`]. The scratch directory never lies in a database's
 //! directory, not even briefly. It lies beside it, where the same file system and the same inode flags make the figures
 //! valid.
@@ -24,8 +24,8 @@ mod workload;
 
 pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};
-pub use plan::{Plan, plan};
-pub use request::{Manner, Request};
+pub use plan::{ProbePlan, plan};
+pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
 
 pub use crate::measure::Progress;

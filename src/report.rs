@@ -34,7 +34,7 @@ pub mod text;
 pub mod upgrade;
 mod what_if;
 
-pub use build::{Circumstances, Concerns, Input, build, host_summary};
+pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
 pub use model::{

@@ -10,12 +10,12 @@ use crate::version::Version;
 
 /// The mistakes in a table.
 #[derive(Default)]
-pub struct Problems {
+pub struct TableErrors {
     lines: Lines,
     found: Vec<String>,
 }
 
-impl Problems {
+impl TableErrors {
     /// Adds a mistake in a row.
     pub fn add(&mut self, place: &str, what: impl std::fmt::Display) {
         self.found.push(format!("{place}: {what}"));
@@ -40,10 +40,10 @@ impl Problems {
 pub fn read(
     text: &str,
     kinds: &[&str],
-    mut put: impl FnMut(&DeTable<'_>, &mut Problems),
+    mut put: impl FnMut(&DeTable<'_>, &mut TableErrors),
 ) -> Result<(), Vec<String>> {
     let document = DeTable::parse(text).map_err(|error| vec![error.to_string()])?.into_inner();
-    let mut problems = Problems { lines: Lines::of(text), found: Vec::new() };
+    let mut problems = TableErrors { lines: Lines::of(text), found: Vec::new() };
     for name in document.keys().filter(|name| !kinds.contains(&name.get_ref().as_ref())) {
         let place = problems.place(name.span().start, name.get_ref());
         problems.add(&place, "no such table");
@@ -56,7 +56,7 @@ pub fn read(
 pub fn rows<T: DeserializeOwned>(
     document: &DeTable<'_>,
     kind: &str,
-    problems: &mut Problems,
+    problems: &mut TableErrors,
 ) -> Vec<(String, T)> {
     let Some(found) = document.get(kind) else { return Vec::new() };
     let Some(rows) = found.get_ref().as_array() else {

@@ -12,12 +12,12 @@ mod table;
 use std::sync::LazyLock;
 
 pub use load::TEXT;
-pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, Takes, default_in};
+pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing
 /// may leave.
-pub fn servers() -> &'static table::Servers {
-    static SERVERS: LazyLock<table::Servers> = LazyLock::new(|| load::load(TEXT).unwrap_or_default());
+pub fn servers() -> &'static table::ServerTable {
+    static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| load::load(TEXT).unwrap_or_default());
     &SERVERS
 }
 

@@ -16,7 +16,7 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Key, KeyInfo, Kind, Scope};
+use crate::facts::{Key, KeyInfo, Scope, ValueKind};
 use crate::servers;
 
 pub use kind::{Mounting, SettingKind};
@@ -80,12 +80,16 @@ impl Setting {
         let number = |value: &str| plain(value).parse::<f64>().is_ok_and(f64::is_finite);
         let any_case = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(value));
         match self.current.map(|fact| fact.kind) {
-            Some(Kind::Bool) => any_case(ON) || any_case(OFF),
-            Some(Kind::Choice(words)) => any_case(words),
-            Some(Kind::Count) => plain(value).parse::<u64>().is_ok(),
-            Some(Kind::Micros | Kind::Number) => number(value),
-            Some(Kind::Bytes) => number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end()),
-            Some(Kind::Text | Kind::Version | Kind::List | Kind::Choices(_)) | None => true,
+            Some(ValueKind::Bool) => any_case(ON) || any_case(OFF),
+            Some(ValueKind::Choice(words)) => any_case(words),
+            Some(ValueKind::Count) => plain(value).parse::<u64>().is_ok(),
+            Some(ValueKind::Micros | ValueKind::Number) => number(value),
+            Some(ValueKind::Bytes) => {
+                number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end())
+            }
+            Some(ValueKind::Text | ValueKind::Version | ValueKind::List | ValueKind::Choices(_)) | None => {
+                true
+            }
         }
     }
 

@@ -49,7 +49,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use hits::Hits;
 use jobs::Jobs;
 use model::{Dirty, Model};
-use msg::{Effect, Msg};
+use msg::{Msg, SideEffect};
 use terminal::{Display, Tty};
 use theme::Theme;
 
@@ -117,7 +117,7 @@ fn drive(
         };
         let first = next(inbox, wait)?;
         if away && first.is_none() {
-            perform(Effect::Resume, &mut model, display, jobs, &mut away)?;
+            perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
         }
         for msg in first.into_iter().chain(inbox.try_iter()) {
             if let Msg::Done(job, _) = &msg {
@@ -155,28 +155,28 @@ fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
 }
 
 fn perform(
-    effect: Effect,
+    effect: SideEffect,
     model: &mut Model,
     display: &mut dyn Display,
     jobs: &mut Jobs,
     away: &mut bool,
 ) -> io::Result<()> {
     match effect {
-        Effect::Start(id, job) => jobs.start(id, job),
-        Effect::Cancel(id) => jobs.cancel(id),
-        Effect::Copy(text) => display.copy(&text)?,
-        Effect::Mouse(ours) => display.mouse(ours)?,
+        SideEffect::Start(id, job) => jobs.start(id, job),
+        SideEffect::Cancel(id) => jobs.cancel(id),
+        SideEffect::Copy(text) => display.copy(&text)?,
+        SideEffect::Mouse(ours) => display.mouse(ours)?,
         // Nothing is written while a shell has the terminal; resuming queries the size anyway.
-        Effect::Renew if *away => {}
-        Effect::Renew => {
+        SideEffect::Renew if *away => {}
+        SideEffect::Renew => {
             model.size = display.size();
             display.renew(model.size)?;
             model.dirty = Dirty::Now;
         }
         // The signal that continues us arrives as a message.
-        Effect::Suspend if display.suspend()? => *away = true,
-        Effect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),
-        Effect::Resume => {
+        SideEffect::Suspend if display.suspend()? => *away = true,
+        SideEffect::Suspend => model.notice = Some("there is no shell to return to".to_owned()),
+        SideEffect::Resume => {
             *away = !display.resume()?;
             model.size = display.size();
             model.dirty = Dirty::Now;

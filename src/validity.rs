@@ -31,9 +31,9 @@ pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
-    Example, Format, Layer, examples, file_system, file_system_again, format, format_again, holding,
-    is_option_of, layer, layer_again, mount_option, mount_options, names_file_system, names_scheduler,
-    scheduler,
+    BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,
+    holding, is_option_of, layer, layer_again, mount_option, mount_options, names_file_system,
+    names_scheduler, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use server::{ChangedBy, ServerSetting, postgres_value, server_settings};

@@ -13,10 +13,10 @@ use crate::truth::Truth;
 /// A parsed version. Equality and order look at the numbers and what comes before a release only.
 /// The parts stand apart, since every fact's value has room for a version and hardly any is one.
 #[derive(Clone, Debug)]
-pub struct Version(Box<Parts>);
+pub struct Version(Box<VersionComponents>);
 
 #[derive(Clone, Debug)]
-struct Parts {
+struct VersionComponents {
     numbers: Vec<u64>,
     before: Option<Before>,
     tail: String,
@@ -96,7 +96,7 @@ impl Version {
             None => (None, rest),
         };
         let tail = rest.trim_end().to_owned();
-        Some(Self(Box::new(Parts { numbers, before, tail, backports: false })))
+        Some(Self(Box::new(VersionComponents { numbers, before, tail, backports: false })))
     }
 
     /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be concluded from the number.

@@ -85,7 +85,7 @@ pub enum Obstacle {
 
 /// The treatment of missing directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum CreationPolicy {
     /// They are an error.
     Refused,
     /// The last one is created, with this mode less the umask.
@@ -139,20 +139,20 @@ impl Walker {
     }
 
     /// The way to a directory.
-    pub fn directory(self, path: &Path, missing: Missing) -> Result<End, Obstacle> {
+    pub fn directory(self, path: &Path, missing: CreationPolicy) -> Result<End, Obstacle> {
         let mut steps = Steps::begin(self, path, missing)?;
         while let Some(name) = steps.left.pop() {
             match steps.take(&name)? {
-                Step::Nothing => return Err(steps.system(&name, Errno::NOENT)),
-                Step::Something(_) => return Err(steps.system(&name, Errno::NOTDIR)),
-                Step::Further => {}
+                NameLookup::Nothing => return Err(steps.system(&name, Errno::NOENT)),
+                NameLookup::Something(_) => return Err(steps.system(&name, Errno::NOTDIR)),
+                NameLookup::Further => {}
             }
         }
         steps.end()
     }
 
     /// The way to a file that exists or may be created; a link is followed to its target.
-    pub fn file(self, path: &Path, missing: Missing) -> Result<FileEnd, Obstacle> {
+    pub fn file(self, path: &Path, missing: CreationPolicy) -> Result<FileEnd, Obstacle> {
         let mut steps = Steps::begin(self, path, missing)?;
         let directory = || Obstacle::Directory { at: path.to_owned() };
         if path.as_os_str().is_empty() {
@@ -164,14 +164,14 @@ impl Walker {
         while let Some(name) = steps.left.pop() {
             let is_last = steps.left.is_empty();
             let there = match steps.take(&name)? {
-                Step::Further => continue,
-                Step::Something(_) if !is_last => return Err(steps.system(&name, Errno::NOTDIR)),
-                Step::Nothing if !is_last => return Err(steps.system(&name, Errno::NOENT)),
-                Step::Something(stat) => Some(stat),
-                Step::Nothing if steps.last_was_link => {
+                NameLookup::Further => continue,
+                NameLookup::Something(_) if !is_last => return Err(steps.system(&name, Errno::NOTDIR)),
+                NameLookup::Nothing if !is_last => return Err(steps.system(&name, Errno::NOENT)),
+                NameLookup::Something(stat) => Some(stat),
+                NameLookup::Nothing if steps.last_was_link => {
                     return Err(Obstacle::Dangling { at: path.to_owned(), to: steps.at.join(&name) });
                 }
-                Step::Nothing => None,
+                NameLookup::Nothing => None,
             };
             return Ok(FileEnd { end: steps.end()?, name, there });
         }
@@ -180,7 +180,7 @@ impl Walker {
 }
 
 /// The object of a name.
-enum Step {
+enum NameLookup {
     /// Nothing.
     Nothing,
     /// Neither a directory nor a link.
@@ -192,7 +192,7 @@ enum Step {
 /// A walk in progress.
 struct Steps {
     walker: Walker,
-    missing: Missing,
+    missing: CreationPolicy,
     here: OwnedFd,
     at: PathBuf,
     /// Remaining names, the next one last; `/` starts again at the root.
@@ -204,7 +204,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn begin(walker: Walker, path: &Path, missing: Missing) -> Result<Self, Obstacle> {
+    fn begin(walker: Walker, path: &Path, missing: CreationPolicy) -> Result<Self, Obstacle> {
         let here = rustix::fs::openat(CWD, ".", LOOK | OFlags::DIRECTORY, Mode::empty());
         let here = here.map_err(|error| Obstacle::System { at: path.to_owned(), error })?;
         let left = names(path);
@@ -217,17 +217,17 @@ impl Steps {
     }
 
     /// Follows a name in the current directory.
-    fn take(&mut self, name: &OsStr) -> Result<Step, Obstacle> {
+    fn take(&mut self, name: &OsStr) -> Result<NameLookup, Obstacle> {
         if name == "/" {
             let root = rustix::fs::openat(CWD, "/", LOOK | OFlags::DIRECTORY, Mode::empty());
             self.here = root.map_err(|error| self.system(name, error))?;
             self.at = PathBuf::from("/");
-            return Ok(Step::Further);
+            return Ok(NameLookup::Further);
         }
         self.judge()?;
         let found = match rustix::fs::openat(&self.here, name, LOOK, Mode::empty()) {
             Err(Errno::NOENT) => match self.mode_of_missing() {
-                None => return Ok(Step::Nothing),
+                None => return Ok(NameLookup::Nothing),
                 Some(mode) => self.make(name, mode)?,
             },
             found => found.map_err(|error| self.system(name, error))?,
@@ -239,17 +239,17 @@ impl Steps {
                 self.here = found;
                 self.at.push(name);
             }
-            _ => return Ok(Step::Something(stat)),
+            _ => return Ok(NameLookup::Something(stat)),
         }
-        Ok(Step::Further)
+        Ok(NameLookup::Further)
     }
 
     /// The mode for creating a missing directory here; `None` where none may be created. The last name is the file's.
     fn mode_of_missing(&self) -> Option<u32> {
         match (self.missing, self.left.len()) {
-            (Missing::Refused, _) | (_, 0) => None,
-            (Missing::Made(mode), 1) | (Missing::AllMade(mode), _) => Some(mode),
-            (Missing::Made(_), _) => None,
+            (CreationPolicy::Refused, _) | (_, 0) => None,
+            (CreationPolicy::Made(mode), 1) | (CreationPolicy::AllMade(mode), _) => Some(mode),
+            (CreationPolicy::Made(_), _) => None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::rules::Level;
 pub struct Cli {
     /// What to do; without it the screens, or the text report where there is no terminal.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
     /// What to look at when there is no command.
     #[command(flatten)]
     pub bare: Bare,
@@ -43,13 +43,13 @@ pub struct Bare {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
     #[command(after_help = help("check"))]
     Check(Check),
     /// What the next kernel, distribution or tools change: what will not mount or not boot first.
     #[command(after_help = help("upgrade"))]
-    Upgrade(Upgrade),
+    Upgrade(UpgradeArgs),
     /// The measurements alone.
     #[command(after_help = help("probe"))]
     Probe(Probe),
@@ -165,7 +165,7 @@ pub struct Check {
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("next").required(true).multiple(true)
     .args(["kernel", "os", "e2fsprogs", "xfsprogs", "btrfs_progs", "assume"])))]
-pub struct Upgrade {
+pub struct UpgradeArgs {
     /// The kernel: its version, or its release as `uname -r` will print it.
     #[arg(long, value_name = "VERSION")]
     pub kernel: Option<String>,
@@ -189,8 +189,8 @@ pub struct Upgrade {
     #[command(flatten)]
     pub from: From,
     /// How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
-    #[arg(long, value_enum, default_value_t = Shape::Text)]
-    pub format: Shape,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub format: PlainFormat,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
@@ -236,15 +236,15 @@ pub struct Probe {
     pub scratch: Option<PathBuf>,
     /// How it goes about that.
     #[command(flatten)]
-    pub manner: Manner,
+    pub manner: ProbeFlags,
     /// How to say it.
-    #[arg(long, value_enum, default_value_t = Shape::Text)]
-    pub format: Shape,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub format: PlainFormat,
 }
 
 /// How a probe goes about its work.
 #[derive(Args, Debug)]
-pub struct Manner {
+pub struct ProbeFlags {
     /// Measure network and FUSE file systems too, and nearly full ones.
     #[arg(long)]
     pub force: bool,
@@ -370,8 +370,8 @@ pub struct Facts {
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
     pub assume: Vec<String>,
     /// How to say it.
-    #[arg(long, value_enum, default_value_t = Shape::Text)]
-    pub format: Shape,
+    #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
+    pub format: PlainFormat,
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,
@@ -523,7 +523,7 @@ impl ValueEnum for Format {
 
 /// Forms of everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Shape {
+pub enum PlainFormat {
     /// For people.
     Text,
     /// For programs.

@@ -19,7 +19,7 @@ use crate::quote::Command;
 use crate::report::Format;
 use crate::report::difference::Kept;
 use crate::text;
-use crate::way::Missing;
+use crate::way::CreationPolicy;
 
 /// The value of `--baseline` for the report that was kept last.
 const LAST: &str = "last";
@@ -70,7 +70,7 @@ fn keeps(target: Option<&Path>) -> String {
 /// Finds the place of a report for the next time, and creates its directories.
 pub(super) fn keep(session: &Session, target: Option<&Path>) -> Result<(PathBuf, Destination), CliError> {
     let path = place(session, target)?;
-    let wish = Wish { access: Access::Private, missing: Missing::AllMade(0o700), ..Wish::default() };
+    let wish = Wish { access: Access::Private, missing: CreationPolicy::AllMade(0o700), ..Wish::default() };
     let found = out::destination(&path, wish)?;
     Ok((path, found))
 }

@@ -2,14 +2,14 @@
 
 use super::args::{Capture, From};
 use super::host;
-use super::out::{Delivery, Done};
+use super::out::{Delivery, ExitResult};
 use crate::collect;
 use crate::host::{LiveHost, RecordingHost};
 use crate::pipeline;
 use crate::rules::RuleSet;
 
 /// Reads everything that a check would read and writes the questions with their answers.
-pub(super) fn run(args: &Capture) -> Done {
+pub(super) fn run(args: &Capture) -> ExitResult {
     let delivery = Delivery::find(&args.output, false)?;
     let live = LiveHost::to_look();
     let recording = RecordingHost::new(&live);

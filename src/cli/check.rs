@@ -4,19 +4,19 @@ use anyhow::Context as _;
 
 use super::args::{Check, Measure};
 use super::host::{self, look_at};
-use super::out::{Delivery, Done};
+use super::out::{Delivery, ExitResult};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
 use crate::facts::Note;
 use crate::facts::note::MeasurementNote;
 use crate::host::{Host, RememberingHost};
-use crate::pipeline::{self, Options, Session};
+use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
-use crate::report::exit::{self, FailOn};
+use crate::report::exit::{self, FailCondition};
 use crate::report::{Format, json};
 
 /// Checks a target, or everything found.
-pub(super) fn run(args: &Check) -> Done {
+pub(super) fn run(args: &Check) -> ExitResult {
     baseline::check(args)?;
     let delivery = Delivery::find(&args.output, args.format.runs())?;
     let rules = host::rules(args.from.rules.as_deref())?;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Check) -> Done {
     session.traced = args.format == Format::Json || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
-    let fail_on = FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided };
+    let fail_on = FailCondition { level: args.fail_on.level(), undecided: args.fail_on_undecided };
     // Only the report itself is kept, without the comparison.
     let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
     if !assumptions.is_empty() {
@@ -61,7 +61,7 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Mea
         return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
     };
     let Measure { scratch, probe_seconds } = options;
-    let options = Options { scratch: scratch.clone(), ..Options::new(*probe_seconds) };
+    let options = MeasurementOptions { scratch: scratch.clone(), ..MeasurementOptions::new(*probe_seconds) };
     let outcome = match pipeline::prepare(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
             // A report on half of it would be misleading.

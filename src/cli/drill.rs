@@ -11,11 +11,12 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::args::{Drill, DrillMethod, DrillStep, DrillWrite, From};
-use super::out::{self, Done, print};
+use super::out::{self, ExitResult, print};
 use super::signals::Listener;
 use super::{CliError, host};
 use crate::drill::{
-    BOOT, Head, Outcome, Record, STOPPED, Stack, Survived, acknowledged, compare, day, no_cut, survived,
+    BOOT, DrillResult, Head, Record, STOPPED, StackFingerprint, Survived, acknowledged, compare, day, no_cut,
+    survived,
 };
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
@@ -32,7 +33,7 @@ use crate::way::random;
 const LARGEST_LOG: u64 = 1 << 30;
 
 /// Executes the requested step.
-pub(super) fn run(args: &Drill) -> Done {
+pub(super) fn run(args: &Drill) -> ExitResult {
     match (&args.step, &args.directory) {
         (Some(DrillStep::Write(args)), _) => write(args),
         (Some(DrillStep::Read { directory }), _) => read(directory),
@@ -89,7 +90,7 @@ No program can see that from within. Do it on a machine that holds nothing you n
     ))
 }
 
-fn write(args: &DrillWrite) -> Done {
+fn write(args: &DrillWrite) -> ExitResult {
     let segments = args.segments.segments();
     let head = Head {
         run: random(),
@@ -98,7 +99,7 @@ fn write(args: &DrillWrite) -> Done {
         when: now(),
         directory: safe(path_bytes(&args.directory)),
     };
-    let mut writer = child::Writer::start(args, &head)?;
+    let mut writer = child::DrillWriter::start(args, &head)?;
     let (boot, stack) = (boot(), stack(&args.directory)?);
     let listener = Listener::start()?;
     let mut stdout = io::stdout().lock();
@@ -132,7 +133,7 @@ fn write(args: &DrillWrite) -> Done {
     }
 }
 
-fn read(directory: &Path) -> Done {
+fn read(directory: &Path) -> ExitResult {
     let found = child::read(directory)?;
     print(&Survived { boot: boot(), stack: stack(directory)?, when: now(), ..found }.to_string())
 }
@@ -144,13 +145,13 @@ fn boot() -> String {
 }
 
 /// The stack below the directory, now.
-fn stack(directory: &Path) -> Result<Stack, CliError> {
+fn stack(directory: &Path) -> Result<StackFingerprint, CliError> {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let target = session.read.subjects(Scope::Target).next();
-    Ok(target.map(|target| Stack::of(&session.read, target)).unwrap_or_default())
+    Ok(target.map(|target| StackFingerprint::of(&session.read, target)).unwrap_or_default())
 }
 
-fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
+fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
     let recorded = record.map(|path| out::destination(path, Wish::default())).transpose()?;
     let named = |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
     let log = |path: &Path| host::text_file(path, LARGEST_LOG);
@@ -175,7 +176,7 @@ fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> Done {
 }
 
 /// 3 where something is lost, 5 where nothing was proven, 0 where everything was found after a power cut.
-fn exit_code(outcome: &Outcome, no_cut: Option<&str>) -> u8 {
+fn exit_code(outcome: &DrillResult, no_cut: Option<&str>) -> u8 {
     match (outcome.lost(), outcome.examined, no_cut) {
         (1.., _, _) => 3,
         (0, 0, _) | (0, _, Some(_)) => 5,
@@ -183,8 +184,8 @@ fn exit_code(outcome: &Outcome, no_cut: Option<&str>) -> u8 {
     }
 }
 
-fn verdict(head: &Head, survived: &Survived, outcome: &Outcome, no_cut: Option<&str>) -> String {
-    let Outcome { acknowledged, examined, lost } = outcome;
+fn verdict(head: &Head, survived: &Survived, outcome: &DrillResult, no_cut: Option<&str>) -> String {
+    let DrillResult { acknowledged, examined, lost } = outcome;
     let Head { run, method, segments, when, directory } = head;
     let says = match (examined, outcome.lost(), no_cut) {
         (0, ..) => "nothing was acknowledged, so nothing is shown; let it run longer".to_owned(),
@@ -261,8 +262,11 @@ mod tests {
 
     #[test]
     fn only_a_drill_that_shows_something_ends_well() {
-        let outcome =
-            |examined, lost: &[(u64, u64)]| Outcome { acknowledged: examined, examined, lost: lost.to_vec() };
+        let outcome = |examined, lost: &[(u64, u64)]| DrillResult {
+            acknowledged: examined,
+            examined,
+            lost: lost.to_vec(),
+        };
         assert_eq!(exit_code(&outcome(20, &[]), None), 0);
         assert_eq!(exit_code(&outcome(20, &[]), Some("no power was cut")), 5);
         assert_eq!(exit_code(&outcome(0, &[]), None), 5);

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use super::CliError;
 use super::args::Explain;
 use super::host;
-use super::out::{Done, print};
+use super::out::{ExitResult, print};
 use super::rule_files;
 use super::rules::no_rule;
 use crate::facts::{Need, Scope, Subject};
 use crate::rules::explain;
 use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 use crate::{pipeline, report};
 
 /// Prints the trace of one rule on every subject, or on those of one target.
-pub(super) fn run(args: &Explain) -> Done {
+pub(super) fn run(args: &Explain) -> ExitResult {
     let rules = host::rules(args.from.rules.as_deref())?;
     if rules.find(&args.rule).is_none() {
         return Err(no_rule(&rules, &args.rule));
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Explain) -> Done {
     let findings: Vec<Finding> = subjects.iter().map(explain).collect();
     let matters = |finding: &&Finding| finding.outcome != Outcome::DoesNotApply;
     let (told, others): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(matters);
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     for finding in &told {
         explanation(&mut page, finding);
     }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Explain) -> Done {
 }
 
 /// The parts that are the same on every subject: references, measurements, a changed level, the pack.
-fn about(page: &mut Page, rule: &Rule, rules: &RuleSet) {
+fn about(page: &mut TextBuilder, rule: &Rule, rules: &RuleSet) {
     page.hanging(0, "sources: ", &rule.refs.join("; "));
     for evidence in &rule.evidence {
         for (line, at) in evidence.lines().iter().zip(0..) {
@@ -69,7 +69,7 @@ fn about(page: &mut Page, rule: &Rule, rules: &RuleSet) {
     page.para(0, &pipeline::pack(rules).words());
 }
 
-fn explanation(page: &mut Page, finding: &Finding) {
+fn explanation(page: &mut TextBuilder, finding: &Finding) {
     page.para(0, &format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word()));
     page.para(2, &finding.title);
     if let Some(trace) = &finding.trace {

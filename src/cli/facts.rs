@@ -5,16 +5,16 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::CliError;
-use super::args::{Facts, Shape};
+use super::args::{Facts, PlainFormat};
 use super::host;
-use super::out::{Done, print};
+use super::out::{ExitResult, print};
 use crate::facts::{FactRow, FactSet, Reading, Value, catalog};
 use crate::report::json;
 use crate::rules::RuleSet;
 use crate::text;
 
 /// Prints the catalogue, or the known facts.
-pub(super) fn run(args: &Facts) -> Done {
+pub(super) fn run(args: &Facts) -> ExitResult {
     if let Some(key) =
         args.keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
     {
@@ -27,8 +27,8 @@ pub(super) fn run(args: &Facts) -> Done {
     let session = host::look_assuming(&args.from, args.target.as_deref(), RuleSet::default(), &args.assume)?;
     let (facts, _) = session.into_judged();
     match args.format {
-        Shape::Text => print(&listing(&facts, &args.keys)),
-        Shape::Json => print(&json::pretty(&rows(&facts, &args.keys))),
+        PlainFormat::Text => print(&listing(&facts, &args.keys)),
+        PlainFormat::Json => print(&json::pretty(&rows(&facts, &args.keys))),
     }
 }
 
@@ -75,7 +75,7 @@ fn reading_text(fact: &str, reading: &Reading<Value>) -> String {
 
 fn catalogue(args: &Facts) -> String {
     let infos = catalog::all().filter(|info| wanted(info.name, &args.keys));
-    if args.format == Shape::Json {
+    if args.format == PlainFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
                 json!({"fact": i.name, "scope": i.scope.word(), "kind": i.kind.words(), "doc": i.doc.trim(),

@@ -12,20 +12,20 @@ use clap::CommandFactory;
 use clap_complete::aot::{self, Generator};
 
 use super::args::{Cli, Generate, Shell};
-use super::out::{self, Done, print};
+use super::out::{self, ExitResult, print};
 use crate::output::{Access, Wish};
 use crate::report::json;
 use crate::rules::reference;
-use crate::way::Missing;
+use crate::way::CreationPolicy;
 
 pub use man::pages;
 pub use screens::{measurement, pictures};
 
 /// A document and the name of its file.
-pub type Named = (String, String);
+pub type OutputFile = (String, String);
 
 /// Makes the requested document.
-pub(super) fn run(what: &Generate) -> Done {
+pub(super) fn run(what: &Generate) -> ExitResult {
     match what {
         Generate::Man { directory: Some(directory) } => into(directory, &pages()?),
         Generate::Man { directory: None } => {
@@ -40,8 +40,8 @@ pub(super) fn run(what: &Generate) -> Done {
 }
 
 /// Writes world-readable documents into a directory, which is created if it does not exist.
-fn into(directory: &Path, documents: &[Named]) -> Done {
-    let wish = Wish { access: Access::Public, missing: Missing::Made(0o755), ..Wish::default() };
+fn into(directory: &Path, documents: &[OutputFile]) -> ExitResult {
+    let wish = Wish { access: Access::Public, missing: CreationPolicy::Made(0o755), ..Wish::default() };
     for (name, document) in documents {
         let found = out::destination(&directory.join(name), wish)?;
         found.commit(document.as_bytes()).context("not everything was written")?;
@@ -50,8 +50,8 @@ fn into(directory: &Path, documents: &[Named]) -> Done {
 }
 
 /// The completion script of a shell, under the name that the shell expects.
-pub fn completions(shell: Shell) -> Named {
-    fn of(shell: impl Generator) -> Named {
+pub fn completions(shell: Shell) -> OutputFile {
+    fn of(shell: impl Generator) -> OutputFile {
         let mut script = Vec::new();
         let name = shell.file_name(NAME);
         aot::generate(shell, &mut Cli::command(), NAME, &mut script);

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::rule_files;
-use crate::errand::{self, Errand, Line, PATIENCE, Signals, Silence};
+use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
 
 /// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__read";
@@ -44,29 +44,29 @@ pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 
 /// A file, open for reading.
 pub(super) fn open(path: &Path) -> io::Result<impl Read> {
-    Answer::to(FILE, &[path.as_os_str()])
+    ReplyStream::to(FILE, &[path.as_os_str()])
 }
 
 /// The rules of this machine and those in a directory.
-pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_files::Found, String>> {
+pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_files::RuleFiles, String>> {
     let words: Vec<&OsStr> = directory.into_iter().map(Path::as_os_str).collect();
-    parse(Answer::to(RULES, &words)?)
+    parse(ReplyStream::to(RULES, &words)?)
 }
 
 /// Rule files, named one by one or by their directory.
-pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_files::Named> {
+pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_files::RuleFileSelection> {
     let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
-    parse(Answer::to(RULE_FILES, &words)?)
+    parse(ReplyStream::to(RULE_FILES, &words)?)
 }
 
-fn parse<T: DeserializeOwned>(mut answer: Answer) -> io::Result<T> {
+fn parse<T: DeserializeOwned>(mut answer: ReplyStream) -> io::Result<T> {
     let mut whole = Vec::new();
     answer.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
 }
 
 /// A child's answer as it arrives.
-struct Answer {
+struct ReplyStream {
     /// The child, until its answer is complete.
     errand: Option<Errand>,
     patience: Option<Duration>,
@@ -74,7 +74,7 @@ struct Answer {
     come: VecDeque<u8>,
 }
 
-impl Answer {
+impl ReplyStream {
     /// The answer to this question; an error when there is none.
     fn to(what: &str, words: &[&OsStr]) -> io::Result<Self> {
         let words: Vec<&OsStr> = [OsStr::new(what)].into_iter().chain(words.iter().copied()).collect();
@@ -111,7 +111,7 @@ impl Answer {
     }
 }
 
-impl Read for Answer {
+impl Read for ReplyStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.come.is_empty() && self.errand.is_some() {
             self.hear()?;
@@ -120,7 +120,7 @@ impl Read for Answer {
     }
 }
 
-impl Drop for Answer {
+impl Drop for ReplyStream {
     fn drop(&mut self) {
         self.errand.take().into_iter().for_each(Errand::kill);
     }
@@ -129,18 +129,20 @@ impl Drop for Answer {
 /// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let words = errand::words(arguments, ARGUMENT)?;
-    let answered = Line::home().and_then(|mut line| {
+    let answered = SocketChannel::home().and_then(|mut line| {
         line.end_when_alone()?;
         answer(&words, &mut line)
     });
     Some(answered.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
 }
 
-fn answer(words: &[OsString], line: &mut Line) -> io::Result<()> {
+fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
     let answered = match words {
         [what, path] if what == FILE => read(Path::new(path), line),
-        [what] if what == RULES => tell(&rule_files::Found::of(None), line),
-        [what, directory] if what == RULES => tell(&rule_files::Found::of(Some(Path::new(directory))), line),
+        [what] if what == RULES => tell(&rule_files::RuleFiles::of(None), line),
+        [what, directory] if what == RULES => {
+            tell(&rule_files::RuleFiles::of(Some(Path::new(directory))), line)
+        }
         [what, paths @ ..] if what == RULE_FILES => {
             tell(&rule_files::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
         }
@@ -152,12 +154,12 @@ fn answer(words: &[OsString], line: &mut Line) -> io::Result<()> {
     }
 }
 
-fn tell(answer: &impl Serialize, line: &mut Line) -> io::Result<()> {
+fn tell(answer: &impl Serialize, line: &mut SocketChannel) -> io::Result<()> {
     line.say(OPEN, b"")?;
     line.say_all(PART, &serde_json::to_vec(answer)?)
 }
 
-fn read(path: &Path, line: &mut Line) -> io::Result<()> {
+fn read(path: &Path, line: &mut SocketChannel) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         return Err(io::Error::from_raw_os_error(nix::libc::EISDIR));

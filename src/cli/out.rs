@@ -17,10 +17,10 @@ use crate::output::{Destination, Wish};
 use crate::text;
 
 /// The result of a command: its exit code, or why it ended early.
-pub(super) type Done = Result<u8, CliError>;
+pub(super) type ExitResult = Result<u8, CliError>;
 
 /// Prints to standard output; a closed reader counts as success.
-pub(super) fn print(document: &str) -> Done {
+pub(super) fn print(document: &str) -> ExitResult {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(0),
@@ -59,7 +59,7 @@ impl Delivery {
     }
 
     /// Prints it, or writes it.
-    pub(super) fn deliver(self, document: &str) -> Done {
+    pub(super) fn deliver(self, document: &str) -> ExitResult {
         match self {
             Self::Printed => print(document),
             Self::Written(found) => {

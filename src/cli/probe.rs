@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use serde::Serialize;
 
-use super::args::{From, Load, Probe, Shape};
-use super::out::{self, Done, print};
+use super::args::{From, Load, PlainFormat, Probe};
+use super::out::{self, ExitResult, print};
 use super::signals::Listener;
 use super::{CliError, host, input};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::InForce;
+use crate::measure::WalFlushMethod;
 use crate::measure::{
     Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
     price_of_a_commit, sizes, workload_lines,
 };
-use crate::pipeline::{self, Options, Rows};
-use crate::probes::{self, Manner, Plan, ProbeError, Progress};
+use crate::pipeline::{self, MeasurementOptions, RowSelection};
+use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
 use crate::rules::RuleSet;
 use crate::text;
@@ -28,15 +28,15 @@ const SECONDS: f64 = 10.0;
 const PG_TEST_SECONDS: f64 = 5.0;
 
 /// Measures in one directory, when one is named; prints the result, then the imported figures.
-pub(super) fn run(args: &Probe) -> Done {
+pub(super) fn run(args: &Probe) -> ExitResult {
     let imported = read_all(&args.import)?;
     match &args.directory {
         Some(directory) => measured(args, directory, &imported),
-        None => show(&Shown { measured: None, imported: &imported }, None, args.format),
+        None => show(&ProbeOutput { measured: None, imported: &imported }, None, args.format),
     }
 }
 
-fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
+fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
@@ -46,16 +46,16 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
     };
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);
     let (seconds, (rows, workloads)) = if args.pg_test_fsync {
-        (per_test * PG_TESTS.len() as f64, (Rows::Nothing, vec![Workload::PgTestFsync]))
+        (per_test * PG_TESTS.len() as f64, (RowSelection::Nothing, vec![Workload::PgTestFsync]))
     } else {
         (args.seconds.unwrap_or(SECONDS), wanted(&args.workload))
     };
-    let options = Options {
+    let options = MeasurementOptions {
         scratch: args.scratch.clone(),
         seconds,
         rows,
         workloads,
-        manner: Manner {
+        manner: ProbeOptions {
             keep_samples: args.manner.samples,
             nice: args.manner.nice,
             force: args.manner.force,
@@ -74,16 +74,16 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> Done {
     // Measurements made before an interruption are kept.
     let printed = match found.filter(|found| !found.cancelled || found.has_rounds()) {
         None => Ok(0),
-        Some(found) if args.pg_test_fsync && args.format == Shape::Text => {
+        Some(found) if args.pg_test_fsync && args.format == PlainFormat::Text => {
             let rows = found.workloads.first().map(|found| found.rows.as_slice()).unwrap_or_default();
             print(&in_the_tools_layout(rows, per_test))
         }
         Some(found) => {
             let in_force = match pipeline::method_in_force(&facts, &target) {
-                InForce::Is(method) => Some(method),
-                InForce::Default | InForce::Unknown => None,
+                WalFlushMethod::Is(method) => Some(method),
+                WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };
-            show(&Shown { measured: Some(&found), imported }, in_force, args.format)
+            show(&ProbeOutput { measured: Some(&found), imported }, in_force, args.format)
         }
     };
     ended.map_or(printed, Err)
@@ -103,12 +103,12 @@ fn read_all(files: &[PathBuf]) -> Result<Vec<Imported>, CliError> {
 }
 
 /// The rows of the comparison, and the workloads, for names on the command line.
-fn wanted(names: &[Load]) -> (Rows, Vec<Workload>) {
+fn wanted(names: &[Load]) -> (RowSelection, Vec<Workload>) {
     let all = names.contains(&Load::All);
     let rows = match names {
-        [] => Rows::All,
-        _ if all || names.contains(&Load::Wal) => Rows::Sizes,
-        _ => Rows::Nothing,
+        [] => RowSelection::All,
+        _ if all || names.contains(&Load::Wal) => RowSelection::Sizes,
+        _ => RowSelection::Nothing,
     };
     let is_wanted =
         |workload: &Workload| all || names.iter().any(|name| workload_of(*name) == Some(*workload));
@@ -129,16 +129,18 @@ fn workload_of(name: Load) -> Option<Workload> {
 
 /// The measurement made here, separate from imported ones.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ProbeOutput<'a> {
     measured: Option<&'a Measurement>,
     imported: &'a [Imported],
 }
 
-fn show(shown: &Shown<'_>, in_force: Option<WalSyncMethod>, format: Shape) -> Done {
+fn show(shown: &ProbeOutput<'_>, in_force: Option<WalSyncMethod>, format: PlainFormat) -> ExitResult {
     match (format, shown) {
-        (Shape::Json, Shown { measured: Some(measured), imported: [] }) => print(&json::pretty(measured)),
-        (Shape::Json, shown) => print(&json::pretty(shown)),
-        (Shape::Text, Shown { measured, imported }) => {
+        (PlainFormat::Json, ProbeOutput { measured: Some(measured), imported: [] }) => {
+            print(&json::pretty(measured))
+        }
+        (PlainFormat::Json, shown) => print(&json::pretty(shown)),
+        (PlainFormat::Text, ProbeOutput { measured, imported }) => {
             let parts = measured.iter().map(|found| in_words(found, in_force));
             let tables = imported.iter().map(|run| imported_table(run).join("\n") + "\n");
             print(&parts.chain(tables).collect::<Vec<_>>().join("\n"))
@@ -171,7 +173,7 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
 
 /// Runs a plan, with progress on a terminal. A signal, the second result, ends it and then the program; the scratch
 /// directory is removed.
-pub(super) fn measure(plan: &Plan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
+pub(super) fn measure(plan: &ProbePlan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
     if show {

@@ -30,7 +30,7 @@ pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
     // Nearly every machine has none, which is visible at once.
     let none = fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
     let found = match (dir, none) {
-        (None, true) => Found::default(),
+        (None, true) => RuleFiles::default(),
         _ => match input::rules(dir) {
             Ok(found) => found.map_err(CliError::Usage)?,
             Err(e) => return Err(cannot("read the rules in", dir.unwrap_or(of_machine), &e)),
@@ -61,7 +61,7 @@ pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
 }
 
 /// The rule files that were named, or why they cannot be used, in a sentence.
-pub(super) type Named = Result<Together, String>;
+pub(super) type RuleFileSelection = Result<Together, String>;
 
 /// Files of rules in the order of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl Together {
 }
 
 /// Reads them here.
-pub(super) fn read_named(paths: &[PathBuf]) -> Named {
+pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
@@ -120,13 +120,13 @@ const OF_THE_SOURCE: &str = "tables/validity.toml";
 
 /// Files, and notes about unusable ones.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct RuleFiles {
     files: Vec<RuleFile>,
     ignored: Vec<String>,
     remarks: Vec<String>,
 }
 
-impl Found {
+impl RuleFiles {
     /// Reads the rules of this machine and those in a directory, here. The error is a sentence.
     pub(super) fn of(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
@@ -151,8 +151,8 @@ impl Found {
 }
 
 /// The rules in the directory of this machine, which may be absent.
-fn of_this_machine(dir: &Path) -> Found {
-    let mut found = Found::default();
+fn of_this_machine(dir: &Path) -> RuleFiles {
+    let mut found = RuleFiles::default();
     let not_used = |path: &Path, why: &str| format!("the rules in {} are not in force: {why}", shown(path));
     let listed = match is_roots_alone(dir) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return found,

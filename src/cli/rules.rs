@@ -5,17 +5,17 @@ use std::path::PathBuf;
 
 use super::CliError;
 use super::args::Rules;
-use super::out::{Done, complain, print};
+use super::out::{ExitResult, complain, print};
 use super::rule_files;
 use crate::pipeline;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
 use crate::rules::{Off, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 
 /// Lists, shows, checks or tests.
-pub(super) fn run(args: Rules) -> Done {
+pub(super) fn run(args: Rules) -> ExitResult {
     match args {
         Rules::List { settings: true, .. } => print(&setting_list()),
         Rules::List { settings: false, rules } => {
@@ -41,7 +41,7 @@ pub(super) fn run(args: Rules) -> Done {
     }
 }
 
-fn test(rules: &[Rule]) -> Done {
+fn test(rules: &[Rule]) -> ExitResult {
     let failures = examples::run(rules);
     if failures.is_empty() {
         let count: usize = rules.iter().map(|rule| rule.examples.len()).sum();
@@ -128,7 +128,7 @@ fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
 
 fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
     let Rule { id, scope, level, confidence, since, file, line, .. } = rule;
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     page.para(0, id);
     page.para(0, &rule.title.source());
     page.gap();
@@ -176,7 +176,7 @@ fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
 }
 
 /// A piece of advice as written: the change, its condition, price and commands.
-fn advice(page: &mut Page, advice: &AdviceSpec) {
+fn advice(page: &mut TextBuilder, advice: &AdviceSpec) {
     let (reach, risk) = (advice.reach.word(), advice.risk.word());
     let rank = advice.rank.map(|rank| format!(", choice {rank}")).unwrap_or_default();
     page.para(2, &format!("{}: {} ({reach}, risk {risk}{rank})", advice.setting.name, advice.change.words()));

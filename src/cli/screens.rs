@@ -13,7 +13,7 @@ use anyhow::Context;
 use super::CliError;
 use super::args::{Bare, From};
 use super::host;
-use super::out::{self, Done};
+use super::out::{self, ExitResult};
 use crate::collect::{self, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
@@ -21,8 +21,8 @@ use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
 use crate::output::{Destination, OutputError, Wish};
 use crate::pipeline::assume::{self, Assumption};
-use crate::pipeline::{self, Options, Session};
-use crate::probes::{self, Control, Plan};
+use crate::pipeline::{self, MeasurementOptions, Session};
+use crate::probes::{self, Control, ProbePlan};
 use crate::report::{Format, Report, host_summary, text};
 use crate::rules::RuleSet;
 use crate::text::{error_words, safe};
@@ -32,7 +32,7 @@ use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
 const PROBE_SECONDS: f64 = 10.0;
 
 /// Shows the screens, or prints the report.
-pub(super) fn run(args: Bare) -> Done {
+pub(super) fn run(args: Bare) -> ExitResult {
     // A word that is neither is a mistyped command; a directory to be created can be given as ./NAME.
     if let Some(word) = args.target.as_ref().filter(|t| t.components().count() == 1 && t.is_relative())
         && !is_here(word)
@@ -76,7 +76,7 @@ fn is_here(word: &Path) -> bool {
 }
 
 /// The text to confirm before a probe starts.
-fn to_confirm(plan: &Plan) -> Vec<String> {
+fn to_confirm(plan: &ProbePlan) -> Vec<String> {
     let mut methods: Vec<&str> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
         if !methods.contains(&row.method.name()) {
@@ -154,7 +154,7 @@ impl Desk {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    fn plan(&self, target: &Subject) -> Result<Plan, String> {
+    fn plan(&self, target: &Subject) -> Result<ProbePlan, String> {
         self.with(|Looked { session, .. }| {
             if !session.live {
                 return Err("this is a capture; only the machine itself can be measured".to_owned());
@@ -163,7 +163,7 @@ impl Desk {
             if !pipeline::measurable(&facts).contains(target) {
                 return Err(format!("{} can be measured once it is a directory", target.name()));
             }
-            let options = Options::new(PROBE_SECONDS);
+            let options = MeasurementOptions::new(PROBE_SECONDS);
             pipeline::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
         })
     }

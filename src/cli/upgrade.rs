@@ -4,18 +4,18 @@
 //! influence on the exit code.
 
 use super::CliError;
-use super::args::{Shape, Upgrade};
+use super::args::{PlainFormat, UpgradeArgs};
 use super::host;
-use super::out::{Delivery, Done};
+use super::out::{Delivery, ExitResult};
 use crate::host::RememberingHost;
-use crate::pipeline::upgrade::{self, Next};
-use crate::report::exit::FailOn;
+use crate::pipeline::upgrade::{self, ComponentVersions};
+use crate::report::exit::FailCondition;
 use crate::report::{self, json, text};
 
 /// Prints the changes.
-pub(super) fn run(args: &Upgrade) -> Done {
+pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
     let delivery = Delivery::find(&args.output, false)?;
-    let next = Next {
+    let next = ComponentVersions {
         kernel: args.kernel.clone(),
         os: args.os.clone(),
         e2fsprogs: args.e2fsprogs.clone(),
@@ -33,10 +33,11 @@ pub(super) fn run(args: &Upgrade) -> Done {
     let mut report = session.report();
     let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
     let changes = report::upgrade::Upgrade::between(&report, &supposed);
-    let code = changes.exit_code(FailOn { level: args.fail_on.level(), undecided: args.fail_on_undecided });
+    let code =
+        changes.exit_code(FailCondition { level: args.fail_on.level(), undecided: args.fail_on_undecided });
     let document = match args.format {
-        Shape::Text => text::upgrade(&report, &what_if, &changes),
-        Shape::Json => {
+        PlainFormat::Text => text::upgrade(&report, &what_if, &changes),
+        PlainFormat::Json => {
             (report.what_if, report.upgrade) = (Some(what_if), Some(changes));
             json::render(&report)
         }

@@ -21,7 +21,7 @@ use super::{Collector, Request, mountinfo, refused};
 use crate::facts::catalog::{boot, mount};
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Dialect, Host, Miss, Setting, path_bytes};
+use crate::host::{ConfigDirective, Dialect, Host, Miss, path_bytes};
 use crate::text::safe;
 
 /// Reads what the next boot will mount.
@@ -42,7 +42,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
     );
     swaps.extend(units.swaps().map(swap::Swap::Unit));
-    let mut listed = device::Listed::default();
+    let mut listed = device::LinkDirectories::default();
     command_line::put(host, facts, &mut listed);
     swap::put(host, &swaps, facts, &mut listed);
     crypt::put(host, facts, &mut listed);
@@ -53,7 +53,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 }
 
 /// One thing that will be mounted, decoded.
-struct Entry {
+struct BootEntry {
     point: Vec<u8>,
     source: Reading<String>,
     fstype: Reading<String>,
@@ -65,7 +65,7 @@ struct Entry {
     line: Option<u32>,
 }
 
-impl Entry {
+impl BootEntry {
     fn origin(&self) -> Source {
         Source::File { path: self.path.clone(), line: self.line }
     }
@@ -152,7 +152,7 @@ fn fstab(
     None
 }
 
-fn fstab_entry(setting: &Setting) -> Option<Entry> {
+fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     let point = mountinfo::unescape(&setting.key);
     let mut fields = setting.value.split(|b| *b == b'\t').map(mountinfo::unescape);
     let (source, fstype) = (fields.next()?, fields.next()?);
@@ -163,7 +163,7 @@ fn fstab_entry(setting: &Setting) -> Option<Entry> {
     }
     let origin = Source::line(FSTAB, setting.line);
     let words = self::options(&options);
-    Some(Entry {
+    Some(BootEntry {
         source: Reading::known(safe(&source), origin.clone()),
         fstype: Reading::known(safe(&fstype), origin.clone()),
         auto: Reading::known(mounts_itself(&words), origin),
@@ -183,7 +183,7 @@ fn mounts_itself(options: &[String]) -> bool {
 }
 
 /// Whether a line is swap, and so mounts nothing.
-fn swap(entry: &Entry) -> bool {
+fn swap(entry: &BootEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
@@ -252,7 +252,7 @@ mod tests {
     const UNITS: &str = "/etc/systemd/system";
 
     fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
-        Setting::new(line, key.as_ref(), value.as_ref()).encode()
+        ConfigDirective::new(line, key.as_ref(), value.as_ref()).encode()
     }
 
     fn config(fake: Fake, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> Fake {

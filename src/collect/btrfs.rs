@@ -33,7 +33,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     for (index, (_, devices)) in members.iter().enumerate() {
         home_of.extend(devices.iter().map(|device| (device, index)));
     }
-    let mut known: BTreeMap<&Path, Known> = BTreeMap::new();
+    let mut known: BTreeMap<&Path, BtrfsProperties> = BTreeMap::new();
     for subject in &mounts {
         let options = facts.get(subject, &mount::SUPER_OPTIONS);
         facts.put(subject, &mount::BTRFS_NODATACOW, options.map(|options| is_nodatacow(&options)));
@@ -57,7 +57,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.mention(device);
             facts.stand(subject, device);
         }
-        let known = known.entry(home).or_insert_with(|| Known::of(host, home)).clone();
+        let known = known.entry(home).or_insert_with(|| BtrfsProperties::of(host, home)).clone();
         facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
         facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
         facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
@@ -67,14 +67,14 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 
 /// The properties of a file system, common to all its mounts.
 #[derive(Clone)]
-struct Known {
+struct BtrfsProperties {
     data: Reading<Vec<String>>,
     metadata: Reading<Vec<String>>,
     errors: Reading<u64>,
     missing: Reading<u64>,
 }
 
-impl Known {
+impl BtrfsProperties {
     fn of(host: &dyn Host, home: &Path) -> Self {
         let [errors, missing] = [("error_stats", errors_in as Count), ("missing", missing_in)]
             .map(|(file, count)| over_devices(host, &home.join("devinfo"), file, count));

@@ -12,12 +12,12 @@ use crate::facts::{Reading, Remedy, Source, Why};
 /// Everything that was read, first to last.
 #[derive(Clone, Debug, Default)]
 pub struct Conf {
-    steps: Vec<Step>,
+    steps: Vec<ConfigEvent>,
     files: usize,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ConfigEvent {
     Set {
         name: String,
         value: Vec<u8>,
@@ -40,25 +40,25 @@ enum Step {
 impl Conf {
     /// Adds one setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
-        self.steps.push(Step::Set { name: name.into(), value: value.into(), source });
+        self.steps.push(ConfigEvent::Set { name: name.into(), value: value.into(), source });
     }
 
     /// Adds an unknown setting of any name with this prefix.
     pub fn unclear(&mut self, beginning: impl Into<String>, detail: impl Into<String>) {
-        self.steps.push(Step::Unclear { beginning: beginning.into(), detail: detail.into() });
+        self.steps.push(ConfigEvent::Unclear { beginning: beginning.into(), detail: detail.into() });
     }
 
     /// Adds a hole: something that could have set any name. Consecutive holes are merged.
     pub fn hole(&mut self, why: Why, detail: impl Into<String>, remedy: Option<Remedy>) {
-        if matches!(self.steps.last(), Some(Step::Hole { .. })) {
+        if matches!(self.steps.last(), Some(ConfigEvent::Hole { .. })) {
             return;
         }
-        self.steps.push(Step::Hole { why, detail: detail.into(), remedy });
+        self.steps.push(ConfigEvent::Hole { why, detail: detail.into(), remedy });
     }
 
     /// Notes that a file or directory was read to its end.
     pub fn end(&mut self, path: impl Into<PathBuf>) {
-        self.steps.push(Step::End(path.into()));
+        self.steps.push(ConfigEvent::End(path.into()));
     }
 
     /// Counts one more file and returns the number so far.
@@ -71,12 +71,12 @@ impl Conf {
     /// from what was read; its contents and everything before them become uncertain.
     #[must_use]
     pub fn doubt(&self, changed: impl Fn(&Path) -> Option<String>, remedy: Option<&Remedy>) -> Self {
-        let step = |step: &Step| match step {
-            Step::End(path) => changed(path).map_or_else(
+        let step = |step: &ConfigEvent| match step {
+            ConfigEvent::End(path) => changed(path).map_or_else(
                 || step.clone(),
-                |detail| Step::Hole { why: Why::Ambiguous, detail, remedy: remedy.cloned() },
+                |detail| ConfigEvent::Hole { why: Why::Ambiguous, detail, remedy: remedy.cloned() },
             ),
-            Step::Set { .. } | Step::Unclear { .. } | Step::Hole { .. } => step.clone(),
+            ConfigEvent::Set { .. } | ConfigEvent::Unclear { .. } | ConfigEvent::Hole { .. } => step.clone(),
         };
         Self { steps: self.steps.iter().map(step).collect(), files: self.files }
     }
@@ -84,23 +84,23 @@ impl Conf {
     /// The value of a name; `None` when everything was read and nothing sets it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         self.steps.iter().rev().find_map(|step| match step {
-            Step::Set { name: found, value, source } => {
+            ConfigEvent::Set { name: found, value, source } => {
                 (found == name).then(|| Reading::known(value.clone(), source.clone()))
             }
-            Step::Unclear { beginning, detail } => {
+            ConfigEvent::Unclear { beginning, detail } => {
                 name.starts_with(beginning.as_str()).then(|| Reading::unknown(Why::Ambiguous, detail.clone()))
             }
-            Step::Hole { why, detail, remedy } => {
+            ConfigEvent::Hole { why, detail, remedy } => {
                 Some(Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() })
             }
-            Step::End(_) => None,
+            ConfigEvent::End(_) => None,
         })
     }
 
     /// The last value of a name, holes notwithstanding: for finding things, never for facts about them.
     pub fn hint(&self, name: &str) -> Option<&[u8]> {
         self.steps.iter().rev().find_map(|step| match step {
-            Step::Set { name: found, value, .. } if found == name => Some(value.as_slice()),
+            ConfigEvent::Set { name: found, value, .. } if found == name => Some(value.as_slice()),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@
 //! Discovery and interpretation are left to the collectors of each kind. Several leads can end at one program (two
 //! clusters of one release, or a running server and the same one installed), so each question is asked only once.
 
-use super::named::Named;
+use super::named::ConfigArgument;
 use super::{Request, mysql, postgres};
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
@@ -24,12 +24,12 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
 
 /// The error in a configuration file that was named, as far as it shows before anything is read.
 pub fn unusable(host: &dyn Host, request: &Request) -> Option<String> {
-    let of_mysql = Named::mysql(request).and_then(|named| {
+    let of_mysql = ConfigArgument::mysql(request).and_then(|named| {
         let data = mysql::asked_for(host, request);
         named.unusable(host, data.as_ref())
     });
     of_mysql.or_else(|| {
-        let named = Named::postgres(request)?;
+        let named = ConfigArgument::postgres(request)?;
         let data = postgres::asked_for(host, request);
         named.unusable(host, data.as_ref())
     })

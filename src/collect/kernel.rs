@@ -175,7 +175,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::host::Setting;
+    use crate::host::ConfigDirective;
     use crate::truth::Truth;
 
     fn collect(release: &str, build: &str, fake: Fake) -> FactSet {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn file_systems_and_the_command_line() {
-        let setting = |key: &[u8], value: &[u8]| Setting::new(1, key, value).encode();
+        let setting = |key: &[u8], value: &[u8]| ConfigDirective::new(1, key, value).encode();
         let line = [setting(b"rootflags", b"subvol=@,nobarrier"), setting(b"elevator", b"noop")].concat();
         let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
         let fake = Fake::default()

@@ -31,7 +31,7 @@ pub struct Entry {
 
 /// The contents of the file: its entries, and the malformed lines with the error in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct MountTable {
     /// In the order of the file.
     pub entries: Vec<Entry>,
     /// Line number and complaint.
@@ -45,8 +45,8 @@ pub struct Table {
 const MOST_BYTES: usize = crate::host::LARGEST_MOUNT_TABLE;
 
 /// Reads the whole file.
-pub fn parse(bytes: &[u8]) -> Table {
-    let mut table = Table::default();
+pub fn parse(bytes: &[u8]) -> MountTable {
+    let mut table = MountTable::default();
     let mut number: u32 = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         number = number.saturating_add(1);

@@ -22,12 +22,12 @@ use std::path::{Path, PathBuf};
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
-use super::named::Named;
+use super::named::ConfigArgument;
 use super::servers::Proof;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, MissKind};
-use instance::{Lead, View};
+use instance::{OwnerView, ServerLead};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
@@ -40,21 +40,21 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let (running, mut unproven) = process::servers(host, request, &mut facts).unwrap_or_default();
     let leads = running.into_iter().map(|server| {
         let reader = server.uid;
-        Lead { server: Some(server), directory: None, named: None, reader }
+        ServerLead { server: Some(server), directory: None, named: None, reader }
     });
     let asked = asked_for(host, request);
     let named = named(host, request, asked.as_ref(), &mut facts);
     let usual = Behalf::of_owner(host, Path::new(USUAL)).uid;
-    let installed = Lead { server: None, directory: None, named: None, reader: usual };
+    let installed = ServerLead { server: None, directory: None, named: None, reader: usual };
     let asked = asked.map(|directory| {
         let reader = Behalf::of_owner(host, &directory).uid;
-        Lead { server: None, directory: Some(directory), named: None, reader }
+        ServerLead { server: None, directory: Some(directory), named: None, reader }
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
         let behalf = Behalf::of(host, lead.reader);
         let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
-        let view = View { host: &behalf, ours: host, inside: inside.as_ref() };
+        let view = OwnerView { host: &behalf, ours: host, inside: inside.as_ref() };
         let named = lead.named;
         let found = match (lead.follow(&view, request, &mut own), named) {
             (Ok(Some(found)), _) => found,
@@ -100,12 +100,12 @@ fn named<'a>(
     request: &'a Request,
     asked: Option<&PathBuf>,
     facts: &mut FactSet,
-) -> Option<Lead<'a>> {
-    let named = Named::mysql(request)?;
-    let lead = |reader, directory| Lead { server: None, directory, named: Some(named), reader };
+) -> Option<ServerLead<'a>> {
+    let named = ConfigArgument::mysql(request)?;
+    let lead = |reader, directory| ServerLead { server: None, directory, named: Some(named), reader };
     let reader = named.reader(host, asked);
     let behalf = Behalf::of(host, reader);
-    let view = View { host: &behalf, ours: host, inside: None };
+    let view = OwnerView { host: &behalf, ours: host, inside: None };
     match lead(reader, None).follow(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.is_named_in_files() => {
             if let Some(asked) = asked.filter(|asked| **asked != found.data) {

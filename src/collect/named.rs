@@ -16,7 +16,7 @@ use crate::text::safe;
 
 /// A configuration file that the user named.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
+pub struct ConfigArgument<'a> {
     /// The option that names it.
     pub option: &'static str,
     /// The file, absolute.
@@ -24,7 +24,7 @@ pub struct Named<'a> {
     dialect: Dialect,
 }
 
-impl<'a> Named<'a> {
+impl<'a> ConfigArgument<'a> {
     /// The file named for MySQL and MariaDB.
     pub fn mysql(request: &'a Request) -> Option<Self> {
         let file = request.mysql_defaults.as_deref()?;

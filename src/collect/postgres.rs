@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use super::Request;
 use super::behalf::Behalf;
 use super::inside::Inside;
-use super::named::Named;
+use super::named::ConfigArgument;
 use super::servers::{Proof, our_uid};
 use crate::facts::FactSet;
 use crate::facts::note::{PostgresNote, ServerNote};
@@ -35,7 +35,7 @@ pub use installed::asked_for;
 /// Facts about the clusters of this host.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
-    let mut seen = Seen {
+    let mut seen = VisitedPaths {
         config_files: BTreeSet::new(),
         directories: BTreeSet::new(),
         followed: BTreeSet::new(),
@@ -70,7 +70,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
 
 /// The lead of a configuration that was named for a server that does not run.
 fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
-    let named = Named::postgres(request)?;
+    let named = ConfigArgument::postgres(request)?;
     let home = asked_for(host, request);
     let reader = named.reader(host, home.as_ref());
     let config_file = named.file.to_owned();
@@ -78,7 +78,7 @@ fn named<'a>(host: &dyn Host, request: &'a Request) -> Option<Lead<'a>> {
 }
 
 /// What has been recorded so far, so that nothing is recorded twice.
-struct Seen {
+struct VisitedPaths {
     /// Each with whom it was read as, for anybody can name another's file.
     config_files: BTreeSet<(u32, PathBuf)>,
     directories: BTreeSet<PathBuf>,
@@ -88,7 +88,7 @@ struct Seen {
     unproven: Vec<PathBuf>,
 }
 
-impl Seen {
+impl VisitedPaths {
     fn put(&mut self, lead: Lead<'_>, host: &dyn Host, request: &Request, facts: &mut FactSet) {
         let behalf = Behalf::of(host, lead.reader);
         let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));

@@ -17,7 +17,7 @@ use crate::text::{raw, safe};
 
 /// One server.
 #[derive(Debug)]
-pub struct Row {
+pub struct ServerProcess {
     /// Process id, as in /proc here.
     pub pid: u32,
     /// Process id of the parent.
@@ -32,7 +32,7 @@ pub struct Row {
 #[derive(Debug, Default)]
 pub struct Listing {
     /// Those that were looked at.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ServerProcess>,
     /// Users with more processes than were looked at, and how many more.
     pub more: Vec<(Option<u32>, u64)>,
 }
@@ -46,7 +46,7 @@ pub struct Unproven {
     pub detail: String,
 }
 
-impl Row {
+impl ServerProcess {
     /// Whether it is MySQL's or MariaDB's.
     pub fn is_mysql(&self) -> bool {
         matches!(self.name.as_str(), "mysqld" | "mariadbd")
@@ -63,9 +63,9 @@ pub fn our_uid(host: &dyn Host) -> Option<u32> {
 pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
-    let rows: Vec<Row> = text.lines().filter_map(row).collect();
+    let rows: Vec<ServerProcess> = text.lines().filter_map(row).collect();
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
-    let mut rows: Vec<Row> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
+    let mut rows: Vec<ServerProcess> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
     // Reading for strangers is bounded, so the target comes before them.
     let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
@@ -74,9 +74,9 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
 }
 
 /// `pid ppid uid comm`.
-fn row(line: &str) -> Option<Row> {
+fn row(line: &str) -> Option<ServerProcess> {
     let mut words = line.splitn(4, ' ');
-    Some(Row {
+    Some(ServerProcess {
         pid: words.next()?.parse().ok()?,
         parent: words.next()?.parse().ok()?,
         uid: user(words.next()?).ok()?,
@@ -108,7 +108,7 @@ pub enum Proof {
 }
 
 /// The user id that a process is read as; the error says why there is none.
-pub fn reader(row: &Row) -> Result<u32, ServerNote> {
+pub fn reader(row: &ServerProcess) -> Result<u32, ServerNote> {
     let pid = row.pid;
     match row.uid {
         Some(0) => Err(ServerNote::RootProcess { pid }),

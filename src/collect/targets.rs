@@ -16,7 +16,7 @@ mod shared;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use self::role::Home;
+use self::role::ServerDirectories;
 use super::{Collector, Request, mounts, path_of};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
@@ -63,7 +63,7 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
     let points = points.filter_map(|mount| facts.value(mount, &mount::POINT));
     let mut paths: BTreeSet<PathBuf> = points.map(|point| path_of(raw(&point))).collect();
     let homes = role::homes(&mut facts);
-    paths.extend(homes.iter().flat_map(Home::apart).map(|spot| spot.path.clone()));
+    paths.extend(homes.iter().flat_map(ServerDirectories::apart).map(|spot| spot.path.clone()));
     for path in paths {
         let place = asked::place(host, &path, &mut facts);
         if let Some(place) = &place {
@@ -74,7 +74,7 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
 
 /// Something that will be a target.
 #[derive(Clone, Debug)]
-struct Place {
+struct ProspectiveTarget {
     /// The real path of the directory, or the device node.
     path: PathBuf,
     kind: Reading<TargetKind>,
@@ -86,7 +86,7 @@ struct Place {
     io_error: bool,
 }
 
-impl Place {
+impl ProspectiveTarget {
     fn subject(&self) -> Subject {
         Subject::target(safe(path_bytes(&self.path)))
     }

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::stack::Stack;
+use super::stack::StackFingerprint;
 
 /// The first line of both logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct Acknowledged {
     /// The boot in which it was written; empty where that is unknown.
     pub boot: String,
     /// The stack below the directory.
-    pub stack: Stack,
+    pub stack: StackFingerprint,
     /// The highest number; the writer counts from 1 without gaps. 0 for none.
     pub last: u64,
     /// Whether the writer was stopped rather than cut off.
@@ -84,7 +84,7 @@ pub fn acknowledged(text: &str) -> Result<Acknowledged, String> {
             found = Some(found.unwrap_or(Acknowledged {
                 head,
                 boot: String::new(),
-                stack: Stack::default(),
+                stack: StackFingerprint::default(),
                 last: 0,
                 stopped: false,
             }));
@@ -116,7 +116,7 @@ pub struct Survived {
     /// The boot in which it was read; empty where that is unknown.
     pub boot: String,
     /// The stack below the directory.
-    pub stack: Stack,
+    pub stack: StackFingerprint,
     /// The numbers of whole pages.
     pub pages: Ranges,
     /// When it was read, RFC 3339 in UTC.
@@ -139,7 +139,7 @@ pub fn survived(text: &str) -> Result<Survived, String> {
     let head = lines.find_map(Head::parse).ok_or_else(|| {
         format!("no line of it begins with `{MARK}`; it is what `walwise drill read` printed")
     })?;
-    let (mut boot, mut stack, mut pages) = (String::new(), Stack::default(), Ranges::new());
+    let (mut boot, mut stack, mut pages) = (String::new(), StackFingerprint::default(), Ranges::new());
     for line in lines {
         stack.take(line);
         if let Some(named) = line.strip_prefix(BOOT) {
@@ -181,7 +181,13 @@ mod tests {
     }
 
     fn log(last: u64) -> Acknowledged {
-        Acknowledged { head: head(), boot: String::new(), stack: Stack::default(), last, stopped: false }
+        Acknowledged {
+            head: head(),
+            boot: String::new(),
+            stack: StackFingerprint::default(),
+            last,
+            stopped: false,
+        }
     }
 
     #[test]
@@ -203,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_read_back() {
-        let mut stack = Stack::default();
+        let mut stack = StackFingerprint::default();
         assert!(stack.take("stack device 1 device.model=A = B") && !stack.take("stack trace"));
         let when = "2026-01-02T04:00:00Z".to_owned();
         let found =

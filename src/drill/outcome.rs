@@ -5,7 +5,7 @@ use super::{PAGES, log::Ranges};
 
 /// The outcome of a drill.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct DrillResult {
     /// The number of acknowledged commits.
     pub acknowledged: u64,
     /// The number of them that could be searched for: a cyclic WAL holds only the newest.
@@ -14,7 +14,7 @@ pub struct Outcome {
     pub lost: Ranges,
 }
 
-impl Outcome {
+impl DrillResult {
     /// The number of lost commits.
     pub fn lost(&self) -> u64 {
         self.lost.iter().map(|(from, to)| to - from + 1).sum()
@@ -35,7 +35,7 @@ pub fn no_cut(acknowledged: &Acknowledged, survived: &Survived) -> Option<&'stat
 }
 
 /// Compares the two logs. The error is a sentence.
-pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outcome, String> {
+pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<DrillResult, String> {
     if acknowledged.head.run != survived.head.run {
         return Err(format!(
             "the logs are of two runs: {:016x} was acknowledged, {:016x} was read",
@@ -62,16 +62,16 @@ pub fn compare(acknowledged: &Acknowledged, survived: &Survived) -> Result<Outco
     if at <= newest {
         lost.push((at, newest));
     }
-    Ok(Outcome { acknowledged: newest, examined: (newest + 1).saturating_sub(oldest), lost })
+    Ok(DrillResult { acknowledged: newest, examined: (newest + 1).saturating_sub(oldest), lost })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::log::Head;
-    use super::super::stack::Stack;
+    use super::super::stack::StackFingerprint;
     use super::*;
 
-    fn outcome(last: u64, pages: &[(u64, u64)]) -> Outcome {
+    fn outcome(last: u64, pages: &[(u64, u64)]) -> DrillResult {
         let head = Head {
             run: 1,
             method: String::new(),
@@ -79,7 +79,7 @@ mod tests {
             when: String::new(),
             directory: String::new(),
         };
-        let stack = Stack::default();
+        let stack = StackFingerprint::default();
         let survived = Survived {
             head: head.clone(),
             boot: "b".to_owned(),
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(outcome(10, &[(1, 11)]).lost(), 0, "one more was under way");
         assert_eq!(outcome(10, &[(1, 7), (9, 10)]).lost, [(8, 8)]);
         assert_eq!(outcome(10, &[]).lost, [(1, 10)]);
-        assert_eq!(outcome(0, &[]), Outcome { acknowledged: 0, examined: 0, lost: Vec::new() });
+        assert_eq!(outcome(0, &[]), DrillResult { acknowledged: 0, examined: 0, lost: Vec::new() });
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             when: String::new(),
             directory: String::new(),
         };
-        let stack = Stack::default();
+        let stack = StackFingerprint::default();
         let survived = Survived {
             head: head(2),
             boot: "b".to_owned(),

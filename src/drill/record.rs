@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::log::{Acknowledged, Survived};
-use super::outcome::{Outcome, no_cut};
-use super::stack::Stack;
+use super::outcome::{DrillResult, no_cut};
+use super::stack::StackFingerprint;
 use crate::facts::catalog::drill;
 use crate::facts::{FactSet, Source, Subject};
 use crate::text::safe;
@@ -19,7 +19,7 @@ const FORMAT: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     walwise_drills: u32,
-    /// Lines as [`Stack`] displays them.
+    /// Lines as [`StackFingerprint`] displays them.
     stack: Vec<String>,
     cuts: Vec<Cut>,
 }
@@ -40,7 +40,7 @@ struct Cut {
 
 impl Record {
     /// An empty record of a stack.
-    pub fn new(stack: &Stack) -> Self {
+    pub fn new(stack: &StackFingerprint) -> Self {
         let stack = stack.to_string().lines().map(str::to_owned).collect();
         Self { walwise_drills: FORMAT, stack, cuts: Vec::new() }
     }
@@ -64,8 +64,8 @@ impl Record {
     }
 
     /// The stack that it is about.
-    pub fn stack(&self) -> Stack {
-        let mut stack = Stack::default();
+    pub fn stack(&self) -> StackFingerprint {
+        let mut stack = StackFingerprint::default();
         for line in &self.stack {
             stack.take(line);
         }
@@ -78,7 +78,12 @@ impl Record {
     }
 
     /// Adds a comparison. The error is a sentence.
-    pub fn add(&mut self, acks: &Acknowledged, survived: &Survived, outcome: &Outcome) -> Result<(), String> {
+    pub fn add(
+        &mut self,
+        acks: &Acknowledged,
+        survived: &Survived,
+        outcome: &DrillResult,
+    ) -> Result<(), String> {
         if let Some(why) = no_cut(acks, survived) {
             return Err(why.to_owned());
         }
@@ -116,7 +121,7 @@ impl Record {
     /// Puts its statement about a target into the facts, if the target stands on the drilled stack; else the result
     /// names the difference. `from` is the file, display-safe.
     pub fn tell(&self, facts: &mut FactSet, target: &Subject, from: &str) -> Result<(), String> {
-        if let Some(changed) = self.stack().changed(&Stack::of(facts, target)) {
+        if let Some(changed) = self.stack().changed(&StackFingerprint::of(facts, target)) {
             return Err(changed);
         }
         let sum = |count: fn(&Cut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
@@ -169,7 +174,7 @@ mod tests {
     fn logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (Acknowledged, Survived) {
         let [method, segments, when] = ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
         let head = Head { run, method, segments, when: when.clone(), directory: "/data".to_owned() };
-        let stack = Stack::of(facts, &data());
+        let stack = StackFingerprint::of(facts, &data());
         let [before, after] = ["before", "after"].map(str::to_owned);
         let acks =
             Acknowledged { head: head.clone(), boot: before, stack: stack.clone(), last, stopped: false };
@@ -183,7 +188,7 @@ mod tests {
     #[test]
     fn cuts_of_one_stack_add_up_and_are_told_of_it_alone() {
         let here = machine("sda");
-        let mut record = Record::new(&Stack::of(&here, &data()));
+        let mut record = Record::new(&StackFingerprint::of(&here, &data()));
         assert_eq!(add(&mut record, &logs(&here, 1, 100, 100)), Ok(()));
         assert_eq!(add(&mut record, &logs(&machine("sdb"), 2, 50, 47)), Ok(()), "names are the kernel's");
         let refused = |record: &mut Record, logs| add(record, &logs).unwrap_err();
@@ -219,7 +224,7 @@ mod tests {
     fn without_a_power_cut_nothing_is_recorded() {
         let here = machine("sda");
         let (acks, survived) = logs(&here, 1, 100, 100);
-        let mut record = Record::new(&Stack::of(&here, &data()));
+        let mut record = Record::new(&StackFingerprint::of(&here, &data()));
         let same = Survived { boot: acks.boot.clone(), ..survived.clone() };
         let unread = Survived { boot: String::new(), ..survived.clone() };
         let stopped = Acknowledged { stopped: true, ..acks.clone() };

@@ -15,9 +15,9 @@ const MARK: &str = "stack ";
 
 /// The facts, each as `device 2 device.firmware=GXM1003Q`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stack(BTreeMap<String, String>);
+pub struct StackFingerprint(BTreeMap<String, String>);
 
-impl Stack {
+impl StackFingerprint {
     /// The stack below a target.
     pub fn of(facts: &FactSet, target: &Subject) -> Self {
         let mut stack = Self::default();
@@ -74,7 +74,7 @@ impl Stack {
     }
 }
 
-impl fmt::Display for Stack {
+impl fmt::Display for StackFingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|(name, value)| writeln!(f, "{MARK}{name}={value}"))
     }

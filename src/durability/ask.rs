@@ -11,12 +11,12 @@ pub struct Ask<'a> {
     /// The facts that are asked.
     pub facts: &'a FactSet,
     /// The record of the questions.
-    pub asked: Asked,
+    pub asked: FactDependencies,
 }
 
 /// The facts that were asked for, and their answers.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct FactDependencies {
     /// Names of the known facts.
     pub used: BTreeSet<&'static str>,
     /// The assumed ones among them, with their subject, for display.
@@ -25,7 +25,7 @@ pub struct Asked {
     pub missing: BTreeSet<Need>,
 }
 
-impl Asked {
+impl FactDependencies {
     /// Adds the record of another judgement.
     pub fn extend(&mut self, other: &Self) {
         self.used.extend(&other.used);
@@ -45,7 +45,7 @@ impl Asked {
 impl<'a> Ask<'a> {
     /// A questioner without any questions yet.
     pub fn new(facts: &'a FactSet) -> Self {
-        Self { facts, asked: Asked::default() }
+        Self { facts, asked: FactDependencies::default() }
     }
 
     /// The value of a fact where it is known; an unknown one is not recorded as missing.

@@ -11,7 +11,7 @@ mod nvme;
 mod sd;
 mod virtio;
 
-use super::ask::{Ask, Asked};
+use super::ask::{Ask, FactDependencies};
 use super::controller;
 use super::{Bears, Evidence, Layer, Mend};
 pub use crate::facts::catalog::device::Cache;
@@ -57,12 +57,12 @@ pub struct Leaf {
     /// The evidence: belief, then claim.
     pub evidence: Vec<Evidence>,
     /// The facts that were asked for.
-    pub asked: Asked,
+    pub asked: FactDependencies,
 }
 
 /// A disk's statement about its cache, before it is compared with its queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Word {
+enum CacheStatement {
     /// It has a volatile cache.
     Volatile,
     /// Its answers contradict each other; how, in words.
@@ -75,7 +75,7 @@ enum Word {
     Silent(String),
 }
 
-impl Word {
+impl CacheStatement {
     /// Whether it reports a volatile cache, or one of its contradictory answers does.
     fn says_volatile(&self) -> bool {
         match self {
@@ -162,8 +162,11 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let mut claims = Vec::new();
     let mut cache = if overridden {
         let says = match &word {
-            Word::Torn(how) => how.clone(),
-            Word::Volatile | Word::Without(_) | Word::SwitchedOff | Word::Silent(_) => {
+            CacheStatement::Torn(how) => how.clone(),
+            CacheStatement::Volatile
+            | CacheStatement::Without(_)
+            | CacheStatement::SwitchedOff
+            | CacheStatement::Silent(_) => {
                 format!("{} itself says that it has one", disk.name())
             }
         };
@@ -210,7 +213,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
 }
 
 /// The statement of a disk that has no RAID controller in front of it.
-fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> Word {
+fn own_word(ask: &mut Ask, disk: &Subject, transport: Option<Transport>) -> CacheStatement {
     match asked_as(transport) {
         AskedAs::Nvme => nvme::word(ask, disk),
         AskedAs::Virtio => virtio::word(ask, disk),
@@ -259,7 +262,7 @@ fn held_against(
     disk: &Subject,
     transport: Option<Transport>,
     queue: Option<bool>,
-    word: &Word,
+    word: &CacheStatement,
 ) -> (Cache, Evidence) {
     use Bears::{Durable, Unproven};
     let name = disk.name();
@@ -271,32 +274,36 @@ fn held_against(
             Unproven,
             format!("{name} is attached by USB, and such bridges may answer a flush themselves"),
         ),
-        Word::Without(_) if bridged => (
+        CacheStatement::Without(_) if bridged => (
             Cache::Unknown,
             Unproven,
             format!(
                 "{name} says that it has no volatile cache, but through a USB bridge, which may answer itself"
             ),
         ),
-        Word::Without(_) if writes_back => (
+        CacheStatement::Without(_) if writes_back => (
             Cache::Volatile,
             Durable,
             format!(
                 "{name} says that it has no volatile cache although its queue says write back; the worse is taken to be true"
             ),
         ),
-        Word::Torn(how) => (Cache::Volatile, seen(), format!("{how}; the worse is taken to be true")),
-        Word::SwitchedOff => {
+        CacheStatement::Torn(how) => {
+            (Cache::Volatile, seen(), format!("{how}; the worse is taken to be true"))
+        }
+        CacheStatement::SwitchedOff => {
             (Cache::None, seen(), format!("{name} has its volatile cache switched off, by its own word"))
         }
-        Word::Volatile => (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache")),
-        Word::Silent(_) if writes_back => {
+        CacheStatement::Volatile => {
             (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache"))
         }
-        Word::Without(how) => {
+        CacheStatement::Silent(_) if writes_back => {
+            (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache"))
+        }
+        CacheStatement::Without(how) => {
             (Cache::None, seen(), format!("{name} says that it has no volatile cache ({how})"))
         }
-        Word::Silent(why) => {
+        CacheStatement::Silent(why) => {
             match asked_as(transport) {
                 AskedAs::Nvme => nvme::miss(ask, disk),
                 AskedAs::Virtio => virtio::miss(ask, disk),
@@ -331,7 +338,7 @@ fn believed(
     queue: Option<bool>,
     cache: Cache,
     raid: bool,
-    word: &Word,
+    word: &CacheStatement,
 ) -> (Passage, Bears, String) {
     use Bears::{Contradictory, Durable, Unproven};
     let name = disk.name();

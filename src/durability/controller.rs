@@ -9,7 +9,7 @@ use super::claim::Cache;
 use super::{Bears, Evidence, Layer, Mend};
 use crate::drivers::{self, Controller};
 use crate::facts::Subject;
-use crate::facts::catalog::controller::{self, Battery, DiskCache, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{self, Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::facts::catalog::device::{self, Transport};
 use crate::facts::catalog::kernel;
 use crate::truth::Truth;
@@ -119,8 +119,8 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
         }
     };
     let (holds, writes_through) = match in_force {
-        Some(InForce::WriteBack) => (true, false),
-        Some(InForce::WriteThrough) => (false, true),
+        Some(WriteMode::WriteBack) => (true, false),
+        Some(WriteMode::WriteThrough) => (false, true),
         None => (false, false),
     };
     let (members_hold, members_write_through) = match members {

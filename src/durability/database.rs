@@ -31,7 +31,7 @@ pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
 }
 
 /// The judgement of a cluster's settings for a target.
-pub struct Judged {
+pub struct ClusterJudgement {
     /// Whether they turn its flushes off altogether.
     pub off: bool,
     /// The evidence that follows from them.
@@ -71,14 +71,14 @@ impl Exceptions {
 }
 
 /// Judges the settings of a cluster for a target.
-pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> Judged {
+pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> ClusterJudgement {
     let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
     let off = match ask.facts.area_of(cluster) {
         Some(Area::Mysql) => mysql::judge(ask, of, cluster, &mut sayer),
         Some(Area::Pg) | None => postgres::judge(ask, of, cluster, &mut sayer),
     };
     let Sayer { evidence, exceptions, host_loss } = sayer;
-    Judged { off, evidence, exceptions, host_loss }
+    ClusterJudgement { off, evidence, exceptions, host_loss }
 }
 
 /// Collects evidence, and statements beside it.

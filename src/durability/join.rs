@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{Ask, Asked};
+use super::ask::{Ask, FactDependencies};
 use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::database::{self, Exceptions};
@@ -32,7 +32,7 @@ pub struct Judgement {
     /// Whether no hop between keeps data of its own that only a flush writes out.
     pub plain: Truth,
     /// The facts that were asked for.
-    pub asked: Asked,
+    pub asked: FactDependencies,
     /// Whether the deciding cause can be mended on this machine, and the remedies, in sentences.
     pub remedy: Option<(bool, String)>,
     /// Whether there were too many ways to judge one by one.

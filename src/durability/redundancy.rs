@@ -15,19 +15,19 @@ use crate::facts::{Scope, Subject};
 pub use crate::facts::catalog::target::Redundancy;
 
 /// The redundancy of a layer, with a sentence where there is something to say.
-type Found = (Redundancy, Option<String>);
+type LayerRedundancy = (Redundancy, Option<String>);
 
 /// The redundancy below a target, and what is missing, in sentences; empty where nothing is known to be missing.
 pub fn judge(ask: &mut Ask, target: &Subject) -> (Redundancy, String) {
     let stack = ask.facts.stack(target);
-    let mut found: Vec<Found> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
+    let mut found: Vec<LayerRedundancy> = stack.iter().flat_map(|hop| layer(ask, hop)).collect();
     found.sort_by_key(|(redundancy, _)| *redundancy);
     let worst = found.first().map_or(Redundancy::None, |(redundancy, _)| *redundancy);
     let says: Vec<String> = found.into_iter().filter_map(|(_, says)| says).collect();
     (worst, says.join(" "))
 }
 
-fn layer(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+fn layer(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     match hop.scope() {
         Scope::Device => block(ask, hop),
         Scope::Mount => mounted(ask, hop).into_iter().collect(),
@@ -35,7 +35,7 @@ fn layer(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
     }
 }
 
-fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+fn block(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     match ask.value(hop, &device::KIND) {
         Some(DeviceKind::Md) => array(ask, hop),
         Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop).into_iter().collect(),
@@ -58,14 +58,14 @@ fn block(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
 }
 
 /// The redundancy of a RAID controller's volume, known only from its own tool.
-fn volume(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+fn volume(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     let transport = ask.value(hop, &device::TRANSPORT);
     let is_one = controller::is_behind_one(ask, hop, transport) && !controller::is_passed_on(ask, hop);
     is_one.then_some((Redundancy::Unknown, None))
 }
 
 /// The redundancy of LVM's own RAID, whose state only LVM and root see. Only root sees the devices of a volume.
-fn mapping(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+fn mapping(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
     let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
     let says = format!(
@@ -75,7 +75,7 @@ fn mapping(ask: &mut Ask, hop: &Subject) -> Option<Found> {
     copies.then_some((Redundancy::Unknown, Some(says)))
 }
 
-fn array(ask: &mut Ask, hop: &Subject) -> Vec<Found> {
+fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     let name = hop.name();
     let Some(level) = ask.value(hop, &device::MD_LEVEL) else { return vec![(Redundancy::Unknown, None)] };
     if level.is_container() {
@@ -152,7 +152,7 @@ fn copies_may_differ(action: SyncAction) -> bool {
 }
 
 /// The redundancy by the number of missing members and the number that the level tolerates.
-fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> Found {
+fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.title());
     match ask.value(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
@@ -182,7 +182,7 @@ fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares
     }
 }
 
-fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+fn mounted(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     match ask.value(hop, &mount::CLASS)? {
         MountClass::Zfs => Some(pool(ask, hop)),
         MountClass::Block => btrfs(ask, hop),
@@ -195,7 +195,7 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<Found> {
 }
 
 /// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a single disk.
-fn pool(ask: &mut Ask, hop: &Subject) -> Found {
+fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
     match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
         Some("DEGRADED") => (
@@ -210,7 +210,7 @@ fn pool(ask: &mut Ask, hop: &Subject) -> Found {
 }
 
 /// The redundancy by the profiles of a btrfs and its missing devices.
-fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<Found> {
+fn btrfs(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     let name = hop.name();
     if ask.value(hop, &mount::FSTYPE)? != "btrfs" {
         return None;

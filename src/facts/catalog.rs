@@ -14,7 +14,7 @@ use super::{FactId, KeyInfo, Value};
 macro_rules! facts {
     ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident $(($($of:expr),+))?)*;)+) => {
         #[allow(unused_imports, reason = "an area may have choices alone, or no causes")]
-        use crate::facts::{Cause, Kind};
+        use crate::facts::{Propagation, ValueKind};
         use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
         pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark($($($of),+)?))*;)+

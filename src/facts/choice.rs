@@ -4,7 +4,7 @@
 //! [`Choice::of`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
 //! The collector that reads a tool translates the tool's words.
 
-use super::{FactValue, Kind, Reading, Value};
+use super::{FactValue, Reading, Value, ValueKind};
 
 /// A closed set of words, made by [`choice!`].
 pub trait Choice: Copy + Eq + 'static {
@@ -34,7 +34,7 @@ fn not_among(word: &str, words: &[&str]) -> String {
 }
 
 /// The reading of a fact of this kind: a word that a choice does not have is malformed.
-pub(super) fn checked(kind: Kind, reading: Reading<Value>) -> Reading<Value> {
+pub(super) fn checked(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
     let Some(words) = kind.choices() else { return reading };
     reading.and_then(|value| match &value {
         Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),

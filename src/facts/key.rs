@@ -6,13 +6,13 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Cause, Choice, Scope, Supposing, Value, catalog};
+use super::{Choice, Propagation, Scope, Supposing, Value, catalog};
 use crate::text;
 use crate::version::Version;
 
 /// What a fact's value is, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// True or false.
     Bool,
     /// A count of things.
@@ -35,7 +35,7 @@ pub enum Kind {
     Choices(&'static [&'static str]),
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether a value is several words.
     pub fn is_list(self) -> bool {
         match self {
@@ -115,7 +115,7 @@ pub struct KeyInfo {
     /// What it is about.
     pub scope: Scope,
     /// What its value is.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// One sentence, with the public source of the attribute.
     pub doc: &'static str,
     /// How it behaves from one look to the next.
@@ -130,8 +130,8 @@ impl KeyInfo {
     /// A value of this fact as people read it, with its unit: `16 MiB`, `182 µs`, `yes`.
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
-            (Kind::Bytes, Value::Whole(count)) => text::bytes(*count),
-            (Kind::Micros, Value::Number(us)) => text::micros(*us),
+            (ValueKind::Bytes, Value::Whole(count)) => text::bytes(*count),
+            (ValueKind::Micros, Value::Number(us)) => text::micros(*us),
             (_, value) => value.to_string(),
         }
     }
@@ -147,7 +147,7 @@ pub struct Key<T> {
 
 impl<T> Key<T> {
     /// Declares a fact.
-    pub const fn new(name: &'static str, scope: Scope, kind: Kind, doc: &'static str) -> Self {
+    pub const fn new(name: &'static str, scope: Scope, kind: ValueKind, doc: &'static str) -> Self {
         let (nature, prices, supposing) = (Nature::Lasting, false, Supposing::Alone);
         let id = catalog::place(name);
         let info = KeyInfo { id, name, scope, kind, doc, nature, prices, supposing };
@@ -198,7 +198,7 @@ impl<T> Key<T> {
 
     /// What else is read from the same thing follows when it is supposed.
     #[must_use]
-    pub const fn carries(mut self, cause: Cause) -> Self {
+    pub const fn carries(mut self, cause: Propagation) -> Self {
         self.info.supposing = Supposing::Carries(cause);
         self
     }
@@ -252,7 +252,7 @@ impl<T> Key<T> {
 impl<T: Choice> Key<T> {
     /// Declares a fact that is one of a few words.
     pub const fn choice(name: &'static str, scope: Scope, doc: &'static str) -> Self {
-        Self::new(name, scope, Kind::Choice(T::WORDS), doc)
+        Self::new(name, scope, ValueKind::Choice(T::WORDS), doc)
     }
 }
 

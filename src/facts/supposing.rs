@@ -9,7 +9,7 @@ pub enum Supposing {
     /// Nothing else is read from the thing: it is assumed alone, and its consequences are concluded again.
     Alone,
     /// Other facts that are read from the thing follow.
-    Carries(Cause),
+    Carries(Propagation),
     /// It is one of several views of a thing: the known ones of these facts are assumed with it.
     With(&'static [&'static str]),
     /// It shows the same as these facts, which are assumed in its place where one of them is known.
@@ -22,7 +22,7 @@ pub enum Supposing {
 
 /// How other facts that are read from the same thing follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum Propagation {
     /// Collectors conclude all of it from the fact.
     Collected,
     /// Options of one mount.

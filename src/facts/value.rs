@@ -1,4 +1,4 @@
-//! The few shapes a fact's value can have. Units belong to the key ([`super::Kind`]), not to the value.
+//! The few shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not to the value.
 
 use std::fmt;
 

@@ -21,10 +21,10 @@ use super::{Miss, Question, words};
 use crate::text;
 
 /// A host's answer to a question.
-pub type Answer = Result<Vec<u8>, Miss>;
+pub type HostAnswer = Result<Vec<u8>, Miss>;
 
 /// The questions of a capture with their answers.
-pub type Answers = BTreeMap<Question, Answer>;
+pub type Answers = BTreeMap<Question, HostAnswer>;
 
 /// The first line of an archive.
 const HEADER: &str = "walwise host 1";
@@ -109,7 +109,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
         let version = first.strip_prefix(b"walwise host ").filter(|v| !v.is_empty() && v.len() < 20);
         return Err(version.map_or(NotAnArchive::Header, |v| NotAnArchive::Version(text::safe(v))));
     }
-    let mut reader = Reader::default();
+    let mut reader = CaptureReader::default();
     for (number, line) in (2..).zip(lines) {
         reader.line(number, line);
     }
@@ -119,12 +119,12 @@ pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
 
 /// Complaints; only the first few are kept.
 #[derive(Default)]
-struct Problems {
+struct ParseComplaints {
     first: Vec<String>,
     more: usize,
 }
 
-impl Problems {
+impl ParseComplaints {
     fn add(&mut self, line: usize, what: &str) {
         if self.first.len() < MOST_PROBLEMS {
             self.first.push(format!("host archive, line {line}: {what}; its entry is left out"));
@@ -142,7 +142,7 @@ impl Problems {
 }
 
 /// An entry that is being read.
-struct Entry {
+struct CaptureEntry {
     line: usize,
     question: Question,
     body: Body,
@@ -156,13 +156,13 @@ enum Body {
 }
 
 #[derive(Default)]
-struct Reader {
+struct CaptureReader {
     answers: Answers,
-    problems: Problems,
-    entry: Option<Entry>,
+    problems: ParseComplaints,
+    entry: Option<CaptureEntry>,
 }
 
-impl Reader {
+impl CaptureReader {
     fn line(&mut self, number: usize, line: &[u8]) {
         match line.split_first() {
             None | Some((b'#', _)) => {}
@@ -179,7 +179,7 @@ impl Reader {
                 let question = str::from_utf8(line).ok().and_then(words::decode);
                 match question {
                     Some(question) => {
-                        self.entry = Some(Entry { line: number, question, body: Body::Nothing });
+                        self.entry = Some(CaptureEntry { line: number, question, body: Body::Nothing });
                     }
                     None => self.problems.add(number, "no question that this walwise knows"),
                 }
@@ -188,7 +188,7 @@ impl Reader {
     }
 
     fn finish_entry(&mut self) {
-        let Some(Entry { line, question, body }) = self.entry.take() else { return };
+        let Some(CaptureEntry { line, question, body }) = self.entry.take() else { return };
         let answer = match body {
             Body::Nothing => return self.problems.add(line, "a question without an answer"),
             Body::Lines(bytes) | Body::Ended(bytes) => Ok(bytes),
@@ -201,7 +201,7 @@ impl Reader {
     }
 }
 
-impl Entry {
+impl CaptureEntry {
     /// The entry with one more line.
     fn with(self, mark: u8, rest: &[u8]) -> Result<Self, &'static str> {
         let words = str::from_utf8(rest).map_err(|_| "not UTF-8")?;
@@ -239,7 +239,7 @@ mod tests {
     use crate::host::MissKind;
     use crate::host::words::tests::any_question;
 
-    fn any_answer() -> impl Strategy<Value = Answer> {
+    fn any_answer() -> impl Strategy<Value = HostAnswer> {
         let kind = prop::sample::select(vec![
             MissKind::Absent,
             MissKind::Denied,

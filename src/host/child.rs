@@ -126,11 +126,11 @@ fn unframe(bytes: &[u8]) -> Option<Result<Vec<u8>, Miss>> {
 pub(super) struct Expendable {
     program: PathBuf,
     owner: Option<Owner>,
-    state: Mutex<State>,
+    state: Mutex<ChildSupervisor>,
 }
 
 #[derive(Default)]
-struct State {
+struct ChildSupervisor {
     child: Option<Running>,
     starting: Option<JoinHandle<io::Result<Running>>>,
     abandoned: Vec<Child>,
@@ -143,7 +143,7 @@ struct Running {
 }
 
 /// Why a child gave no answer.
-enum Silence {
+enum ReplyFailure {
     /// It has exited.
     Ended,
     /// The deadline passed.
@@ -209,10 +209,10 @@ impl Expendable {
                 state.abandoned.push(child.process);
                 let seconds = deadline.as_secs_f32();
                 Err(match silence {
-                    Silence::Ended => {
+                    ReplyFailure::Ended => {
                         Miss::new(MissKind::Failed, "the reading child ended without an answer")
                     }
-                    Silence::Late => {
+                    ReplyFailure::Late => {
                         state.notes.push(format!("no answer within {seconds} s, given up: {words}"));
                         Miss::new(MissKind::TimedOut, format!("no answer within {seconds} s"))
                     }
@@ -222,7 +222,7 @@ impl Expendable {
     }
 }
 
-impl State {
+impl ChildSupervisor {
     /// Adopts the child started in the background as the running one.
     fn started(&mut self) {
         if let Some(Ok(Ok(child))) = self.starting.take().map(JoinHandle::join) {
@@ -280,22 +280,22 @@ impl Running {
         Ok(Self { process, channel })
     }
 
-    fn ask(&mut self, words: &str, deadline: Instant) -> Result<Result<Vec<u8>, Miss>, Silence> {
-        let ended = |_| Silence::Ended;
+    fn ask(&mut self, words: &str, deadline: Instant) -> Result<Result<Vec<u8>, Miss>, ReplyFailure> {
+        let ended = |_| ReplyFailure::Ended;
         self.channel.write_all(format!("{words}\n").as_bytes()).map_err(ended)?;
         let mut bytes = Vec::new();
         let mut piece = [0; 16 << 10];
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Silence::Late);
+                return Err(ReplyFailure::Late);
             }
             self.channel.set_read_timeout(Some(left)).map_err(ended)?;
             match self.channel.read(&mut piece) {
-                Ok(0) => return Err(Silence::Ended),
+                Ok(0) => return Err(ReplyFailure::Ended),
                 Ok(count) => bytes.extend_from_slice(piece.get(..count).unwrap_or_default()),
                 Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
-                Err(_) => return Err(Silence::Ended),
+                Err(_) => return Err(ReplyFailure::Ended),
             }
             if let Some(answer) = unframe(&bytes) {
                 return Ok(answer);

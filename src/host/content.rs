@@ -21,7 +21,7 @@ impl Look {
 
 /// The result of reading the ends, the known places and samples of a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Content {
+pub struct DeviceScan {
     /// Names of known signatures: `ext4`, `xfs`, `btrfs`, `LVM2`, `GPT`, `LUKS` …
     pub found: Vec<String>,
     /// Whether bytes were found that are neither all zeros nor all ones.
@@ -36,7 +36,7 @@ pub struct Content {
     pub places_left: u64,
 }
 
-impl Content {
+impl DeviceScan {
     /// Encodes it as an answer, one line per field.
     pub fn encode(&self) -> Vec<u8> {
         let Self { found, data, held, bytes_read, unread_run, places_left } = self;
@@ -79,22 +79,22 @@ mod tests {
             [data, held]: [bool; 2],
             [bytes_read, unread_run, places_left]: [u64; 3],
         ) {
-            let content = Content { found, data, held, bytes_read, unread_run, places_left };
-            prop_assert_eq!(Content::decode(&content.encode()), Ok(content));
+            let content = DeviceScan { found, data, held, bytes_read, unread_run, places_left };
+            prop_assert_eq!(DeviceScan::decode(&content.encode()), Ok(content));
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
-            let _ = Content::decode(&bytes);
+            let _ = DeviceScan::decode(&bytes);
         }
     }
 
     #[test]
     fn an_answer_without_its_numbers_is_none() {
-        let whole = String::from_utf8(Content::default().encode()).unwrap();
+        let whole = String::from_utf8(DeviceScan::default().encode()).unwrap();
         for line in whole.lines() {
             let cut = whole.replace(&format!("{line}\n"), "");
-            assert!(Content::decode(cut.as_bytes()).is_err(), "{line}");
+            assert!(DeviceScan::decode(cut.as_bytes()).is_err(), "{line}");
         }
     }
 }

@@ -25,7 +25,7 @@ pub use again::before_masking;
 
 /// Kinds of identities, each with a shape of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Kind {
+enum IdentityKind {
     /// 32 hexadecimal digits in any grouping: UUIDs, machine ids, long world-wide names.
     Hex32,
     /// LVM's 32 letters and digits.
@@ -50,22 +50,28 @@ enum Kind {
 
 /// An identity found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Span {
+struct IdentityMatch {
     range: Range<usize>,
-    kind: Kind,
+    kind: IdentityKind,
     /// The canonical form, common to all spellings.
     canonical: Vec<u8>,
 }
 
-impl Span {
-    fn new(text: &[u8], range: Range<usize>, kind: Kind) -> Self {
+impl IdentityMatch {
+    fn new(text: &[u8], range: Range<usize>, kind: IdentityKind) -> Self {
         let written = text.get(range.clone()).unwrap_or_default();
         let canonical = match kind {
-            Kind::Hex32 | Kind::Wwn | Kind::Mac => alphanumerics(written).to_ascii_lowercase(),
-            Kind::Lvm32 => alphanumerics(written),
-            Kind::Serial => spaces_as_underscores(written),
-            Kind::Host => written.split(|b| *b == b'.').next().unwrap_or_default().to_ascii_lowercase(),
-            Kind::User | Kind::Name | Kind::Ipv4 | Kind::Ipv6 => written.to_ascii_lowercase(),
+            IdentityKind::Hex32 | IdentityKind::Wwn | IdentityKind::Mac => {
+                alphanumerics(written).to_ascii_lowercase()
+            }
+            IdentityKind::Lvm32 => alphanumerics(written),
+            IdentityKind::Serial => spaces_as_underscores(written),
+            IdentityKind::Host => {
+                written.split(|b| *b == b'.').next().unwrap_or_default().to_ascii_lowercase()
+            }
+            IdentityKind::User | IdentityKind::Name | IdentityKind::Ipv4 | IdentityKind::Ipv6 => {
+                written.to_ascii_lowercase()
+            }
         };
         Self { range, kind, canonical }
     }
@@ -91,9 +97,9 @@ fn spaces_as_underscores(text: &[u8]) -> Vec<u8> {
 
 /// The places of interest in a text.
 #[derive(Default)]
-struct Places {
+struct MaskRanges {
     /// Identities whose kind follows from their place.
-    identities: Vec<(Range<usize>, Kind)>,
+    identities: Vec<(Range<usize>, IdentityKind)>,
     /// Words of labels that look like identities; they are found again like any other.
     labels: Vec<Range<usize>>,
     /// Places where people give names.
@@ -104,7 +110,7 @@ struct Places {
     asked: bool,
 }
 
-impl Places {
+impl MaskRanges {
     fn in_path(path: &[u8]) -> Self {
         Self {
             identities: places::in_path(path),
@@ -135,10 +141,11 @@ pub fn mask(answers: &Answers) -> Answers {
         .iter()
         .map(|(question, answer)| {
             let masked = match answer {
-                Ok(bytes) => Ok(masks.apply(bytes, &Places::in_answer(question, bytes))),
+                Ok(bytes) => Ok(masks.apply(bytes, &MaskRanges::in_answer(question, bytes))),
                 Err(miss) => {
                     let names = names::in_path(miss.detail.as_bytes());
-                    let detail = masks.apply(miss.detail.as_bytes(), &Places { names, ..Places::default() });
+                    let detail =
+                        masks.apply(miss.detail.as_bytes(), &MaskRanges { names, ..MaskRanges::default() });
                     Err(Miss::new(miss.kind, String::from_utf8_lossy(&detail)))
                 }
             };
@@ -149,7 +156,7 @@ pub fn mask(answers: &Answers) -> Answers {
 
 /// Where an identity is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum ReplacementScope {
     /// At every occurrence of its characters.
     Anywhere,
     /// As a whole word; in places where people give names, at every occurrence.
@@ -161,18 +168,18 @@ enum Reach {
 }
 
 /// A spelling of an identity that has no shape of its own.
-struct Token {
+struct IdentitySpelling {
     written: Vec<u8>,
-    kind: Kind,
+    kind: IdentityKind,
     canonical: Vec<u8>,
-    reach: Reach,
+    reach: ReplacementScope,
 }
 
 struct Masks {
     /// Letters and digits of the mask (whole for addresses and hosts).
-    masks: BTreeMap<(Kind, Vec<u8>), Vec<u8>>,
+    masks: BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>>,
     /// By their first bytes, longest first.
-    tokens: HashMap<[u8; TOKEN_KEY], Vec<Token>>,
+    tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>>,
 }
 
 /// The length of the key by which tokens are found; shorter tokens are replaced only where they are expected.
@@ -180,26 +187,26 @@ const TOKEN_KEY: usize = 3;
 
 /// The identities seen so far.
 #[derive(Default)]
-struct Seen {
-    identities: BTreeSet<(Kind, Vec<u8>)>,
-    written: BTreeSet<(Vec<u8>, Kind, Vec<u8>)>,
+struct IdentitySet {
+    identities: BTreeSet<(IdentityKind, Vec<u8>)>,
+    written: BTreeSet<(Vec<u8>, IdentityKind, Vec<u8>)>,
 }
 
-impl Seen {
-    fn see(&mut self, text: &[u8], places: &Places) {
+impl IdentitySet {
+    fn see(&mut self, text: &[u8], places: &MaskRanges) {
         for span in spans(text, places) {
             self.add(text, span);
         }
         for label in &places.labels {
-            self.add(text, Span::new(text, label.clone(), Kind::Serial));
+            self.add(text, IdentityMatch::new(text, label.clone(), IdentityKind::Serial));
         }
         for word in places.sources.iter().flat_map(|source| words(text, source.clone())) {
             let canonical = text.get(word).unwrap_or_default().to_ascii_lowercase();
-            self.identities.insert((Kind::Name, canonical));
+            self.identities.insert((IdentityKind::Name, canonical));
         }
     }
 
-    fn add(&mut self, text: &[u8], span: Span) {
+    fn add(&mut self, text: &[u8], span: IdentityMatch) {
         if let Some(bytes) = text.get(span.range) {
             self.written.insert((spaces_as_underscores(bytes), span.kind, span.canonical.clone()));
             for form in forms(span.kind, &span.canonical) {
@@ -212,28 +219,28 @@ impl Seen {
 
 impl Masks {
     fn learn(answers: &Answers) -> Self {
-        let mut seen = Seen::default();
+        let mut seen = IdentitySet::default();
         let mut vocabulary = places::vocabulary();
         for (question, answer) in answers {
             if let Some(path) = question.path() {
                 let path = path_bytes(path);
-                seen.see(path, &Places::in_path(path));
+                seen.see(path, &MaskRanges::in_path(path));
                 places::add_words(&mut vocabulary, question);
             }
             if let Question::Run(_, arguments) = question.bare() {
                 for argument in arguments {
-                    seen.see(argument.as_bytes(), &Places::in_path(argument.as_bytes()));
+                    seen.see(argument.as_bytes(), &MaskRanges::in_path(argument.as_bytes()));
                 }
             }
             if let Ok(bytes) = answer {
-                seen.see(bytes, &Places::in_answer(question, bytes));
+                seen.see(bytes, &MaskRanges::in_answer(question, bytes));
             }
         }
-        let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<Token>> = HashMap::new();
+        let mut tokens: HashMap<[u8; TOKEN_KEY], Vec<IdentitySpelling>> = HashMap::new();
         for (written, kind, canonical) in seen.written {
             let Some(reach) = reach(kind, &written, &vocabulary) else { continue };
             let Some(key) = token_key(&written) else { continue };
-            tokens.entry(key).or_default().push(Token { written, kind, canonical, reach });
+            tokens.entry(key).or_default().push(IdentitySpelling { written, kind, canonical, reach });
         }
         for list in tokens.values_mut() {
             list.sort_by_key(|token| std::cmp::Reverse(token.written.len()));
@@ -245,11 +252,11 @@ impl Masks {
         let mut question = question.clone();
         if let Some(path) = question.path_mut() {
             let bytes = path_bytes(path);
-            *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &Places::in_path(bytes))));
+            *path = PathBuf::from(OsString::from_vec(self.apply(bytes, &MaskRanges::in_path(bytes))));
         }
         if let Question::Run(_, arguments) = question.bare_mut() {
             for argument in arguments {
-                let masked = self.apply(argument.as_bytes(), &Places::in_path(argument.as_bytes()));
+                let masked = self.apply(argument.as_bytes(), &MaskRanges::in_path(argument.as_bytes()));
                 *argument = String::from_utf8_lossy(&masked).into_owned();
             }
         }
@@ -257,7 +264,7 @@ impl Masks {
     }
 
     /// The text with every identity replaced.
-    fn apply(&self, text: &[u8], places: &Places) -> Vec<u8> {
+    fn apply(&self, text: &[u8], places: &MaskRanges) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         let mut at = 0;
         for span in spans(text, places) {
@@ -270,9 +277,9 @@ impl Masks {
         out
     }
 
-    fn apply_tokens(&self, text: &[u8], range: Range<usize>, places: &Places, out: &mut Vec<u8>) {
+    fn apply_tokens(&self, text: &[u8], range: Range<usize>, places: &MaskRanges, out: &mut Vec<u8>) {
         let mut at = range.start;
-        let (mut names, mut sources) = (Cursor::new(&places.names), Cursor::new(&places.sources));
+        let (mut names, mut sources) = (RangeCursor::new(&places.names), RangeCursor::new(&places.sources));
         while at < range.end {
             let in_source = sources.holds(at);
             let in_names = names.holds(at).or(in_source).is_some();
@@ -287,7 +294,11 @@ impl Masks {
             let word = in_source.filter(|_| begins).and_then(|source| words(text, at..source.end).next());
             if let Some(word) = word.filter(|word| word.start == at && word.end <= range.end) {
                 let written = text.get(word.clone()).unwrap_or_default();
-                out.extend_from_slice(&self.render(Kind::Name, &written.to_ascii_lowercase(), written));
+                out.extend_from_slice(&self.render(
+                    IdentityKind::Name,
+                    &written.to_ascii_lowercase(),
+                    written,
+                ));
                 at = word.end;
                 continue;
             }
@@ -297,24 +308,24 @@ impl Masks {
     }
 
     /// The longest token that begins here.
-    fn token(&self, text: &[u8], range: Range<usize>, in_names: bool) -> Option<&Token> {
+    fn token(&self, text: &[u8], range: Range<usize>, in_names: bool) -> Option<&IdentitySpelling> {
         let list = self.tokens.get(&token_key(text.get(range.clone())?)?)?;
         let free_before = !shapes::before(text, range.start).is_some_and(|b| b.is_ascii_alphanumeric())
             || follows_escape(text, range.start);
-        let fits = |token: &&Token| {
+        let fits = |token: &&IdentitySpelling| {
             let end = range.start + token.written.len();
             let here = text.get(range.start..end).filter(|_| end <= range.end);
             let free_after = !text.get(end).is_some_and(u8::is_ascii_alphanumeric);
             let free = free_before && free_after;
             here.is_some_and(|here| spaces_as_underscores(here).eq_ignore_ascii_case(&token.written))
                 && match token.reach {
-                    Reach::Anywhere => true,
-                    Reach::Words => free || in_names,
-                    Reach::WordsOnly => free,
-                    Reach::Names => free && in_names,
+                    ReplacementScope::Anywhere => true,
+                    ReplacementScope::Words => free || in_names,
+                    ReplacementScope::WordsOnly => free,
+                    ReplacementScope::Names => free && in_names,
                 }
         };
-        let exact = |token: &&Token| {
+        let exact = |token: &&IdentitySpelling| {
             let here = text.get(range.start..range.start + token.written.len());
             here.is_some_and(|here| spaces_as_underscores(here) == token.written)
         };
@@ -325,17 +336,29 @@ impl Masks {
     }
 
     /// The mask in the spelling of the original.
-    fn render(&self, kind: Kind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
+    fn render(&self, kind: IdentityKind, canonical: &[u8], written: &[u8]) -> Vec<u8> {
         let Some(mask) = self.masks.get(&(kind, canonical.to_vec())) else { return written.to_vec() };
         match kind {
-            Kind::Host if written.contains(&b'.') => return [mask, &b".example"[..]].concat(),
-            Kind::Host | Kind::User | Kind::Name if !written.iter().any(u8::is_ascii_lowercase) => {
+            IdentityKind::Host if written.contains(&b'.') => return [mask, &b".example"[..]].concat(),
+            IdentityKind::Host | IdentityKind::User | IdentityKind::Name
+                if !written.iter().any(u8::is_ascii_lowercase) =>
+            {
                 return mask.to_ascii_uppercase();
             }
-            Kind::Host | Kind::User | Kind::Name | Kind::Ipv4 | Kind::Ipv6 => return mask.clone(),
-            Kind::Hex32 | Kind::Lvm32 | Kind::Wwn | Kind::Mac | Kind::Serial => {}
+            IdentityKind::Host
+            | IdentityKind::User
+            | IdentityKind::Name
+            | IdentityKind::Ipv4
+            | IdentityKind::Ipv6 => return mask.clone(),
+            IdentityKind::Hex32
+            | IdentityKind::Lvm32
+            | IdentityKind::Wwn
+            | IdentityKind::Mac
+            | IdentityKind::Serial => {}
         }
-        let upper = kind != Kind::Serial && kind != Kind::Lvm32 && written.iter().any(u8::is_ascii_uppercase);
+        let upper = kind != IdentityKind::Serial
+            && kind != IdentityKind::Lvm32
+            && written.iter().any(u8::is_ascii_uppercase);
         let mut digits = mask.iter().map(|b| if upper { b.to_ascii_uppercase() } else { *b });
         let mut out = Vec::with_capacity(written.len());
         let mut rest = written;
@@ -354,13 +377,13 @@ impl Masks {
 }
 
 /// Identities by shape and by place, ordered and without overlap; a shape takes precedence over a place.
-fn spans(text: &[u8], places: &Places) -> Vec<Span> {
+fn spans(text: &[u8], places: &MaskRanges) -> Vec<IdentityMatch> {
     let mut spans = shapes::spans(text);
-    spans.retain(|span| !(places.asked && span.kind == Kind::User && span.range.end == text.len()));
+    spans.retain(|span| !(places.asked && span.kind == IdentityKind::User && span.range.end == text.len()));
     for (range, kind) in &places.identities {
-        let overlaps = |span: &Span| span.range.start < range.end && range.start < span.range.end;
+        let overlaps = |span: &IdentityMatch| span.range.start < range.end && range.start < span.range.end;
         if !range.is_empty() && !spans.iter().any(overlaps) {
-            spans.push(Span::new(text, range.clone(), *kind));
+            spans.push(IdentityMatch::new(text, range.clone(), *kind));
         }
     }
     spans.sort_by_key(|span| span.range.start);
@@ -369,16 +392,22 @@ fn spans(text: &[u8], places: &Places) -> Vec<Span> {
 
 /// Further spellings of a name: in device-mapper names, which double a dash; in systemd unit names, which escape it
 /// (systemd.unit(5)), twice where an answer is display-safe. An Ethernet address may have other separators, or none.
-fn forms(kind: Kind, canonical: &[u8]) -> Vec<Vec<u8>> {
+fn forms(kind: IdentityKind, canonical: &[u8]) -> Vec<Vec<u8>> {
     let with = |dash: &[u8]| canonical.split(|b| *b == b'-').collect::<Vec<_>>().join(dash);
     match kind {
-        Kind::Host | Kind::User => vec![canonical.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")],
-        Kind::Mac => [&b":"[..], b"-", b"_", b""]
+        IdentityKind::Host | IdentityKind::User => {
+            vec![canonical.to_vec(), with(b"--"), with(b"\\x2d"), with(b"\\\\x2d")]
+        }
+        IdentityKind::Mac => [&b":"[..], b"-", b"_", b""]
             .map(|separator| canonical.chunks(2).collect::<Vec<_>>().join(separator))
             .to_vec(),
-        Kind::Serial | Kind::Name | Kind::Hex32 | Kind::Lvm32 | Kind::Wwn | Kind::Ipv4 | Kind::Ipv6 => {
-            Vec::new()
-        }
+        IdentityKind::Serial
+        | IdentityKind::Name
+        | IdentityKind::Hex32
+        | IdentityKind::Lvm32
+        | IdentityKind::Wwn
+        | IdentityKind::Ipv4
+        | IdentityKind::Ipv6 => Vec::new(),
     }
 }
 
@@ -408,11 +437,11 @@ fn words(text: &[u8], source: Range<usize>) -> impl Iterator<Item = Range<usize>
 }
 
 /// Sorted ranges, queried by ascending positions.
-struct Cursor<'r> {
+struct RangeCursor<'r> {
     ranges: &'r [Range<usize>],
 }
 
-impl<'r> Cursor<'r> {
+impl<'r> RangeCursor<'r> {
     fn new(ranges: &'r [Range<usize>]) -> Self {
         Self { ranges }
     }
@@ -439,30 +468,44 @@ fn follows_escape(text: &[u8], at: usize) -> bool {
 }
 
 /// Where an identity without a shape of its own is replaced; `None` where it is only expected.
-fn reach(kind: Kind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> Option<Reach> {
+fn reach(kind: IdentityKind, written: &[u8], vocabulary: &BTreeSet<Vec<u8>>) -> Option<ReplacementScope> {
     let has = |test: fn(&u8) -> bool| written.iter().any(test);
     let mixed = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     match kind {
         // Found by their shapes wherever they are; a long one may also stand where the shape is not to be seen.
-        Kind::Hex32 | Kind::Wwn if alphanumerics(written).len() >= 16 => Some(Reach::Anywhere),
-        Kind::Mac => Some(Reach::Words),
-        Kind::Ipv4 | Kind::Ipv6 => Some(Reach::WordsOnly),
-        Kind::Serial | Kind::Host | Kind::User if vocabulary.contains(&written.to_ascii_lowercase()) => None,
-        Kind::Serial if mixed && written.len() >= 16 => Some(Reach::Anywhere),
-        Kind::Serial if mixed && written.len() >= 8 => Some(Reach::Words),
-        Kind::Serial if mixed && written.len() >= 6 => Some(Reach::WordsOnly),
-        Kind::Serial if written.len() >= 6 => Some(Reach::Names),
-        Kind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => Some(Reach::WordsOnly),
-        Kind::User if written.len() >= 3 => Some(Reach::Names),
-        Kind::Serial | Kind::Host | Kind::User | Kind::Name | Kind::Hex32 | Kind::Wwn | Kind::Lvm32 => None,
+        IdentityKind::Hex32 | IdentityKind::Wwn if alphanumerics(written).len() >= 16 => {
+            Some(ReplacementScope::Anywhere)
+        }
+        IdentityKind::Mac => Some(ReplacementScope::Words),
+        IdentityKind::Ipv4 | IdentityKind::Ipv6 => Some(ReplacementScope::WordsOnly),
+        IdentityKind::Serial | IdentityKind::Host | IdentityKind::User
+            if vocabulary.contains(&written.to_ascii_lowercase()) =>
+        {
+            None
+        }
+        IdentityKind::Serial if mixed && written.len() >= 16 => Some(ReplacementScope::Anywhere),
+        IdentityKind::Serial if mixed && written.len() >= 8 => Some(ReplacementScope::Words),
+        IdentityKind::Serial if mixed && written.len() >= 6 => Some(ReplacementScope::WordsOnly),
+        IdentityKind::Serial if written.len() >= 6 => Some(ReplacementScope::Names),
+        IdentityKind::Host if has(u8::is_ascii_alphabetic) && written.len() >= 3 => {
+            Some(ReplacementScope::WordsOnly)
+        }
+        IdentityKind::User if written.len() >= 3 => Some(ReplacementScope::Names),
+        IdentityKind::Serial
+        | IdentityKind::Host
+        | IdentityKind::User
+        | IdentityKind::Name
+        | IdentityKind::Hex32
+        | IdentityKind::Wwn
+        | IdentityKind::Lvm32 => None,
     }
 }
 
 /// A mask for each identity, none of which is itself an identity.
-fn number(identities: &BTreeSet<(Kind, Vec<u8>)>) -> BTreeMap<(Kind, Vec<u8>), Vec<u8>> {
+fn number(identities: &BTreeSet<(IdentityKind, Vec<u8>)>) -> BTreeMap<(IdentityKind, Vec<u8>), Vec<u8>> {
     let taken: BTreeSet<&[u8]> = identities.iter().map(|(_, canonical)| canonical.as_slice()).collect();
     let mut masks = BTreeMap::new();
-    let mut next: BTreeMap<Kind, u64> = BTreeMap::new();
+    let mut next: BTreeMap<IdentityKind, u64> = BTreeMap::new();
     for (kind, canonical) in identities {
         let counter = next.entry(*kind).or_default();
         let mask = loop {
@@ -478,21 +521,23 @@ fn number(identities: &BTreeSet<(Kind, Vec<u8>)>) -> BTreeMap<(Kind, Vec<u8>), V
 }
 
 /// The n-th mask of a kind, for this identity.
-fn mask_of(kind: Kind, canonical: &[u8], n: u64) -> Vec<u8> {
+fn mask_of(kind: IdentityKind, canonical: &[u8], n: u64) -> Vec<u8> {
     let first = char::from(canonical.first().copied().unwrap_or(b'0'));
     match kind {
         // Such as a UUID of version 4.
-        Kind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
-        Kind::Lvm32 => format!("{first}{n:031}").into_bytes(),
-        Kind::Wwn => format!("{first}{n:0width$x}", width = canonical.len().saturating_sub(1)).into_bytes(),
-        Kind::Mac => format!("02{n:010x}").into_bytes(),
-        Kind::Host => format!("host{n}").into_bytes(),
-        Kind::User => format!("user{n}").into_bytes(),
-        Kind::Name => format!("name{n}").into_bytes(),
+        IdentityKind::Hex32 => format!("{first}{}{n:012x}", "0000000000040008000").into_bytes(),
+        IdentityKind::Lvm32 => format!("{first}{n:031}").into_bytes(),
+        IdentityKind::Wwn => {
+            format!("{first}{n:0width$x}", width = canonical.len().saturating_sub(1)).into_bytes()
+        }
+        IdentityKind::Mac => format!("02{n:010x}").into_bytes(),
+        IdentityKind::Host => format!("host{n}").into_bytes(),
+        IdentityKind::User => format!("user{n}").into_bytes(),
+        IdentityKind::Name => format!("name{n}").into_bytes(),
         // Networks for benchmarks (RFC 2544) and for documentation (RFC 3849).
-        Kind::Ipv4 => format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes(),
-        Kind::Ipv6 => format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes(),
-        Kind::Serial => {
+        IdentityKind::Ipv4 => format!("198.{}.{}.{}", 18 + (n >> 16 & 1), n >> 8 & 255, n & 255).into_bytes(),
+        IdentityKind::Ipv6 => format!("2001:db8::{:x}:{:x}", n >> 16 & 0xffff, n & 0xffff).into_bytes(),
+        IdentityKind::Serial => {
             // Leading letters say whose number it is: `vol` and `AWS` in Amazon's cloud, `WD` of a maker.
             let digits = alphanumerics(canonical);
             let letters = digits.iter().take_while(|b| b.is_ascii_alphabetic()).count();

@@ -21,7 +21,7 @@ mod zfs;
 
 use std::path::Path;
 
-use super::{Dialect, Miss, Setting, Tool};
+use super::{ConfigDirective, Dialect, Miss, Tool};
 pub use files::{plain, reserved};
 pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
@@ -47,7 +47,7 @@ pub fn config_beside(
         Dialect::KernelCommandLine => parameters::kernel_command_line(text),
         Dialect::Crypttab => crypt::table(text, is_there),
     };
-    Ok(settings.iter().flat_map(Setting::encode).collect())
+    Ok(settings.iter().flat_map(ConfigDirective::encode).collect())
 }
 
 /// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and counts. Those of ZFS

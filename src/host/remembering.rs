@@ -13,10 +13,8 @@ use super::{Host, Miss, Question};
 /// A host that remembers its answers.
 pub struct RememberingHost<H> {
     host: H,
-    answers: Mutex<HashMap<Question, Arc<OnceLock<Answer>>>>,
+    answers: Mutex<HashMap<Question, Arc<OnceLock<Result<Vec<u8>, Miss>>>>>,
 }
-
-type Answer = Result<Vec<u8>, Miss>;
 
 impl<H: Deref<Target: Host>> RememberingHost<H> {
     /// Wraps a host, borrowed or owned.

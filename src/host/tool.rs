@@ -4,15 +4,15 @@
 use std::borrow::Cow;
 
 /// The properties of a program.
-pub struct Row {
+pub struct ToolSpec {
     /// Its file name.
     pub name: &'static str,
     /// The package that brings it, as most distributions call it.
     pub package: &'static str,
     /// Its directories.
-    pub home: Home,
+    pub home: InstallLocation,
     /// When its output counts as an answer.
-    pub answer: Answer,
+    pub answer: OutputPolicy,
     /// The keys in its output that identify a machine.
     pub identities: Identities,
     /// Whether these arguments only read.
@@ -24,7 +24,7 @@ pub const SERVER_DIRECTORIES: [&str; 3] = ["/usr/sbin", "/usr/libexec", "/usr/bi
 
 /// Where a program lies.
 #[derive(Clone, Copy, Debug)]
-pub enum Home {
+pub enum InstallLocation {
     /// With the system's other programs.
     System,
     /// In [`SERVER_DIRECTORIES`].
@@ -37,7 +37,7 @@ pub enum Home {
 
 /// When the output of a program counts as an answer, and how long it may take.
 #[derive(Clone, Copy, Debug)]
-pub enum Answer {
+pub enum OutputPolicy {
     /// On exit status 0 only.
     Success,
     /// On any exit status: the status reports the state of the disk.
@@ -81,26 +81,26 @@ macro_rules! tools {
             pub const MAJOR: &'static [fn(u32) -> Self] = &[$(Self::$major),+];
 
             /// Its properties.
-            pub fn row(self) -> &'static Row {
-                use Home::{Major, Maker, Server, System};
+            pub fn row(self) -> &'static ToolSpec {
+                use InstallLocation::{Major, Maker, Server, System};
                 match self {
                     $(Self::$tool => {
-                        static ROW: Row = Row {
+                        static ROW: ToolSpec = ToolSpec {
                             name: $name,
                             package: $package,
                             home: $home,
-                            answer: Answer::$answer,
+                            answer: OutputPolicy::$answer,
                             identities: $identities,
                             reads: |words| $(matches!(words, $words $(if $guard)?))||+,
                         };
                         &ROW
                     })+
                     $(Self::$major(_) => {
-                        static ROW: Row = Row {
+                        static ROW: ToolSpec = ToolSpec {
                             name: $major_name,
                             package: $major_package,
                             home: $major_home,
-                            answer: Answer::$major_answer,
+                            answer: OutputPolicy::$major_answer,
                             identities: $major_identities,
                             reads: |words| $(matches!(words, $major_words $(if $major_guard)?))||+,
                         };

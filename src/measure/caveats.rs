@@ -9,7 +9,7 @@ use crate::text;
 
 /// The circumstances of the samples.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Circumstances {
+pub struct SampleContext {
     /// The directory of the scratch directory, display-safe.
     pub directory: String,
     /// When it began, RFC 3339.
@@ -87,7 +87,7 @@ pub struct DiskTraffic {
 }
 
 /// All caveats, the most serious first.
-pub fn find(samples: &Samples, seen: &Circumstances) -> Vec<Caveat> {
+pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
     let all = [
         stopped(seen),
         implausible(samples, seen),
@@ -111,7 +111,7 @@ fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
 }
 
 /// Whether commits with this method were faster than the limit allows.
-pub fn too_fast(samples: &Samples, method: Method, seen: &Circumstances) -> bool {
+pub fn too_fast(samples: &Samples, method: Method, seen: &SampleContext) -> bool {
     let rate = samples.cell(method, 1).and_then(commits_per_second);
     rate.zip(seen.speed_limit.as_ref()).is_some_and(|(rate, limit)| rate > limit.per_second)
 }
@@ -122,12 +122,12 @@ pub fn commits_per_second(cell: &Cell) -> Option<f64> {
     (median > 0.0).then(|| 1e6 / median)
 }
 
-fn stopped(seen: &Circumstances) -> Option<Caveat> {
+fn stopped(seen: &SampleContext) -> Option<Caveat> {
     let why = seen.stopped_by.as_ref()?;
     Some(caveat(CaveatId::Stopped, format!("The probe ended early because {why}."), true))
 }
 
-fn implausible(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
+fn implausible(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     let limit = seen.speed_limit.as_ref()?;
     let durable = samples.cells.iter().filter(|c| c.method.is_durable() && c.pages == 1);
     let cell = durable.filter(|c| too_fast(samples, c.method, seen)).min_by_key(|c| c.method)?;
@@ -160,7 +160,7 @@ fn few_rounds(samples: &Samples) -> Option<Caveat> {
     (rounds < least && !samples.cells.is_empty()).then(|| caveat(CaveatId::FewSamples, says, true))
 }
 
-fn clock(samples: &Samples, seen: &Circumstances) -> Option<Caveat> {
+fn clock(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     let durable = samples.cells.iter().filter(|c| c.method.is_durable() && c.count() > 0);
     let fastest = durable.map(|c| median_of(&c.round_medians())).min_by(f64::total_cmp)?;
     let says = format!(
@@ -198,7 +198,7 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
 
 /// At least half of the bytes that commits wrote and flushed must have been written to the disks below: a mapping that
 /// compresses gains nothing on random data.
-fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
+fn not_arrived(seen: &SampleContext) -> Option<Caveat> {
     let sum = |of: fn(&DiskTraffic) -> u64| seen.traffic.iter().map(of).sum::<u64>();
     let (written, flushed) = (sum(|t| t.written), sum(|t| t.flushed));
     let says = format!(
@@ -210,7 +210,7 @@ fn not_arrived(seen: &Circumstances) -> Option<Caveat> {
     (flushed > 1 << 20 && written < flushed / 2).then(|| caveat(CaveatId::NotArrived, says, true))
 }
 
-fn suspended(seen: &Circumstances) -> Option<Caveat> {
+fn suspended(seen: &SampleContext) -> Option<Caveat> {
     let says = format!(
         "The machine was suspended for {:.1} s during the probe; measure again without.",
         seen.suspended_seconds
@@ -220,7 +220,7 @@ fn suspended(seen: &Circumstances) -> Option<Caveat> {
 
 /// Traffic of others: all reads; writes beyond the lower quartile of bytes written per byte of ours (which covers
 /// journal, parity and mirror copies); and all traffic while we were idle.
-fn competing_io(seen: &Circumstances) -> Option<Caveat> {
+fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.ours.max(1)) as f64;
     let own = quantile(&sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()), 0.25);
     let foreign = |t: &DiskTraffic| t.read as f64 + (t.written as f64 - own * t.ours as f64).max(0.0);
@@ -245,7 +245,7 @@ fn competing_io(seen: &Circumstances) -> Option<Caveat> {
     Some(caveat(CaveatId::CompetingIo, says, false))
 }
 
-fn steal(seen: &Circumstances) -> Option<Caveat> {
+fn steal(seen: &SampleContext) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
     let says =
         format!("The hypervisor gave {percent:.0} % of the processor time to others during the probe.");
@@ -293,13 +293,13 @@ mod tests {
         Samples { cells: vec![cell(1, one), cell(2, two)], paced: Vec::new() }
     }
 
-    fn ids(samples: &Samples, seen: &Circumstances) -> Vec<String> {
+    fn ids(samples: &Samples, seen: &SampleContext) -> Vec<String> {
         find(samples, seen).into_iter().map(|c| c.id.to_string()).collect()
     }
 
     #[test]
     fn a_quiet_honest_disk_has_none() {
-        let seen = Circumstances {
+        let seen = SampleContext {
             speed_limit: Some(SpeedLimit::platter(7_200)),
             clock_us: 0.05,
             // Journal and mirror double our writes; that is nobody else's traffic.
@@ -315,7 +315,7 @@ mod tests {
             ],
             idle: Some(DiskTraffic { seconds: 0.1, ..DiskTraffic::default() }),
             steal_percent: Some(1.0),
-            ..Circumstances::default()
+            ..SampleContext::default()
         };
         assert_eq!(ids(&samples(8_300.0, 8_400.0), &seen), [""; 0]);
     }
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn a_platter_cannot_flush_faster_than_it_turns() {
         let seen =
-            Circumstances { speed_limit: Some(SpeedLimit::platter(7_200)), ..Circumstances::default() };
+            SampleContext { speed_limit: Some(SpeedLimit::platter(7_200)), ..SampleContext::default() };
         let found = find(&samples(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk =
@@ -345,7 +345,7 @@ mod tests {
         for guest in [disturbed, read] {
             let mut traffic = vec![ours; 15];
             traffic.extend([guest; 5]);
-            let seen = Circumstances { traffic, disks: vec!["sdb".to_owned()], ..Circumstances::default() };
+            let seen = SampleContext { traffic, disks: vec!["sdb".to_owned()], ..SampleContext::default() };
             let found = find(&samples(200.0, 210.0), &seen);
             assert_eq!(found.len(), 1);
             assert!(
@@ -355,17 +355,17 @@ mod tests {
             );
         }
         let idle = Some(DiskTraffic { seconds: 0.1, written: 1 << 20, ..DiskTraffic::default() });
-        let seen = Circumstances { idle, ..Circumstances::default() };
+        let seen = SampleContext { idle, ..SampleContext::default() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
     }
 
     #[test]
     fn what_cannot_be_is_said() {
-        let seen = Circumstances { suspended_seconds: 3.0, ..Circumstances::default() };
+        let seen = SampleContext { suspended_seconds: 3.0, ..SampleContext::default() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["suspended"]);
 
         let kept = DiskTraffic { seconds: 0.1, written: 100 << 10, flushed: 1 << 20, ours: 1 << 20, read: 0 };
-        let seen = |traffic| Circumstances { traffic: vec![traffic; 20], ..Circumstances::default() };
+        let seen = |traffic| SampleContext { traffic: vec![traffic; 20], ..SampleContext::default() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen(kept)), ["not-arrived"]);
         let arrived = DiskTraffic { written: 1 << 20, ..kept };
         assert_eq!(ids(&samples(200.0, 210.0), &seen(arrived)), [""; 0]);
@@ -374,7 +374,7 @@ mod tests {
             let mut samples = samples(200.0, 210.0);
             let cell = Cell::new(Method::Fsync, 1, true);
             samples.cells.push(Cell { rounds: vec![vec![us]; 20], ..cell });
-            ids(&samples, &Circumstances::default())
+            ids(&samples, &SampleContext::default())
         };
         assert_eq!(with_fsync(150.0), ["less-work-slower", "fsync-pace"]);
         assert_eq!(with_fsync(195.0), ["fsync-pace"]);
@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn clock_steal_and_contradiction_are_said() {
-        let seen = Circumstances { clock_us: 20.0, steal_percent: Some(30.0), ..Circumstances::default() };
+        let seen = SampleContext { clock_us: 20.0, steal_percent: Some(30.0), ..SampleContext::default() };
         assert_eq!(ids(&samples(200.0, 100.0), &seen), ["clock", "inconsistent", "steal"]);
     }
 }

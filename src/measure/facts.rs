@@ -9,7 +9,7 @@ use crate::facts::{FactSet, Reading, Source, Subject, Why};
 
 /// The method by which the server of a target flushes its WAL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InForce {
+pub enum WalFlushMethod {
     /// There is no PostgreSQL server, so the default is compared.
     Default,
     /// A known method.
@@ -20,7 +20,7 @@ pub enum InForce {
 
 /// Puts the `probe.*` facts of a target. Facts about the method in force are unknown where that method is unknown or
 /// was not measured.
-pub fn to_facts(found: &Measurement, target: &Subject, in_force: InForce, facts: &mut FactSet) {
+pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod, facts: &mut FactSet) {
     let source = || Source::Probe { id: "commit".to_owned() };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
@@ -134,18 +134,18 @@ fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
 /// The method in force as measured, or why it is unknown.
 fn measured_in_force(
     found: &Measurement,
-    in_force: InForce,
+    in_force: WalFlushMethod,
     default: Method,
 ) -> Result<Method, (Why, &'static str)> {
     match in_force {
-        InForce::Default => Ok(default),
-        InForce::Is(method) => {
+        WalFlushMethod::Default => Ok(default),
+        WalFlushMethod::Is(method) => {
             // A server executes each of its methods in one way, with O_DIRECT or without.
             let is_it = |r: &&MethodResult| r.as_server && r.method.server_method() == Some(method);
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
             measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
         }
-        InForce::Unknown => Err((Why::Ambiguous, "which wal_sync_method is in force is not known")),
+        WalFlushMethod::Unknown => Err((Why::Ambiguous, "which wal_sync_method is in force is not known")),
     }
 }
 
@@ -169,11 +169,11 @@ fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Cell, Circumstances, FlushCount, Samples, SpeedLimit, summarise};
+    use crate::measure::{Cell, FlushCount, SampleContext, Samples, SpeedLimit, summarise};
 
-    fn probed(samples: &Samples, current: InForce) -> FactSet {
+    fn probed(samples: &Samples, current: WalFlushMethod) -> FactSet {
         let seen =
-            Circumstances { speed_limit: Some(SpeedLimit::block_device()), ..Circumstances::default() };
+            SampleContext { speed_limit: Some(SpeedLimit::block_device()), ..SampleContext::default() };
         let mut facts = FactSet::default();
         to_facts(&summarise(samples, &seen), &Subject::target("/t"), current, &mut facts);
         facts
@@ -199,7 +199,7 @@ mod tests {
                 Cell { as_server: false, ..cell(Method::FdatasyncDirect, 1, 190.0) },
                 Cell { as_server: false, ..cell(Method::FloorDirect, 1, 40.0) },
             ]),
-            InForce::Is(WalSyncMethod::Fdatasync),
+            WalFlushMethod::Is(WalSyncMethod::Fdatasync),
         );
         let target = Subject::target("/t");
         let near = |key, value: f64| facts.value(&target, key).is_some_and(|v: f64| (v - value).abs() < 1e-6);
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_unknown() {
-        let facts = probed(&of(vec![Cell::new(Method::Fdatasync, 1, true)]), InForce::Default);
+        let facts = probed(&of(vec![Cell::new(Method::Fdatasync, 1, true)]), WalFlushMethod::Default);
         let target = Subject::target("/t");
         for key in
             [&probe::COMMIT, &probe::FLUSHES_PER_COMMIT, &probe::FLUSH_COST, &probe::COMMITS_PER_SECOND]
@@ -232,7 +232,7 @@ mod tests {
     fn what_is_too_fast_is_no_figure_to_advise_from() {
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 1.0)];
         let cells = cells.iter().flat_map(|(method, us)| [cell(*method, 1, *us), cell(*method, 2, *us)]);
-        let facts = probed(&of(cells.collect()), InForce::Default);
+        let facts = probed(&of(cells.collect()), WalFlushMethod::Default);
         let target = Subject::target("/t");
         // The comparison is settled, but its result is not that the default is best.
         assert_eq!(facts.value(&target, &probe::OUTCOME), Some(probe::ProbeOutcome::Settled));
@@ -251,7 +251,7 @@ mod tests {
         let default = [cell(Method::Fdatasync, 1, 200.0), cell(Method::Fdatasync, 2, 200.0)];
         let cells = default.into_iter().chain([cell(method, 1, one), cell(method, 2, two)]).collect();
         let paced = vec![cell(Method::Fdatasync, 1, 200.0), cell(method, 1, paced)];
-        let facts = probed(&Samples { cells, paced }, InForce::Is(method.server_method().unwrap()));
+        let facts = probed(&Samples { cells, paced }, WalFlushMethod::Is(method.server_method().unwrap()));
         let target = Subject::target("/t");
         (
             facts.value(&target, &probe::COMMIT),
@@ -279,7 +279,7 @@ mod tests {
     /// Nothing is concluded relative to a method that is unknown or was not measured.
     #[test]
     fn nothing_is_told_over_a_method_that_is_not_known() {
-        for in_force in [InForce::Unknown, InForce::Is(WalSyncMethod::FsyncWritethrough)] {
+        for in_force in [WalFlushMethod::Unknown, WalFlushMethod::Is(WalSyncMethod::FsyncWritethrough)] {
             let cells = [Method::Fdatasync, Method::OpenDatasync].map(|method| cell(method, 1, 200.0));
             let facts = probed(&of(cells.to_vec()), in_force);
             let target = Subject::target("/t");

@@ -127,7 +127,7 @@ impl Measurement {
 mod tests {
     use super::*;
     use crate::measure::Conclusion;
-    use crate::measure::{Caveat, CaveatId, Cell, Circumstances, Samples, summarise};
+    use crate::measure::{Caveat, CaveatId, Cell, SampleContext, Samples, summarise};
 
     /// Two methods after so many rounds, the second of this price beside 100.
     fn after(round: u32, price: f64, settled: bool) -> Progress {
@@ -145,7 +145,7 @@ mod tests {
             share: 0.1,
             left_seconds: 9.0,
             settled,
-            so_far: Some(summarise(&samples, &Circumstances::default())),
+            so_far: Some(summarise(&samples, &SampleContext::default())),
             histogram: Vec::new(),
         }
     }
@@ -165,7 +165,7 @@ mod tests {
         let fsync = [1, 2]
             .map(|pages| Cell { rounds: vec![vec![100.0]; 9], ..Cell::new(Method::Fsync, pages, true) });
         let found =
-            summarise(&Samples { cells: fsync.to_vec(), paced: Vec::new() }, &Circumstances::default());
+            summarise(&Samples { cells: fsync.to_vec(), paced: Vec::new() }, &SampleContext::default());
         let ids = |of: &Measurement| of.caveats.iter().map(|c| c.id).collect::<Vec<_>>();
         assert!(ids(&found).contains(&CaveatId::FsyncPace), "{:?}", ids(&found));
         let left = ids(&found.while_it_runs());

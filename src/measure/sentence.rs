@@ -3,7 +3,7 @@
 //!
 //! The figures are those of an idle disk unless others used it, which the text then states.
 
-use super::caveats::Circumstances;
+use super::caveats::SampleContext;
 use super::summary::outcome;
 use super::{Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::text;
@@ -12,7 +12,7 @@ use crate::text;
 const SESSIONS: u32 = 16;
 
 /// The sentences of a comparison.
-pub fn of(measurement: &Measurement, default: Method, seen: &Circumstances) -> String {
+pub fn of(measurement: &Measurement, default: Method, seen: &SampleContext) -> String {
     let row =
         |method| measurement.methods.iter().find(|r| r.method == method && r.pages == 1 && r.samples > 0);
     let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
@@ -54,7 +54,7 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
 }
 
 /// The sentence about other users of the disks.
-fn of_others(measurement: &Measurement, seen: &Circumstances) -> &'static str {
+fn of_others(measurement: &Measurement, seen: &SampleContext) -> &'static str {
     if measurement.caveats.iter().any(|caveat| caveat.id.is_of_others()) {
         "Others used the disks meanwhile; without them it costs less."
     } else if seen.traffic.is_empty() {
@@ -86,7 +86,7 @@ mod tests {
     use super::super::{Cell, DiskTraffic, Pass, Samples, Series, add_workloads, summarise};
     use super::*;
 
-    fn measured(seen: &Circumstances) -> Measurement {
+    fn measured(seen: &SampleContext) -> Measurement {
         let cell =
             |method, pages, us| Cell { rounds: vec![vec![us; 3]; 20], ..Cell::new(method, pages, true) };
         let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 260.0)]
@@ -101,7 +101,7 @@ mod tests {
         let costs =
             format!("A commit with fdatasync costs 200 µs (median); one session gets {rate} done a second");
         let quiet = DiskTraffic { seconds: 0.1, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20, read: 0 };
-        let seen = Circumstances { traffic: vec![quiet; 20], ..Circumstances::default() };
+        let seen = SampleContext { traffic: vec![quiet; 20], ..SampleContext::default() };
         assert_eq!(
             measured(&seen).sentence,
             format!(
@@ -109,9 +109,9 @@ mod tests {
                  otherwise; beside other work it costs more."
             )
         );
-        let unseen = measured(&Circumstances::default()).sentence;
+        let unseen = measured(&SampleContext::default()).sentence;
         assert!(unseen.ends_with("Whether others used the disks meanwhile is not known."), "{unseen}");
-        let asleep = Circumstances { suspended_seconds: 9.0, ..seen };
+        let asleep = SampleContext { suspended_seconds: 9.0, ..seen };
         let refused = measured(&asleep).sentence;
         assert!(refused.starts_with(&format!("{costs}. No method can be advised")), "{refused}");
         assert!(!refused.contains("commit_delay"), "{refused}");
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn sixteen_sessions_are_told_of_where_they_were_measured() {
-        let mut found = measured(&Circumstances::default());
+        let mut found = measured(&SampleContext::default());
         let pass = Pass { times_us: vec![500.0; 320], seconds: 0.01, ..Pass::default() };
         let series = Series { threads: 16, rounds: vec![pass; 8], ..Series::new("16 sessions", 512) };
         let group = WorkloadResult::new(Workload::Group, &[series], false);

@@ -3,14 +3,14 @@
 
 use proptest::prelude::*;
 
-use super::caveats::Circumstances;
+use super::caveats::SampleContext;
 use super::compare::{LOOKS, compare, decided};
 use super::{CaveatId, Cell, Conclusion, Method, Samples, SpeedLimit, summarise};
 
 /// SplitMix64 (Steele, Lea, Flood 2014), and near-normal numbers by the sum of four uniform ones.
-struct Dice(u64);
+struct NoiseSource(u64);
 
-impl Dice {
+impl NoiseSource {
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,7 +26,7 @@ impl Dice {
 /// A disk whose speed drifts for all methods alike (an AR(1) process in the logarithm, a step per turn of a method) and
 /// whose commits scatter around that, with an occasional burst of eight times the cost. A drift of a sixteenth per step
 /// has a standard deviation of a fifth; with the scatter that is 30 % in all.
-struct Disk {
+struct SimulatedDisk {
     base_us: f64,
     drift: f64,
     scatter: f64,
@@ -36,17 +36,17 @@ struct Disk {
 }
 
 /// 200 µs per commit: an SSD. A probe makes three times as many commits per round.
-const SSD: Disk =
-    Disk { base_us: 200.0, drift: 0.0625, scatter: 0.22, bursts: 0.01, commits: 25, rounds: 60 };
+const SSD: SimulatedDisk =
+    SimulatedDisk { base_us: 200.0, drift: 0.0625, scatter: 0.22, bursts: 0.01, commits: 25, rounds: 60 };
 /// 8.3 ms per commit, one commit per round: a disk of 7200 rpm. Nine rows of it fit 120 times into ten seconds.
-const PLATTER: Disk =
-    Disk { base_us: 8_300.0, drift: 0.0625, scatter: 0.22, bursts: 0.02, commits: 1, rounds: 120 };
+const PLATTER: SimulatedDisk =
+    SimulatedDisk { base_us: 8_300.0, drift: 0.0625, scatter: 0.22, bursts: 0.02, commits: 1, rounds: 120 };
 
-impl Disk {
+impl SimulatedDisk {
     /// Runs a probe of these methods, each with its cost relative to the default, with the stopping rule of a real
     /// probe.
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
-        let mut dice = Dice(seed);
+        let mut dice = NoiseSource(seed);
         let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
         let mut samples = Samples { cells: cells.collect(), paced: Vec::new() };
         let mut drift = 0.0;
@@ -70,7 +70,7 @@ impl Disk {
 
 /// The conclusions of a thousand probes about a challenger.
 #[derive(Debug, Default)]
-struct Said {
+struct ProbeTally {
     /// Those that it is better.
     better: usize,
     /// Those that it is better or worse.
@@ -79,9 +79,9 @@ struct Said {
     same: usize,
 }
 
-fn said(disk: &Disk, cost: f64) -> Said {
+fn said(disk: &SimulatedDisk, cost: f64) -> ProbeTally {
     let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost)];
-    let mut said = Said::default();
+    let mut said = ProbeTally::default();
     for seed in 0..1_000 {
         let samples = disk.probe(seed, &methods);
         let found = compare(&samples, Method::OpenDatasync, Method::Fdatasync).unwrap();
@@ -123,11 +123,11 @@ fn a_platter_is_settled_rightly_or_not_at_all() {
     assert_eq!(said.better, said.different, "never the wrong way round: {said:?}");
 }
 
-fn seen() -> Circumstances {
-    Circumstances {
+fn seen() -> SampleContext {
+    SampleContext {
         speed_limit: Some(SpeedLimit::block_device()),
         clock_us: 0.05,
-        ..Circumstances::default()
+        ..SampleContext::default()
     }
 }
 
@@ -139,7 +139,7 @@ fn with_floor(mut samples: Samples) -> Samples {
 
 #[test]
 fn the_best_method_is_the_default_unless_another_wins_honestly() {
-    let best = |cost: f64, seen: &Circumstances| {
+    let best = |cost: f64, seen: &SampleContext| {
         let methods = [(Method::Fdatasync, 1.0), (Method::OpenDatasync, cost), (Method::Fsync, 1.9)];
         summarise(&with_floor(SSD.probe(7, &methods)), seen)
     };
@@ -183,7 +183,7 @@ fn fsync_never_wins() {
 #[test]
 fn few_rounds_and_no_rounds_refuse_advice() {
     for rounds in [0, 1, 7] {
-        let disk = Disk { rounds, ..SSD };
+        let disk = SimulatedDisk { rounds, ..SSD };
         let found =
             summarise(&disk.probe(3, &[(Method::Fdatasync, 1.0), (Method::OpenDatasync, 0.5)]), &seen());
         assert_eq!(found.best, Method::Fdatasync);
@@ -197,14 +197,14 @@ fn few_rounds_and_no_rounds_refuse_advice() {
 
 #[test]
 fn a_free_flush_is_noticed() {
-    let disk = Disk { base_us: 3.2, drift: 0.0, ..SSD };
-    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
+    let disk = SimulatedDisk { base_us: 3.2, drift: 0.0, ..SSD };
+    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &SampleContext::default());
     assert!(
         !found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush),
         "3.2 µs beside 2 µs is above the floor"
     );
-    let disk = Disk { base_us: 2.1, drift: 0.0, ..SSD };
-    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &Circumstances::default());
+    let disk = SimulatedDisk { base_us: 2.1, drift: 0.0, ..SSD };
+    let found = summarise(&with_floor(disk.probe(1, &[(Method::Fdatasync, 1.0)])), &SampleContext::default());
     assert!(found.caveats.iter().any(|c| c.id == CaveatId::FreeFlush && c.refuses_advice));
 }
 
@@ -261,7 +261,7 @@ proptest! {
     /// Estimates hold their value, quantiles are ordered, and every figure is finite.
     #[test]
     fn figures_are_sane(seed: u64, rounds in 0usize..30, cost in 0.01f64..100.0) {
-        let disk = Disk { rounds, ..SSD };
+        let disk = SimulatedDisk { rounds, ..SSD };
         let found = summarise(&disk.probe(seed, &[(Method::Fdatasync, 1.0), (Method::OpenSync, cost)]), &seen());
         for row in &found.methods {
             let m = row.median_us;

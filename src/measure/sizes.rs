@@ -36,7 +36,7 @@ fn line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Cell, Circumstances, Method, Samples, summarise};
+    use crate::measure::{Cell, Method, SampleContext, Samples, summarise};
 
     #[test]
     fn every_size_has_a_line() {
@@ -45,7 +45,7 @@ mod tests {
         let of = |sizes: &[u32]| {
             let cells = sizes.iter().map(|pages| cell(*pages, 100.0 + 20.0 * f64::from(*pages)));
             let samples = Samples { cells: cells.collect(), paced: vec![cell(1, 300.0)] };
-            sizes_of(&summarise(&samples, &Circumstances::default()))
+            sizes_of(&summarise(&samples, &SampleContext::default()))
         };
         assert_eq!(of(&[1, 2]), "");
         insta::assert_snapshot!(of(&[1, 2, 8]), @r#"

@@ -4,7 +4,7 @@
 //! forbids advice. For fsync and open_sync the commits with pauses must agree as well, since the unbroken loop flatters
 //! them.
 
-use super::caveats::{self, Circumstances};
+use super::caveats::{self, SampleContext};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
 use super::{
     Caveat, Cell, Comparison, Conclusion, Measurement, Method, MethodResult, Samples, WorkloadResult,
@@ -15,7 +15,7 @@ use super::{
 pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 
 /// The measurement of a probe.
-pub fn summarise(samples: &Samples, seen: &Circumstances) -> Measurement {
+pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
     let comparisons = compare::compare_all(samples);
     let caveats = caveats::find(samples, seen);
     let best = best(samples, seen, &comparisons, &caveats);
@@ -80,7 +80,7 @@ fn row(cell: &Cell, samples: &Samples) -> MethodResult {
     }
 }
 
-fn best(samples: &Samples, seen: &Circumstances, comparisons: &[Comparison], caveats: &[Caveat]) -> Method {
+fn best(samples: &Samples, seen: &SampleContext, comparisons: &[Comparison], caveats: &[Caveat]) -> Method {
     let default = samples.default_method();
     if caveats.iter().any(|c| c.refuses_advice) {
         return default;

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use crate::text;
-use crate::way::{FileEnd, Missing, Obstacle, Walker, random};
+use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 
 /// Why a document is not written.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl From<Errno> for Refused {
 
 /// How to write it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct WriteOptions {
     /// Whether an existing file may be replaced.
     pub replace: bool,
     /// Its mode; `None` leaves it to the umask.
@@ -51,13 +51,13 @@ pub(super) struct Manner {
     /// Whether it may be executed.
     pub runs: bool,
     /// The treatment of missing directories.
-    pub missing: Missing,
+    pub missing: CreationPolicy,
 }
 
 /// A place for a document.
-pub(super) struct Spot {
+pub(super) struct OutputLocation {
     walker: Walker,
-    manner: Manner,
+    manner: WriteOptions,
     /// Open for reading, so that its names can be synced.
     directory: OwnedFd,
     name: OsString,
@@ -65,9 +65,9 @@ pub(super) struct Spot {
     pub notice: Option<String>,
 }
 
-impl Spot {
+impl OutputLocation {
     /// Finds the place, and checks that a file can be created there.
-    pub fn find(walker: Walker, path: &std::path::Path, manner: Manner) -> Result<Self, Refused> {
+    pub fn find(walker: Walker, path: &std::path::Path, manner: WriteOptions) -> Result<Self, Refused> {
         let FileEnd { end, name, there } = walker.file(path, manner.missing)?;
         let notice = end.stranger.as_ref().map(|stranger| {
             let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
@@ -120,13 +120,13 @@ impl Spot {
 
 /// A file that is removed unless it gets its final name.
 pub(super) struct Draft<'a> {
-    spot: &'a Spot,
+    spot: &'a OutputLocation,
     file: File,
     name: String,
 }
 
 impl<'a> Draft<'a> {
-    fn make(spot: &'a Spot) -> Result<Self, Refused> {
+    fn make(spot: &'a OutputLocation) -> Result<Self, Refused> {
         let name = format!(".walwise-{:016x}{:016x}.tmp", random(), random());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = if spot.manner.mode.is_some() { 0o600 } else { 0o666 };
@@ -144,7 +144,7 @@ impl<'a> Draft<'a> {
 
     /// Renames it to its final name, and makes that durable.
     pub fn name_it(self) -> Result<(), Refused> {
-        let Spot { directory, name, manner, .. } = self.spot;
+        let OutputLocation { directory, name, manner, .. } = self.spot;
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,

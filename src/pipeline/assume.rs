@@ -21,7 +21,7 @@ pub use refuse::objections;
 use super::Session;
 use crate::collect::{self, Request};
 use crate::facts::catalog::kernel;
-use crate::facts::{FactRow, FactSet, KeyInfo, Kind, Reading, Scope, Source, Subject, Value, catalog};
+use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use crate::host::Host;
 use crate::report;
 use crate::text;
@@ -195,16 +195,18 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
         format!("{} is {}, and `{shown}` is not", key.name, key.kind.words())
     };
     let value = match key.kind {
-        Kind::Bool => match given {
+        ValueKind::Bool => match given {
             "true" | "yes" | "on" => Some(Value::Bool(true)),
             "false" | "no" | "off" => Some(Value::Bool(false)),
             _ => None,
         },
-        Kind::Count => given.parse().ok().map(Value::Whole),
-        Kind::Bytes => size(given).map(Value::Whole),
-        Kind::Micros | Kind::Number => given.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::Number),
-        Kind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
-        Kind::Choice(words) => {
+        ValueKind::Count => given.parse().ok().map(Value::Whole),
+        ValueKind::Bytes => size(given).map(Value::Whole),
+        ValueKind::Micros | ValueKind::Number => {
+            given.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::Number)
+        }
+        ValueKind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
+        ValueKind::Choice(words) => {
             if !words.contains(&given) {
                 let shown = text::safe(given.as_bytes());
                 let help = or_list(&shown, words.iter().copied()).unwrap_or_default();
@@ -212,12 +214,12 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
             }
             Some(Value::Text(given.to_owned()))
         }
-        Kind::Version if key.name == kernel::VERSION.name() && !is_release(given) => None,
-        Kind::Version => {
+        ValueKind::Version if key.name == kernel::VERSION.name() && !is_release(given) => None,
+        ValueKind::Version => {
             let shown = text::safe(given.as_bytes());
             Version::parse(&shown).map(Value::Version)
         }
-        Kind::List | Kind::Choices(_) => {
+        ValueKind::List | ValueKind::Choices(_) => {
             let words = given.split(',').map(str::trim).filter(|word| !word.is_empty() && given != "none");
             let words: Vec<String> = words.map(|word| text::safe(word.as_bytes())).collect();
             if let Some(other) = words.iter().find(|word| !catalog::allows(key, word)) {

@@ -6,12 +6,12 @@ use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Area, FactSet, Reading, Scope, Subject};
-use crate::measure::{InForce, Measurement, Method, Workload};
-use crate::probes::{Manner, Plan, Refusal, Request, plan};
+use crate::measure::{Measurement, Method, WalFlushMethod, Workload};
+use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan};
 
 /// The rows of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum RowSelection {
     /// Those that decide advice: the server's methods and the unflushed floor.
     Deciding,
     /// Also those of `pg_test_fsync` and of O_DIRECT, marked as such.
@@ -24,64 +24,68 @@ pub enum Rows {
 
 /// Options of a measurement.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct MeasurementOptions {
     /// The directory that the user named for scratch files.
     pub scratch: Option<PathBuf>,
     /// The longest time in seconds.
     pub seconds: f64,
     /// Which rows.
-    pub rows: Rows,
+    pub rows: RowSelection,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     /// Options of the probe.
-    pub manner: Manner,
+    pub manner: ProbeOptions,
 }
 
-impl Options {
+impl MeasurementOptions {
     /// The rows that decide advice, for at most so many seconds.
     pub fn new(seconds: f64) -> Self {
         Self {
             scratch: None,
             seconds,
-            rows: Rows::Deciding,
+            rows: RowSelection::Deciding,
             workloads: Vec::new(),
-            manner: Manner::default(),
+            manner: ProbeOptions::default(),
         }
     }
 }
 
 /// Plans the measurement of a target; nothing is written yet. `facts` are judged ones.
-pub fn prepare(facts: &FactSet, subject: &Subject, options: &Options) -> Result<Plan, Refusal> {
-    let mut request = Request::of_target(subject, facts);
+pub fn prepare(
+    facts: &FactSet,
+    subject: &Subject,
+    options: &MeasurementOptions,
+) -> Result<ProbePlan, Refusal> {
+    let mut request = ProbeRequest::of_target(subject, facts);
     request.scratch.clone_from(&options.scratch);
     request.seconds = options.seconds;
     request.seed = seed();
     request.workloads.clone_from(&options.workloads);
     request.manner = options.manner;
     match options.rows {
-        Rows::Deciding | Rows::All => {}
-        Rows::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
-        Rows::Nothing => request.pages.clear(),
+        RowSelection::Deciding | RowSelection::All => {}
+        RowSelection::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
+        RowSelection::Nothing => request.pages.clear(),
     }
     // The price of a flush matters only where flushes could be omitted.
     let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
-    if protected || options.rows == Rows::All {
-        request.extra.extend(Request::FLUSH_COST);
+    if protected || options.rows == RowSelection::All {
+        request.extra.extend(ProbeRequest::FLUSH_COST);
     }
-    if options.rows == Rows::All {
+    if options.rows == RowSelection::All {
         request.extra.extend([Method::OpenDatasyncDirect, Method::OpenSyncDirect]);
     }
     plan(&request)
 }
 
 /// `wal_sync_method` in force in the cluster of a target.
-pub fn method_in_force(facts: &FactSet, subject: &Subject) -> InForce {
-    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else { return InForce::Default };
+pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
+    let Some(cluster) = facts.resolve(subject, Scope::Cluster) else { return WalFlushMethod::Default };
     match facts.area_of(&cluster) {
-        Some(Area::Pg) | None => {
-            facts.value(&cluster, &postgres::WAL_SYNC_METHOD).map_or(InForce::Unknown, InForce::Is)
-        }
-        Some(Area::Mysql) => InForce::Default,
+        Some(Area::Pg) | None => facts
+            .value(&cluster, &postgres::WAL_SYNC_METHOD)
+            .map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
+        Some(Area::Mysql) => WalFlushMethod::Default,
     }
 }
 

@@ -8,7 +8,7 @@ use super::Session;
 use crate::facts::Note;
 use crate::facts::note::{BootNote, MeasurementNote, muted};
 use crate::report::difference::Kept;
-use crate::report::exit::{self, FailOn};
+use crate::report::exit::{self, FailCondition};
 use crate::report::{Format, Report, conf, sample};
 use crate::rules::{Level, RuleSet};
 
@@ -46,7 +46,7 @@ fn tells(format: Format, note: &Note) -> bool {
 }
 
 /// The text of a document, and the concatenated sentences of its notes, as words where the document breaks lines.
-struct Parts {
+struct DocumentText {
     rest: String,
     told: Vec<String>,
 }
@@ -58,7 +58,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// Splits a document; `notes` are as currently worded.
-fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
+fn parts(format: Format, document: &str, notes: &[Note]) -> DocumentText {
     let section = |is_next: fn(&str) -> bool| {
         let (mut rest, mut told, mut inside) = (String::new(), String::new(), false);
         for line in document.lines() {
@@ -68,7 +68,7 @@ fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
             part.push('\n');
         }
         let heading = told.find('\n').unwrap_or_default();
-        Parts { rest, told: words(&told[heading..]) }
+        DocumentText { rest, told: words(&told[heading..]) }
     };
     match format {
         Format::Text => section(|line| line.starts_with(|c: char| !c.is_whitespace())),
@@ -76,13 +76,13 @@ fn parts(format: Format, document: &str, notes: &[Note]) -> Parts {
         Format::Json => {
             let mut json: serde_json::Value = serde_json::from_str(document).unwrap();
             let told = json.as_object_mut().unwrap().remove("warnings").unwrap();
-            Parts { rest: json.to_string(), told: serde_json::from_value(told).unwrap() }
+            DocumentText { rest: json.to_string(), told: serde_json::from_value(told).unwrap() }
         }
         Format::Script | Format::Conf | Format::Fstab | Format::Unit | Format::Udev => {
             let lines: Vec<String> = notes.iter().map(|note| format!("# {note}")).collect();
             let is_note = |line: &&str| lines.iter().any(|one| one == line);
             let (told, rest): (Vec<&str>, Vec<&str>) = document.lines().partition(is_note);
-            Parts { rest: rest.join("\n"), told: told.into_iter().map(str::to_owned).collect() }
+            DocumentText { rest: rest.join("\n"), told: told.into_iter().map(str::to_owned).collect() }
         }
     }
 }
@@ -105,7 +105,7 @@ type Render<'a> = &'a dyn Fn(&Report) -> Result<String, String>;
 fn told(report: &Report, format: Format, render: Render<'_>) -> Result<bool, String> {
     let look = || {
         let document = render(report).unwrap_or_else(|why| why);
-        let Parts { rest, told } = parts(format, &document, &report.warnings);
+        let DocumentText { rest, told } = parts(format, &document, &report.warnings);
         let expected = expected(format, &report.warnings);
         if told.is_empty() || told == expected {
             Ok((rest, !told.is_empty()))
@@ -159,7 +159,7 @@ fn nor_does_an_exit_code_or_a_comparison() {
             let mut codes = Vec::new();
             for level in [Level::Option, Level::Advice, Level::Warning, Level::Critical] {
                 for undecided in [false, true] {
-                    codes.push(exit::code(&report, FailOn { level, undecided }));
+                    codes.push(exit::code(&report, FailCondition { level, undecided }));
                 }
             }
             (codes, Kept::of(&report))

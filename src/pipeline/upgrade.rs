@@ -16,7 +16,7 @@ pub use distributions::TEXT as DISTRIBUTIONS;
 
 /// The upgraded components.
 #[derive(Clone, Debug, Default)]
-pub struct Next {
+pub struct ComponentVersions {
     /// The kernel's version or release.
     pub kernel: Option<String>,
     /// The distribution, such as `rhel10`.
@@ -30,7 +30,7 @@ pub struct Next {
 }
 
 /// The upgrade as `KEY=VALUE`; the error is a sentence.
-pub fn assumptions(next: &Next, read: &FactSet) -> Result<Vec<String>, String> {
+pub fn assumptions(next: &ComponentVersions, read: &FactSet) -> Result<Vec<String>, String> {
     let os = next.os.as_deref().map(distributions::named).transpose()?;
     let shipped = os.as_ref().and_then(|os| os.release);
     let tools = [
@@ -119,7 +119,11 @@ mod tests {
             let old = Version::parse("1.0").unwrap();
             read.know(&Subject::host(), tool, old, Source::call("--version"));
         }
-        let next = Next { kernel: kernel.map(str::to_owned), os: os.map(str::to_owned), ..Next::default() };
+        let next = ComponentVersions {
+            kernel: kernel.map(str::to_owned),
+            os: os.map(str::to_owned),
+            ..ComponentVersions::default()
+        };
         assumptions(&next, &read).map(|all| all.join(" "))
     }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use super::method::{Flush, flush};
+use super::method::{SyncCall, flush};
 use crate::measure::Method;
 
 /// Size of a WAL page (XLOG_BLCKSZ), in bytes.
@@ -74,7 +74,7 @@ pub struct Writer {
 }
 
 /// The result of a commit.
-pub struct Done {
+pub struct CommitTiming {
     /// Its duration in microseconds.
     pub micros: f64,
     /// Whether a signal interrupted it, so that its duration is meaningless.
@@ -103,21 +103,21 @@ impl Writer {
     }
 
     /// Makes a commit.
-    pub fn commit(&self, pages: &[u8], offset: u64) -> Result<Done, Errno> {
+    pub fn commit(&self, pages: &[u8], offset: u64) -> Result<CommitTiming, Errno> {
         let mut interrupted = false;
         let begun = Instant::now();
         let written = again(&mut interrupted, || rustix::io::pwrite(&self.file, pages, offset))?;
         match flush(self.method) {
-            Flush::Not => {}
-            Flush::Data => again(&mut interrupted, || rustix::fs::fdatasync(&self.file))?,
-            Flush::All => again(&mut interrupted, || rustix::fs::fsync(&self.file))?,
+            SyncCall::Not => {}
+            SyncCall::Data => again(&mut interrupted, || rustix::fs::fdatasync(&self.file))?,
+            SyncCall::All => again(&mut interrupted, || rustix::fs::fsync(&self.file))?,
         }
         let micros = begun.elapsed().as_nanos() as f64 / 1e3;
         if written != pages.len() {
             // The kernel stops in the middle of a write only when there is no space for the rest.
             return Err(Errno::NOSPC);
         }
-        Ok(Done { micros, interrupted })
+        Ok(CommitTiming { micros, interrupted })
     }
 
     /// Flushes the data that unflushed commits left in the page cache, so that the next method does not pay for them.

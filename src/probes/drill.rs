@@ -22,7 +22,7 @@ use super::place::database_around;
 use super::scratch::{make_directory, zero};
 use crate::drill::{Head, PAGE, PAGES, Ranges, fill, number_of};
 use crate::measure::Method;
-use crate::way::{End, Missing, Stranger, Walker};
+use crate::way::{CreationPolicy, End, Stranger, Walker};
 
 /// The name of the directory that it writes in.
 pub const DIRECTORY: &str = "walwise-drill";
@@ -66,17 +66,17 @@ pub fn place(directory: &Path) -> PathBuf {
 }
 
 /// The parent directory of a drill, open.
-pub struct Ground {
+pub struct DrillDirectory {
     directory: OwnedFd,
     path: PathBuf,
 }
 
-impl Ground {
+impl DrillDirectory {
     /// Opens it for writing; fails where somebody else could redirect root, and in a database's directory. The error is
     /// a sentence.
     pub fn to_write(path: &Path) -> Result<Self, String> {
         let walker = Walker::ourselves();
-        let end = walker.directory(path, Missing::Refused).map_err(|obstacle| obstacle.to_string())?;
+        let end = walker.directory(path, CreationPolicy::Refused).map_err(|obstacle| obstacle.to_string())?;
         if let (0, Some(Stranger { at, who })) = (walker.uid, &end.stranger) {
             return Err(format!(
                 "{} belongs to {who}, who could lead root elsewhere; run the drill as the owner, or in a directory of root's on \
@@ -96,7 +96,7 @@ impl Ground {
 
     /// Opens it for reading. The error is a sentence.
     pub fn to_read(path: &Path) -> Result<Self, String> {
-        let end = Walker::ourselves().directory(path, Missing::Refused);
+        let end = Walker::ourselves().directory(path, CreationPolicy::Refused);
         Self::of(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
 
@@ -111,7 +111,7 @@ impl Ground {
 /// Writes until it is told to stop. `tell` receives the head first, then the number of each commit that the system
 /// calls report as durable; it returns whether to go on.
 pub fn write(
-    ground: &Ground,
+    ground: &DrillDirectory,
     method: Method,
     segments: Segments,
     head: &Head,
@@ -209,7 +209,7 @@ fn cannot(path: &Path, error: &io::Error) -> String {
 
 /// The surviving part of a directory's drill: its head and the numbers of all whole pages. `tell` is called after each
 /// file.
-pub fn read(ground: &Ground, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
+pub fn read(ground: &DrillDirectory, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
     let path = place(&ground.path);
     let failed = |name: &str, error: io::Error| cannot(&path.join(name), &error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -271,7 +271,7 @@ mod tests {
     use std::os::unix::fs::{chown, symlink};
 
     use super::*;
-    use crate::drill::{Acknowledged, Stack, Survived, compare};
+    use crate::drill::{Acknowledged, StackFingerprint, Survived, compare};
 
     fn head() -> Head {
         Head {
@@ -301,11 +301,11 @@ mod tests {
         segments: Segments,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
     ) -> Result<(), ProbeError> {
-        write(&Ground::to_write(directory).unwrap(), Method::Floor, segments, &head(), tell)
+        write(&DrillDirectory::to_write(directory).unwrap(), Method::Floor, segments, &head(), tell)
     }
 
     fn read(directory: &Path) -> Result<(Head, Ranges), String> {
-        super::read(&Ground::to_read(directory)?, &mut || {})
+        super::read(&DrillDirectory::to_read(directory)?, &mut || {})
     }
 
     #[test]
@@ -315,7 +315,7 @@ mod tests {
                 let directory = written(commits, segments);
                 let (found, pages) = read(directory.path()).unwrap();
                 assert_eq!(found, head());
-                let stack = Stack::default();
+                let stack = StackFingerprint::default();
                 let survived = Survived {
                     head: head(),
                     boot: String::new(),
@@ -397,7 +397,7 @@ mod tests {
     fn root_writes_no_drill_where_somebody_else_rules() {
         let directory = tempfile::tempdir().unwrap();
         chown(directory.path(), Some(4242), None).unwrap();
-        let refused = Ground::to_write(directory.path()).err().unwrap();
+        let refused = DrillDirectory::to_write(directory.path()).err().unwrap();
         assert!(refused.contains("belongs to uid 4242"), "{refused}");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }

@@ -12,7 +12,7 @@ use crate::measure::Method;
 
 /// The settings that decide how a server writes its WAL. An unknown one counts as its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Server {
+pub struct WalSettings {
     /// Major version.
     pub major: Option<u64>,
     /// `wal_level`.
@@ -25,7 +25,7 @@ pub struct Server {
 
 /// The methods of this server, as it executes them, its default first. Without a server: those of PostgreSQL's
 /// defaults.
-pub fn server_methods(server: &Server) -> Vec<Method> {
+pub fn server_methods(server: &WalSettings) -> Vec<Method> {
     let items = server.debug_io_direct.as_deref().unwrap_or_default();
     let debug_direct =
         server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
@@ -59,7 +59,7 @@ pub(super) fn open_flags(method: Method) -> OFlags {
 
 /// The call after the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
+pub(super) enum SyncCall {
     /// None: the write itself is durable, or nothing is.
     Not,
     /// fdatasync(2).
@@ -69,16 +69,16 @@ pub(super) enum Flush {
 }
 
 /// The call that makes a write durable.
-pub(super) fn flush(method: Method) -> Flush {
+pub(super) fn flush(method: Method) -> SyncCall {
     match method {
-        Method::Fdatasync | Method::FdatasyncDirect => Flush::Data,
-        Method::Fsync => Flush::All,
+        Method::Fdatasync | Method::FdatasyncDirect => SyncCall::Data,
+        Method::Fsync => SyncCall::All,
         Method::OpenDatasync
         | Method::OpenSync
         | Method::OpenDatasyncDirect
         | Method::OpenSyncDirect
         | Method::FloorDirect
-        | Method::Floor => Flush::Not,
+        | Method::Floor => SyncCall::Not,
     }
 }
 
@@ -99,8 +99,8 @@ pub(super) fn is_counted(method: Method) -> bool {
 mod tests {
     use super::*;
 
-    fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> Server {
-        Server {
+    fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
+        WalSettings {
             major: Some(major),
             wal_level: crate::facts::Choice::of(wal_level),
             max_wal_senders: Some(senders),
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn direct_io_is_the_servers_only_where_it_does_it() {
-        let direct = |s: &Server| server_methods(s).iter().filter(|m| m.is_direct()).count();
-        assert_eq!(direct(&Server::default()), 0);
+        let direct = |s: &WalSettings| server_methods(s).iter().filter(|m| m.is_direct()).count();
+        assert_eq!(direct(&WalSettings::default()), 0);
         assert_eq!(direct(&server(15, "replica", 10, "")), 0);
         assert_eq!(direct(&server(15, "minimal", 10, "")), 0);
         assert_eq!(direct(&server(15, "minimal", 0, "")), 2);

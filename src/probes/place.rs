@@ -17,7 +17,7 @@ use crate::text;
 
 /// A directory in which the scratch directory may lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ScratchParent {
     /// The directory, links followed.
     pub directory: PathBuf,
     /// Its device and inode, so that it can be recognised when it is opened again.
@@ -35,7 +35,12 @@ pub struct Room {
 
 /// Finds the place for a target, or for the directory that `--scratch` names in its stead. Network and FUSE file
 /// systems need `anywhere`.
-pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) -> Result<Place, Refusal> {
+pub fn find(
+    target: &Path,
+    scratch: Option<&Path>,
+    anywhere: bool,
+    room: &Room,
+) -> Result<ScratchParent, Refusal> {
     let place = match scratch {
         Some(scratch) => named(scratch, target)?,
         None => beside(target)?,
@@ -48,19 +53,19 @@ pub fn find(target: &Path, scratch: Option<&Path>, anywhere: bool, room: &Room) 
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
     let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &path))?;
-    Ok(Place { directory: path, identity: (stat.st_dev, stat.st_ino) })
+    Ok(ScratchParent { directory: path, identity: (stat.st_dev, stat.st_ino) })
 }
 
 /// An open directory, and its path for display.
 #[derive(Debug)]
-struct Held {
+struct OpenDirectory {
     directory: OwnedFd,
     path: PathBuf,
 }
 
 const HOLD: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-impl Held {
+impl OpenDirectory {
     /// Opens the target of a path, links followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
         let directory =
@@ -103,14 +108,14 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
 }
 
 /// The directory that `--scratch` names, when it yields the same figures as the target would.
-fn named(scratch: &Path, target: &Path) -> Result<Held, Refusal> {
-    let upward = Held::open(scratch)?.upward();
+fn named(scratch: &Path, target: &Path) -> Result<OpenDirectory, Refusal> {
+    let upward = OpenDirectory::open(scratch)?.upward();
     if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a place in it".to_owned();
         return Err(Refusal::NoPlaceBeside { database: shown(&database.path), why });
     }
     let place = upward.into_iter().next().ok_or_else(|| Refusal::Missing(shown(scratch)))?;
-    match Held::open(target).map(|target| difference(&place, &target)) {
+    match OpenDirectory::open(target).map(|target| difference(&place, &target)) {
         Ok(Some(why)) => {
             Err(Refusal::ElsewhereScratch { scratch: shown(scratch), target: shown(target), why })
         }
@@ -119,8 +124,8 @@ fn named(scratch: &Path, target: &Path) -> Result<Held, Refusal> {
 }
 
 /// The target, or the parent of the database it belongs to.
-fn beside(target: &Path) -> Result<Held, Refusal> {
-    let mut upward = Held::open(target)?.upward();
+fn beside(target: &Path) -> Result<OpenDirectory, Refusal> {
+    let mut upward = OpenDirectory::open(target)?.upward();
     let Some(at) = database_of(&upward) else { return Ok(upward.swap_remove(0)) };
     let database = upward.get(at).map(|database| shown(&database.path)).unwrap_or_default();
     let refuse = |why: String| Refusal::NoPlaceBeside { database: database.clone(), why };
@@ -140,19 +145,19 @@ fn beside(target: &Path) -> Result<Held, Refusal> {
 }
 
 /// The topmost of the directory and its parents on the same file system and subvolume.
-fn top_of_mount(upward: &[Held]) -> Option<usize> {
+fn top_of_mount(upward: &[OpenDirectory]) -> Option<usize> {
     let here = upward.first()?.device()?;
     upward.iter().take_while(|held| held.device() == Some(here)).count().checked_sub(1)
 }
 
 /// The topmost of the directory and its parents in which a database keeps files.
-fn database_of(upward: &[Held]) -> Option<usize> {
+fn database_of(upward: &[OpenDirectory]) -> Option<usize> {
     upward.iter().rposition(|held| holds_database(&held.directory))
 }
 
 /// The path of the database that a directory belongs to, for display; `None` if it belongs to none.
 pub(super) fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
-    let upward = Held { directory, path }.upward();
+    let upward = OpenDirectory { directory, path }.upward();
     database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
 }
 
@@ -184,7 +189,7 @@ fn holds_tablespace(directory: &OwnedFd) -> bool {
 }
 
 /// A difference that makes figures in one directory invalid for the other.
-fn difference(place: &Held, target: &Held) -> Option<String> {
+fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Option<String> {
     match (place.device(), target.device()) {
         (Some(a), Some(b)) if a == b => {}
         (Some(_), Some(_)) => return Some("it is another file system or subvolume".to_owned()),
@@ -205,7 +210,7 @@ fn difference(place: &Held, target: &Held) -> Option<String> {
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
 /// The inode flags that change how data is written, or to which quota it counts. Empty where the file system has none.
-fn flags(held: &Held) -> Option<IFlags> {
+fn flags(held: &OpenDirectory) -> Option<IFlags> {
     let matter = IFlags::NOCOW
         | IFlags::COMPRESSED
         | NOT_COMPRESSED
@@ -267,7 +272,7 @@ mod tests {
 
     const FILE: Room = Room { bytes: 1 << 20, to_the_brim: false };
 
-    fn find(target: &Path, scratch: Option<&Path>, room: Room) -> Result<Place, Refusal> {
+    fn find(target: &Path, scratch: Option<&Path>, room: Room) -> Result<ScratchParent, Refusal> {
         super::find(target, scratch, scratch.is_some(), &room)
     }
 

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Refusal, shown};
 use super::method::server_methods;
-use super::place::{self, Place, Room};
-use super::request::{Manner, Request};
+use super::place::{self, Room, ScratchParent};
+use super::request::{ProbeOptions, ProbeRequest};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, LiveHost, Miss, MissKind};
 use crate::measure::{Method, SpeedLimit, Workload};
@@ -13,7 +13,7 @@ use crate::text;
 
 /// One row of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct BenchmarkCase {
     /// The method.
     pub method: Method,
     /// 8 kB pages per commit.
@@ -24,7 +24,7 @@ pub struct Row {
 
 /// What a probe will do.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ProbePlan {
     /// The parent of the scratch directory, links followed.
     pub directory: PathBuf,
     /// Size of a scratch file that stands for a segment, in bytes.
@@ -38,7 +38,7 @@ pub struct Plan {
     /// The longest time of all of it, in seconds.
     pub total_seconds: f64,
     /// The rows of the comparison; empty where only workloads are measured.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BenchmarkCase>,
     /// The workloads.
     pub workloads: Vec<Workload>,
     /// The sentence that the user confirms.
@@ -50,7 +50,7 @@ pub struct Plan {
     pub(super) program: PathBuf,
     pub(super) seed: u64,
     pub(super) all_with_pauses: bool,
-    pub(super) manner: Manner,
+    pub(super) manner: ProbeOptions,
 }
 
 /// The space that a workload may use besides its file and another of that size, in bytes: a neighbour's writes for half
@@ -58,7 +58,7 @@ pub struct Plan {
 const SMALL_THINGS: u64 = 16 << 20;
 
 /// Plans a probe; the refusal says why there can be none.
-pub fn plan(request: &Request) -> Result<Plan, Refusal> {
+pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.manner.force);
     let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
     match class {
@@ -86,7 +86,7 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
     let at_a_time = if request.workloads.is_empty() { file_bytes } else { 2 * file_bytes + SMALL_THINGS };
     let room = Room { bytes: at_a_time, to_the_brim: request.manner.force };
     let anywhere = request.scratch.is_some() || request.manner.force;
-    let Place { directory, identity } =
+    let ScratchParent { directory, identity } =
         place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
@@ -105,7 +105,7 @@ pub fn plan(request: &Request) -> Result<Plan, Refusal> {
         text::bytes(at_a_time),
         request.smallest_disk_bytes.map_or_else(String::new, |size| wear(total_bytes, size)),
     );
-    Ok(Plan {
+    Ok(ProbePlan {
         directory,
         file_bytes,
         at_a_time,
@@ -146,17 +146,17 @@ fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
 }
 
 /// The server's methods with each number of pages, then the rest with one.
-fn rows(request: &Request) -> Vec<Row> {
+fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let methods = server_methods(&request.server);
-    let row = |method, pages| Row { method, pages, as_server: true };
+    let row = |method, pages| BenchmarkCase { method, pages, as_server: true };
     let of_server = methods.iter().flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
-    let mut rows: Vec<Row> = of_server.collect();
+    let mut rows: Vec<BenchmarkCase> = of_server.collect();
     if rows.is_empty() {
         return rows;
     }
     for method in &request.extra {
         if !rows.iter().any(|r| r.method == *method) {
-            rows.push(Row { method: *method, pages: 1, as_server: false });
+            rows.push(BenchmarkCase { method: *method, pages: 1, as_server: false });
         }
     }
     rows
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn foreign_file_systems_are_refused_untouched() {
         for (class, word) in [(MountClass::Network, "network"), (MountClass::Fuse, "FUSE")] {
-            let mut request = Request::new("/nonexistent/that/would/hang");
+            let mut request = ProbeRequest::new("/nonexistent/that/would/hang");
             request.mount_class = Some(class);
             let refusal = plan(&request).unwrap_err();
             assert!(matches!(&refusal, Refusal::Class { class, .. } if *class == word), "{refusal}");
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn a_plan_says_what_it_will_do() {
         let directory = tempfile::tempdir().unwrap();
-        let plan = plan(&Request::new(directory.path())).unwrap();
+        let plan = plan(&ProbeRequest::new(directory.path())).unwrap();
         assert!(plan.says.starts_with("writes at most 336 MiB in a scratch directory in /"), "{}", plan.says);
         assert!(plan.says.ends_with(", 16 MiB at a time, in at most 10 s"), "{}", plan.says);
         assert_eq!(plan.rows.len(), 9);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn everything_takes_its_time_and_bytes_each() {
         let directory = tempfile::tempdir().unwrap();
-        let mut request = Request::new(directory.path());
+        let mut request = ProbeRequest::new(directory.path());
         request.workloads = Workload::ALL.to_vec();
         request.smallest_disk_bytes = Some(1 << 40);
         let all = plan(&request).unwrap();
@@ -210,8 +210,8 @@ mod tests {
 
     #[test]
     fn no_row_stands_twice() {
-        let mut request = Request::new("/");
-        request.extra.extend(Request::FLUSH_COST);
+        let mut request = ProbeRequest::new("/");
+        request.extra.extend(ProbeRequest::FLUSH_COST);
         request.extra.extend([Method::Fdatasync, Method::Floor]);
         assert_eq!(rows(&request).len(), 11);
     }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use super::method::Server;
+use super::method::WalSettings;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
@@ -21,7 +21,7 @@ const SEGMENT: u64 = 16 << 20;
 
 /// Options of a probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct ProbeOptions {
     /// Whether every sample is kept in the result.
     pub keep_samples: bool,
     /// Whether it runs at the lowest priority.
@@ -32,7 +32,7 @@ pub struct Manner {
 
 /// The subject and extent of the measurement.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ProbeRequest {
     /// The directory the advice is for.
     pub target: PathBuf,
     /// The directory for the scratch directory, when the user named one.
@@ -44,17 +44,17 @@ pub struct Request {
     /// Size of a scratch file in bytes.
     pub file_bytes: u64,
     /// The server whose methods are measured.
-    pub server: Server,
+    pub server: WalSettings,
     /// Numbers of 8 kB pages per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
     /// Whether all of them are measured with pauses too, not only those that decide.
     pub all_with_pauses: bool,
-    /// Further methods, with one page per commit. [`Request::new`] puts the unflushed floor here.
+    /// Further methods, with one page per commit. [`ProbeRequest::new`] puts the unflushed floor here.
     pub extra: Vec<Method>,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     /// Its options.
-    pub manner: Manner,
+    pub manner: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
     /// Whether all of them count flushes (`device.counts_flushes`).
@@ -70,7 +70,7 @@ pub struct Request {
     pub seed: u64,
 }
 
-impl Request {
+impl ProbeRequest {
     /// The default probe of a directory: PostgreSQL's methods and the floor, in ten seconds.
     pub fn new(target: impl Into<PathBuf>) -> Self {
         Self {
@@ -79,12 +79,12 @@ impl Request {
             mount_class: None,
             seconds: 10.0,
             file_bytes: SEGMENT,
-            server: Server::default(),
+            server: WalSettings::default(),
             pages: vec![1, 2],
             all_with_pauses: false,
             extra: vec![Method::Floor],
             workloads: Vec::new(),
-            manner: Manner::default(),
+            manner: ProbeOptions::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
             smallest_disk_bytes: None,
@@ -184,9 +184,9 @@ fn hands_flushes_on(kind: DeviceKind) -> bool {
 }
 
 /// The known settings of the server that uses a target.
-fn server(target: &Subject, facts: &FactSet) -> Server {
-    let Some(cluster) = facts.resolve(target, Scope::Cluster) else { return Server::default() };
-    Server {
+fn server(target: &Subject, facts: &FactSet) -> WalSettings {
+    let Some(cluster) = facts.resolve(target, Scope::Cluster) else { return WalSettings::default() };
+    WalSettings {
         major: facts.value(&cluster, &postgres::VERSION).map(|version| version.number(0)),
         wal_level: facts.value(&cluster, &postgres::WAL_LEVEL),
         max_wal_senders: facts.value(&cluster, &postgres::MAX_WAL_SENDERS),
@@ -210,7 +210,7 @@ mod tests {
         facts.stand(&fs, &disk);
         facts.link(&target, &fs);
         facts.link(&target, &cluster);
-        let bare = Request::of_target(&target, &facts);
+        let bare = ProbeRequest::of_target(&target, &facts);
         assert_eq!((bare.target.to_str(), bare.leaves.len()), (Some("/t\n"), 1));
         assert!(
             !bare.leaves_count_flushes && bare.speed_limit.is_none(),
@@ -224,7 +224,7 @@ mod tests {
         facts.know(&cluster, &postgres::VERSION, Version::parse("15.4").unwrap(), source());
         facts.know(&cluster, &postgres::WAL_LEVEL, postgres::WalLevel::Minimal, source());
         facts.know(&cluster, &postgres::MAX_WAL_SENDERS, 0, source());
-        let full = Request::of_target(&target, &facts);
+        let full = ProbeRequest::of_target(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
         assert_eq!(full.server.major, Some(15));
@@ -255,7 +255,7 @@ mod tests {
         if let Some(rpm) = rpm {
             facts.know(&sda, &device::RPM, rpm, source());
         }
-        Request::of_target(&target, &facts).speed_limit.map(|limit| limit.per_second)
+        ProbeRequest::of_target(&target, &facts).speed_limit.map(|limit| limit.per_second)
     }
 
     #[test]

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit::{Cursor, Done, PAGE, Pages, Writer};
+use super::commit::{CommitTiming, Cursor, PAGE, Pages, Writer};
 use super::control::{Control, Stop};
 use super::error::{ErrorKind, ProbeError, shown};
 use super::meters::{Clocks, Disks, ProcessorTime};
 use super::method::{is_counted, open_flags};
 use super::pace;
-use super::plan::Plan;
+use super::plan::ProbePlan;
 use super::schedule::{Dice, commits};
 use super::scratch::Scratch;
-use super::workload::{self, Stage};
+use super::workload::{self, WorkloadContext};
 use crate::measure::{
-    Cell, Circumstances, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Phase, Progress, Samples,
+    Cell, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Phase, Progress, SampleContext, Samples,
     Workload, WorkloadResult, add_samples, add_workloads, decided, histogram, median_of, summarise,
 };
 
@@ -30,14 +30,14 @@ const WAL: &str = "wal";
 
 /// Runs a plan and reports progress. A cancelled probe is no error.
 pub fn run(
-    plan: &Plan,
+    plan: &ProbePlan,
     control: &Control,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, ProbeError> {
     if plan.manner.nice {
         lower_priority()?;
     }
-    let mut run = Run::new(plan, control, tell);
+    let mut run = ProbeRun::new(plan, control, tell);
     let (processors, clocks) = (ProcessorTime::read(), Clocks::read());
     let outcome = run.measure();
     let stolen = processors.zip(ProcessorTime::read());
@@ -58,8 +58,8 @@ pub fn run(
     }
 }
 
-struct Run<'a> {
-    plan: &'a Plan,
+struct ProbeRun<'a> {
+    plan: &'a ProbePlan,
     control: &'a Control,
     tell: &'a mut dyn FnMut(&Progress),
     begun: Instant,
@@ -67,7 +67,7 @@ struct Run<'a> {
     /// The duration of the last report with figures: it may use a twentieth of the time.
     telling: Duration,
     samples: Samples,
-    seen: Circumstances,
+    seen: SampleContext,
     disks: Disks,
     dice: Dice,
     pages: Pages,
@@ -85,8 +85,8 @@ struct Run<'a> {
 /// The largest number of bytes that workloads write at once.
 const MOST_NOISE: usize = 256 << 10;
 
-impl<'a> Run<'a> {
-    fn new(plan: &'a Plan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
+impl<'a> ProbeRun<'a> {
+    fn new(plan: &'a ProbePlan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
         let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
         let mut dice = Dice::new(plan.seed);
         let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
@@ -107,13 +107,13 @@ impl<'a> Run<'a> {
             told: now,
             telling: Duration::ZERO,
             samples: Samples { cells, paced: Vec::new() },
-            seen: Circumstances {
+            seen: SampleContext {
                 directory: shown(&plan.directory),
                 when: jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string(),
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
                 clock_us: clock_us(),
-                ..Circumstances::default()
+                ..SampleContext::default()
             },
             disks: Disks::new(&plan.leaves),
             dice,
@@ -165,7 +165,8 @@ impl<'a> Run<'a> {
     fn workload(&mut self, workload: Workload, scratch: &Scratch) -> Result<(), Stop> {
         let disks = self.plan.leaves_count_flushes.then_some(&self.disks);
         let limits = (Duration::from_secs_f64(self.plan.seconds), self.plan.max_bytes);
-        let mut stage = Stage::new(scratch, &self.pages, self.plan.file_bytes, self.control, disks, limits);
+        let mut stage =
+            WorkloadContext::new(scratch, &self.pages, self.plan.file_bytes, self.control, disks, limits);
         let (begun, total, tell) = (self.begun, self.plan.total_seconds, &mut self.tell);
         let mut say = |rounds: usize| {
             let seconds = begun.elapsed().as_secs_f64();
@@ -416,7 +417,7 @@ impl<'a> Run<'a> {
     }
 
     /// One commit with a cell's method and size; `None` where it cannot be measured.
-    fn write(&mut self, i: usize) -> Option<Result<Done, Errno>> {
+    fn write(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
         let pages = self.pages.bytes(cell.pages as usize * PAGE);
         let cursor = if cell.method.is_direct() { &mut self.direct } else { &mut self.buffered };
@@ -425,7 +426,7 @@ impl<'a> Run<'a> {
     }
 
     /// The same for a cell that can be measured, cancellable.
-    fn commit(&mut self, i: usize) -> Result<Done, Stop> {
+    fn commit(&mut self, i: usize) -> Result<CommitTiming, Stop> {
         self.check()?;
         match self.write(i) {
             Some(Ok(done)) => Ok(done),

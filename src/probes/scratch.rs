@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::commit::again;
 use super::error::{ErrorKind, ProbeError, shown};
-use super::plan::Plan;
+use super::plan::ProbePlan;
 use super::watcher::Watcher;
 use crate::text;
 use crate::way::random;
@@ -40,7 +40,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Creates an empty scratch directory.
-    pub fn create(plan: &Plan) -> Result<Self, ProbeError> {
+    pub fn create(plan: &ProbePlan) -> Result<Self, ProbeError> {
         let path = plan.directory.clone();
         let failed = |errno| ProbeError::of(errno, "making the scratch directory", &path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,7 +1,8 @@
 //! Workloads beside the comparison of the methods to write WAL. Each is a small module with one shape: `prepare`
-//! creates its files and returns its parts; a part names the rows it fills and executes one round of them.
+//! creates its files and returns its load generators, each of which names the rows it fills and executes one round of
+//! them.
 //!
-//! A round executes every part once in random order and counts only when it is complete; the first is discarded as
+//! A round executes every generator once in random order and counts only when it is complete; the first is discarded as
 //! warm-up. There is no early end on success, because these figures are for information, not for a choice.
 
 mod entangle;
@@ -19,7 +20,7 @@ use super::control::Stop;
 use super::schedule::Dice;
 use crate::measure::{Pass, Series, Workload};
 
-pub(super) use stage::Stage;
+pub(super) use stage::WorkloadContext;
 
 /// The number of rounds that the time is divided into, and the largest number where more would fit: cheap operations
 /// must not fill a disk with writes.
@@ -32,29 +33,29 @@ const LONGEST_PASS: Duration = Duration::from_millis(400);
 const FEWEST_ROUNDS: u32 = 5;
 
 /// One activity of a round.
-trait Part {
+trait LoadGenerator {
     /// The rows it fills, empty or with the reason why they stay empty.
     fn rows(&self) -> Vec<Series>;
 
     /// Bytes that it writes besides its operations.
-    fn fixed_bytes(&self, _: &Stage<'_>) -> u64 {
+    fn fixed_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
         0
     }
 
     /// Runs for its share of a round: one pass for each of its rows.
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop>;
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop>;
 }
 
 /// Measures a workload until its time or bytes are used up or it is cancelled; `series` receives the measurements so
 /// far.
 pub(super) fn run(
     workload: Workload,
-    stage: &mut Stage<'_>,
+    stage: &mut WorkloadContext<'_>,
     dice: &mut Dice,
     series: &mut Vec<Series>,
     tell: &mut dyn FnMut(usize),
 ) -> Result<(), Stop> {
-    let mut parts = match workload {
+    let mut generators = match workload {
         Workload::Segment => segment::prepare(stage)?,
         Workload::Group => group::prepare(stage)?,
         Workload::Innodb => innodb::prepare(stage)?,
@@ -66,18 +67,18 @@ pub(super) fn run(
     // The tool's tests take as long as announced.
     let (rounds, most) = match workload {
         Workload::PgTestFsync => {
-            (stage.rounds_of_at_most(LONGEST_PASS, parts.len()).max(FEWEST_ROUNDS), usize::MAX)
+            (stage.rounds_of_at_most(LONGEST_PASS, generators.len()).max(FEWEST_ROUNDS), usize::MAX)
         }
         _ => (ROUNDS, MOST_ROUNDS),
     };
-    let fixed = parts.iter().map(|part| part.fixed_bytes(stage)).sum();
-    stage.share_out(rounds, parts.len(), fixed);
-    let rows: Vec<Vec<Series>> = parts.iter().map(|part| part.rows()).collect();
+    let fixed = generators.iter().map(|generator| generator.fixed_bytes(stage)).sum();
+    stage.share_out(rounds, generators.len(), fixed);
+    let rows: Vec<Vec<Series>> = generators.iter().map(|generator| generator.rows()).collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);
-    round(&mut parts, stage, dice)?;
+    round(&mut generators, stage, dice)?;
     for done in 1..=most {
-        let passes = round(&mut parts, stage, dice)?;
+        let passes = round(&mut generators, stage, dice)?;
         for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
             if row.error.is_none() {
                 row.rounds.push(pass);
@@ -88,12 +89,16 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The passes of each part, at its index.
-fn round(parts: &mut [Box<dyn Part>], stage: &Stage<'_>, dice: &mut Dice) -> Result<Vec<Vec<Pass>>, Stop> {
-    let mut passes = vec![Vec::new(); parts.len()];
-    for i in dice.order(parts.len()) {
-        if let (Some(part), Some(slot)) = (parts.get_mut(i), passes.get_mut(i)) {
-            *slot = part.round(stage)?;
+/// The passes of each generator, at its index.
+fn round(
+    generators: &mut [Box<dyn LoadGenerator>],
+    stage: &WorkloadContext<'_>,
+    dice: &mut Dice,
+) -> Result<Vec<Vec<Pass>>, Stop> {
+    let mut passes = vec![Vec::new(); generators.len()];
+    for i in dice.order(generators.len()) {
+        if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
+            *slot = generator.round(stage)?;
             stage.scratch.check_there()?;
         }
     }

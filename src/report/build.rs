@@ -38,14 +38,14 @@ pub struct Input<'a> {
     /// The rules that each rule overrides.
     pub overrides: plan::Overrides,
     /// Time, place and tool.
-    pub circumstances: Circumstances,
+    pub circumstances: RunContext,
     /// The last check of every piece of advice.
     pub guard: &'a Guard<'a>,
 }
 
 /// Properties of the run rather than of the machine.
 #[derive(Clone, Debug)]
-pub struct Circumstances {
+pub struct RunContext {
     /// Time, RFC 3339 in UTC.
     pub when: String,
     /// Whether it is the machine itself rather than a capture.

@@ -13,21 +13,21 @@ use crate::rules::{Finding, Level, Outcome};
 
 /// The conditions under which a check fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailOn {
+pub struct FailCondition {
     /// The lowest failing level. A `keep` never fails.
     pub level: Level,
     /// Whether an undecided rule of that level fails, too.
     pub undecided: bool,
 }
 
-impl Default for FailOn {
+impl Default for FailCondition {
     fn default() -> Self {
         Self { level: Level::Critical, undecided: false }
     }
 }
 
 /// The exit code: 0, 3, 4 or 5.
-pub fn code(report: &Report, fail_on: FailOn) -> u8 {
+pub fn code(report: &Report, fail_on: FailCondition) -> u8 {
     let reaches = |level: Level| level >= fail_on.level && level > Level::Keep;
     let verdicts = report.verdicts.iter().filter_map(|verdict| level(verdict.standing));
     let findings = counted(report);
@@ -93,7 +93,7 @@ mod tests {
                     let report = report(&empty, *found, *open, standing);
                     for level in Level::ALL {
                         for undecided in [false, true] {
-                            let code = code(&report, FailOn { level, undecided });
+                            let code = code(&report, FailCondition { level, undecided });
                             let expected = expected(*found, *open, standing, level, undecided);
                             assert_eq!(
                                 code, expected,
@@ -114,7 +114,7 @@ mod tests {
         let disk = Subject::device("sdc");
         let beside = [Subject::mount("/other"), Subject::boot("/other"), Subject::device("sdz")];
         for level in Level::ALL {
-            let fail_on = FailOn { level, undecided: true };
+            let fail_on = FailCondition { level, undecided: true };
             for subject in beside.iter().chain([&disk, &Subject::host(), &sample::new_disk()]) {
                 for asked in [None, Some("/dev/sdc".to_owned())] {
                     let counts = asked.is_none() || !beside.contains(subject);
@@ -154,7 +154,7 @@ mod tests {
         for (needs, expected) in cases {
             let finding = sample::finding("rule.one", &sample::new_disk(), Level::Critical, Vec::new());
             report.findings = vec![undecided(finding, needs)];
-            let fail_on = FailOn { level: Level::Critical, undecided: true };
+            let fail_on = FailCondition { level: Level::Critical, undecided: true };
             assert_eq!(code(&report, fail_on), expected, "{needs:?}");
         }
     }

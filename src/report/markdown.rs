@@ -9,13 +9,13 @@ use super::Report;
 use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
 use super::text::layer;
 use crate::quote::comment;
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 use crate::workers;
-use write::{Document, cell, code, phrase, text};
+use write::{MarkdownWriter, cell, code, phrase, text};
 
 /// The document.
 pub fn render(report: &Report) -> String {
-    let mut document = Document::default();
+    let mut document = MarkdownWriter::default();
     document.heading(1, &format!("Storage under databases on {}", code(&report.host.name)));
     let masked = if report.host.live { "" } else { " In a capture names and numbers may be masked." };
     document.para(&format!(
@@ -27,15 +27,15 @@ pub fn render(report: &Report) -> String {
     document.finish()
 }
 
-fn drawn(sections: &[Section]) -> Document {
-    let mut document = Document::default();
+fn drawn(sections: &[Section]) -> MarkdownWriter {
+    let mut document = MarkdownWriter::default();
     for section in sections {
         draw(&mut document, section);
     }
     document
 }
 
-fn draw(document: &mut Document, section: &Section) {
+fn draw(document: &mut MarkdownWriter, section: &Section) {
     if !section.heading.is_empty() {
         let level = match section.rank {
             Rank::Top => 2,
@@ -50,7 +50,7 @@ fn draw(document: &mut Document, section: &Section) {
             Element::Bullets(all) => bullets(document, all),
             Element::Grid(columns) => grid(document, columns),
             Element::Stack(layers) => {
-                let mut page = Page::unbounded();
+                let mut page = TextBuilder::unbounded();
                 let row = |one| layer(one).iter().map(|cell| comment::inline(cell)).collect();
                 page.table(0, &layers.iter().map(row).collect::<Vec<Vec<String>>>(), &[]);
                 document.code("text", &page.finish().lines().collect::<Vec<_>>());
@@ -60,7 +60,7 @@ fn draw(document: &mut Document, section: &Section) {
     }
 }
 
-fn bullets(document: &mut Document, Bullets { head, bullets }: &Bullets) {
+fn bullets(document: &mut MarkdownWriter, Bullets { head, bullets }: &Bullets) {
     if head.is_empty() {
         document.list(&bullets.iter().map(item).collect::<Vec<_>>());
     } else {
@@ -85,7 +85,7 @@ fn told(bullet: &Bullet) -> String {
     bullet.beneath.iter().filter_map(inline).fold(phrase(&bullet.says), |all, more| all + " — " + &more)
 }
 
-fn table(document: &mut Document, head: &[&str], bullets: &[Bullet]) {
+fn table(document: &mut MarkdownWriter, head: &[&str], bullets: &[Bullet]) {
     let marks = bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
     let has = |filled: fn(&Bullet) -> bool| bullets.iter().any(filled);
     let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
@@ -123,13 +123,13 @@ fn inline(detail: &Detail) -> Option<String> {
     }
 }
 
-fn grid(document: &mut Document, grid: &Grid) {
+fn grid(document: &mut MarkdownWriter, grid: &Grid) {
     let rows: Vec<Vec<String>> = grid.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     document.table(&grid.head, &grid.right, &rows);
 }
 
 /// Steps in a table, then each with its reasons and commands.
-fn instructions(document: &mut Document, steps: &[Instruction]) {
+fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
     let numbered: Vec<&Instruction> = steps.iter().filter(|step| step.number.is_some()).collect();
     let row = |step: &&Instruction| {
         let number = step.number.map(|number| number.to_string()).unwrap_or_default();
@@ -150,7 +150,7 @@ fn instructions(document: &mut Document, steps: &[Instruction]) {
 }
 
 /// Fields as a list, commands as one block.
-fn details<'d>(document: &mut Document, details: impl Iterator<Item = &'d Detail>) {
+fn details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d Detail>) {
     let (mut items, mut commands, mut own): (Vec<String>, Vec<String>, Vec<String>) = Default::default();
     for detail in details {
         match detail {

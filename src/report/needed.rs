@@ -25,7 +25,7 @@ pub fn of_target<'a>(
     target: &TargetSummary,
     about: impl IntoIterator<Item = &'a Finding>,
 ) -> Vec<Needed> {
-    let way = Way::of(&report.facts, target);
+    let way = TargetScope::of(&report.facts, target);
     let mut all = Collected::default();
     let missing = report.verdict(&target.target).into_iter().flat_map(|verdict| &verdict.missing);
     missing.filter(|need| way.holds(&need.subject)).for_each(|need| all.add(need, None));
@@ -39,12 +39,12 @@ pub fn of_target<'a>(
 }
 
 /// The subjects that belong to a target.
-pub struct Way<'a> {
+pub struct TargetScope<'a> {
     own: BTreeSet<&'a Subject>,
     servers: BTreeSet<Subject>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> TargetScope<'a> {
     /// The subjects of a target, including the log places of the servers on it.
     pub fn of(facts: &FactSet, target: &'a TargetSummary) -> Self {
         let names = facts.value(&target.target, &crate::facts::catalog::target::CLUSTERS).unwrap_or_default();

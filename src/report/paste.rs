@@ -11,7 +11,7 @@ mod testing;
 pub mod udev;
 pub mod unit;
 
-use self::boot::Line;
+use self::boot::BootMountEdit;
 use super::{Report, Step, TargetSummary};
 use crate::quote::{Command, comment};
 use crate::rules::Risk;
@@ -66,7 +66,7 @@ fn of_boot(
     report: &Report,
     head: String,
     format: &'static str,
-    changed: fn(&Report, &Line<'_>) -> Option<String>,
+    changed: fn(&Report, &BootMountEdit<'_>) -> Option<String>,
     fresh: fn(&Report, &TargetSummary) -> String,
 ) -> String {
     let lines = boot::lines(report);

@@ -22,12 +22,12 @@ pub type Overrides = BTreeMap<String, Vec<String>>;
 
 /// Advice with its finding.
 #[derive(Clone, Copy)]
-struct Piece<'a> {
+struct AdviceItem<'a> {
     finding: &'a Finding,
     advice: &'a Advice,
 }
 
-impl Piece<'_> {
+impl AdviceItem<'_> {
     fn keeps(&self) -> bool {
         self.advice.change == Change::Keep
     }
@@ -41,17 +41,17 @@ pub fn plan(
     overrides: &Overrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
-    let all: Vec<Piece<'_>> = findings
+    let all: Vec<AdviceItem<'_>> = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies)
-        .flat_map(|finding| finding.advice.iter().map(move |advice| Piece { finding, advice }))
+        .flat_map(|finding| finding.advice.iter().map(move |advice| AdviceItem { finding, advice }))
         .collect();
     let chosen = chosen_filesystem(&all);
-    let other = |piece: &Piece<'_>| {
+    let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
             && chosen.is_some_and(|chosen| filesystem_of(piece).is_some_and(|of| of != chosen))
     };
-    let mut groups: BTreeMap<(Subject, &Setting), Vec<Piece<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
         let subject = home(facts, &target.target, &piece.finding.subject, piece.advice.setting);
@@ -90,16 +90,16 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
 }
 
 /// The first choice where a file system is to be chosen.
-fn chosen_filesystem<'a>(pieces: &[Piece<'a>]) -> Option<&'a str> {
+fn chosen_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
     let choices = pieces.iter().filter(|p| p.advice.setting.kind.is_filesystem() && !p.keeps());
-    let place = |p: &&Piece<'_>| {
+    let place = |p: &&AdviceItem<'_>| {
         (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
     };
     choices.min_by_key(place)?.advice.change.values().first().map(String::as_str)
 }
 
 /// The file system that advice is about: the one that its finding chooses, or that its commands create.
-fn filesystem_of<'a>(piece: &Piece<'a>) -> Option<&'a str> {
+fn filesystem_of<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
     let siblings = piece.finding.advice.iter().filter(|advice| advice.setting.kind.is_filesystem());
     let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
     let mut words = piece.advice.apply.iter().flat_map(|command| command.as_str().split_whitespace());

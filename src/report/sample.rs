@@ -4,7 +4,7 @@
 use crate::settings;
 use std::collections::BTreeMap;
 
-use super::{Circumstances, Input, Report, build};
+use super::{Input, Report, RunContext, build};
 use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{self, Redundancy, Role, TargetKind};
@@ -60,7 +60,7 @@ pub fn report(
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements,
         overrides: BTreeMap::new(),
-        circumstances: Circumstances {
+        circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
             version: "0.1.0".to_owned(),

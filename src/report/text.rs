@@ -8,12 +8,12 @@ use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, 
 use super::upgrade::Upgrade;
 use super::{LayerRow, WhatIf};
 use crate::quote::Command;
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 use crate::workers;
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {
         page.append(&group);
     }
@@ -25,15 +25,15 @@ pub fn upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     drawn(&telling::upgrade::sections(real, assumed, upgrade)).finish()
 }
 
-fn drawn(sections: &[Section]) -> Page {
-    let mut page = Page::default();
+fn drawn(sections: &[Section]) -> TextBuilder {
+    let mut page = TextBuilder::default();
     for section in sections.iter().filter(|section| !section.is_appendix) {
         draw(&mut page, section);
     }
     page
 }
 
-fn draw(page: &mut Page, section: &Section) {
+fn draw(page: &mut TextBuilder, section: &Section) {
     let margin = match section.rank {
         Rank::Top => 0,
         Rank::Part => 2,
@@ -67,7 +67,7 @@ fn draw(page: &mut Page, section: &Section) {
 }
 
 /// A bullet whose first mark has the room of all beside it.
-fn bullet(page: &mut Page, indent: usize, first: usize, bullet: &Bullet) {
+fn bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) {
     let rooms = std::iter::once(first).chain(bullet.marks.iter().skip(1).map(room));
     let label: String = bullet.marks.iter().zip(rooms).map(|(one, room)| mark(one, room)).collect();
     let of = if bullet.of.is_empty() { String::new() } else { format!("{}: ", bullet.of) };
@@ -97,7 +97,7 @@ fn mark(mark: &Mark, room: usize) -> String {
     format!("{:<room$}", mark.words() + gap)
 }
 
-fn grid(page: &mut Page, indent: usize, grid: &Grid) {
+fn grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
     let head = grid.head.iter().map(|&name| name.to_owned()).collect();
     let cells = |row: &Vec<telling::Phrase>| row.iter().map(ToString::to_string).collect();
     // Figures stand under their head; names and words say themselves what they are.
@@ -122,7 +122,7 @@ pub fn layer(row: &LayerRow) -> Vec<String> {
     vec![name, row.says.clone(), row.cache.clone(), mark.to_owned()]
 }
 
-fn instruction(page: &mut Page, step: &Instruction) {
+fn instruction(page: &mut TextBuilder, step: &Instruction) {
     let number = step.number.map(|number| number.to_string()).unwrap_or_default();
     let label = format!("{number:>2}  {:<10}", step.level.word());
     page.hanging(2, &label, &format!("{} of {}: {}", step.setting, step.of, step.change));
@@ -136,7 +136,7 @@ fn instruction(page: &mut Page, step: &Instruction) {
 const PURPOSE: usize = 9;
 
 /// Lines whose words in front take the same room.
-fn details(page: &mut Page, indent: usize, details: &[Detail]) {
+fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
         Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => PURPOSE,

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Report;
-use super::exit::FailOn;
+use super::exit::FailCondition;
 use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Finding, Level, Outcome, Trace};
@@ -189,7 +189,7 @@ impl Upgrade {
     }
 
     /// The exit code, by the rules of `check`.
-    pub fn exit_code(&self, fail_on: FailOn) -> u8 {
+    pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
         let counted: Vec<&Item> = self.counted(fail_on.level).collect();
         let decided = |item: &&Item| if item.undecided { item.sure } else { Some(item.level) };
         let worst = counted.iter().filter_map(decided).filter(|level| *level >= fail_on.level).max();
@@ -223,14 +223,14 @@ fn place(item: &Item) -> impl Ord + '_ {
 }
 
 /// Findings by rule and subject.
-type Findings<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
+type FindingIndex<'r> = BTreeMap<(&'r str, &'r Subject), &'r Finding>;
 
-fn by_name(report: &Report) -> Findings<'_> {
+fn by_name(report: &Report) -> FindingIndex<'_> {
     report.findings.iter().map(|finding| ((finding.rule.as_str(), &finding.subject), finding)).collect()
 }
 
 /// The same finding in the other report.
-fn same<'r>(findings: &Findings<'r>, finding: &'r Finding) -> Option<&'r Finding> {
+fn same<'r>(findings: &FindingIndex<'r>, finding: &'r Finding) -> Option<&'r Finding> {
     findings.get(&(finding.rule.as_str(), &finding.subject)).copied()
 }
 

@@ -4,8 +4,8 @@
 //! observed on this machine. Advice whose value comes from an unknown fact is dropped silently, because there is
 //! nothing to advise.
 
-use super::command::{self, Judgement};
-use super::ground::{Ground, Node, proven};
+use super::command::{self, CommandEffect};
+use super::ground::{BoundCondition, ConditionNode, proven};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::own::OwnCommand;
 use super::template::Template;
@@ -39,7 +39,7 @@ impl Circumstances {
 /// The advice of a rule that applies, and the part that is held back.
 pub(super) fn advise(
     rule: &Rule,
-    ground: &Ground<'_>,
+    ground: &BoundCondition<'_>,
     facts: &FactSet,
     subject: &Subject,
     circumstances: Circumstances,
@@ -47,7 +47,7 @@ pub(super) fn advise(
     let seen_here = |reading: &Reading<Value>| circumstances.seen_here(reading);
     let (mut given, mut held_back) = (Vec::new(), Vec::new());
     for spec in &rule.advise {
-        let when = spec.when.as_ref().map(|when| Ground::of(when, facts, subject));
+        let when = spec.when.as_ref().map(|when| BoundCondition::of(when, facts, subject));
         if when.as_ref().is_some_and(|when| when.truth() != Truth::True) {
             continue;
         }
@@ -89,14 +89,14 @@ fn refused(author: Author, advice: &Advice) -> Option<String> {
     let lines =
         read.chain(advice.own.iter().map(|own| own.command.as_str())).filter(|line| !line.starts_with('#'));
     lines.into_iter().find_map(|line| match command::judge(line) {
-        Judgement::Loses { what, .. } => Some(what),
-        Judgement::Harmless | Judgement::Strange { .. } => None,
+        CommandEffect::Loses { what, .. } => Some(what),
+        CommandEffect::Harmless | CommandEffect::Strange { .. } => None,
     })
 }
 
 fn why_held_back(
-    ground: &Ground<'_>,
-    when: Option<&Ground<'_>>,
+    ground: &BoundCondition<'_>,
+    when: Option<&BoundCondition<'_>>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> String {
     let mut elsewhere = Vec::new();
@@ -108,8 +108,12 @@ fn why_held_back(
 }
 
 /// The known facts of a condition that were not observed on this machine, with their sources.
-fn not_seen_here(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool, names: &mut Vec<String>) {
-    if let Node::Test(_, seen) = &ground.node
+fn not_seen_here(
+    ground: &BoundCondition<'_>,
+    seen_here: &dyn Fn(&Reading<Value>) -> bool,
+    names: &mut Vec<String>,
+) {
+    if let ConditionNode::Test(_, seen) = &ground.node
         && let Some(source) = seen.reading.source()
         && !seen_here(&seen.reading)
     {

@@ -15,17 +15,17 @@ mod words;
 
 use std::ops::Range;
 
-use self::judgement::Judgement as J;
-use self::words::{Line, Simple};
+use self::judgement::CommandEffect as J;
+use self::words::{CommandList, Simple};
 use super::template;
 
-pub(super) use self::judgement::Judgement;
+pub(super) use self::judgement::CommandEffect;
 
 /// The largest number of optional facts in a command: each one doubles the number of variants.
 const MOST_OPTIONAL: usize = 4;
 
 /// Judges a command as written, with all its facts and without the optional ones.
-pub(super) fn judge(command: &str) -> Judgement {
+pub(super) fn judge(command: &str) -> CommandEffect {
     let places = template::places(command);
     let optional = places.iter().filter(|place| place.prefix.is_some()).count();
     if optional > MOST_OPTIONAL {
@@ -34,14 +34,14 @@ pub(super) fn judge(command: &str) -> Judgement {
     let mut whole = J::Harmless;
     for there in 0..1_usize << optional {
         let line = words::spelt(command, &places, there);
-        whole = whole.and(Line::read(&line).map_or_else(J::strange, |line| of_line(&line)));
+        whole = whole.and(CommandList::read(&line).map_or_else(J::strange, |line| of_line(&line)));
     }
     whole.or(searched(command))
 }
 
 /// The part of a command that can lose data although it is not understood: by its words, and by each part that is a
 /// command of its own.
-fn searched(command: &str) -> Option<Judgement> {
+fn searched(command: &str) -> Option<CommandEffect> {
     suspect::search(command).or_else(|| parts(command, "|;&()\n`")).or_else(|| parts(command, "|;&()\n`'\""))
 }
 
@@ -49,14 +49,14 @@ fn searched(command: &str) -> Option<Judgement> {
 const MOST_STARTS: usize = 16;
 
 /// The first part between these separators in which a known program, at any place, can lose data.
-fn parts(command: &str, between: &str) -> Option<Judgement> {
+fn parts(command: &str, between: &str) -> Option<CommandEffect> {
     let mut at = 0;
     for part in command.split(|c: char| between.contains(c)) {
         let start = at;
         at += part.len() + 1;
         for (from, _) in words_of(part).filter(|(_, word)| programs::is_known(base(word))).take(MOST_STARTS) {
             let said = part.get(from..).unwrap_or_default();
-            let line = Line::read(&words::spelt(said, &template::places(said), usize::MAX));
+            let line = CommandList::read(&words::spelt(said, &template::places(said), usize::MAX));
             if let Ok(J::Loses { range, what }) = line.map(|line| of_line(&line)) {
                 let from = from + start;
                 return Some(J::loses(range.start + from..range.end + from, what));
@@ -118,11 +118,11 @@ fn likely(sentence: &str) -> Option<usize> {
     None
 }
 
-fn of_line(line: &Line) -> Judgement {
+fn of_line(line: &CommandList) -> CommandEffect {
     line.pipelines.iter().map(|pipeline| of_pipeline(pipeline)).fold(J::Harmless, J::and)
 }
 
-fn of_pipeline(commands: &[Simple]) -> Judgement {
+fn of_pipeline(commands: &[Simple]) -> CommandEffect {
     match commands {
         [one] => of_simple(one, None),
         // The output is passed on to the file that `tee` writes.
@@ -142,7 +142,7 @@ fn of_pipeline(commands: &[Simple]) -> Judgement {
     }
 }
 
-fn of_simple(one: &Simple, input: Option<&words::Word>) -> Judgement {
+fn of_simple(one: &Simple, input: Option<&words::Word>) -> CommandEffect {
     programs::judge(one, input)
 }
 

@@ -37,12 +37,12 @@ pub struct Diag {
     /// What to do.
     pub help: Option<String>,
     /// The other place that it refers to, where that is in another file.
-    pub beside: Option<Place>,
+    pub beside: Option<SourceLocation>,
 }
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The file's name as the user knows it.
     pub file: String,
     /// Counted from one.
@@ -143,7 +143,7 @@ pub fn few(mut diags: Vec<Diag>) -> Vec<Diag> {
 
 /// Collects the mistakes of a file.
 #[derive(Debug)]
-pub struct Problems {
+pub struct Diagnostics {
     lines: Lines,
     diags: Vec<Diag>,
     /// Notes, which are listed beside the mistakes.
@@ -152,7 +152,7 @@ pub struct Problems {
     broken: BTreeMap<usize, Diag>,
 }
 
-impl Problems {
+impl Diagnostics {
     /// A collector without mistakes for this file.
     pub fn of(source: &str) -> Self {
         let lines = Lines::of(source);

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advise::{self, Circumstances};
-use super::ground::{self, Ground, View};
+use super::ground::{self, BoundCondition, SubjectView};
 use super::model::Rule;
 use super::needs::{self, Domains};
 use super::set::RuleSet;
@@ -107,7 +107,7 @@ pub fn evaluate(
         let mut of_scope: Vec<_> =
             of_scope.filter(|(concern, _)| Some(concern.rule.scope) == scope).collect();
         for subject in alike {
-            let view = View::new(facts, subject);
+            let view = SubjectView::new(facts, subject);
             let lacking = facts.lacking(subject);
             for (concern, tally) in &mut of_scope {
                 if !concern.about(facts, subject, lacking) {
@@ -171,9 +171,9 @@ impl<'r> Concern<'r> {
     }
 
     /// The finding of the rule on the subject.
-    fn finding(&self, view: &View<'_>, circumstances: Circumstances) -> Finding {
-        let (rule, View { facts, subject, .. }) = (self.rule, view);
-        let ground = Ground::on(&rule.when, view);
+    fn finding(&self, view: &SubjectView<'_>, circumstances: Circumstances) -> Finding {
+        let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
+        let ground = BoundCondition::on(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
         let outcome = match ground.truth() {
             Truth::True => {
@@ -221,5 +221,5 @@ pub fn evaluate_one(
     subject: &Subject,
     circumstances: Circumstances,
 ) -> Finding {
-    Concern::of(rule).finding(&View::new(facts, subject), circumstances)
+    Concern::of(rule).finding(&SubjectView::new(facts, subject), circumstances)
 }

@@ -12,7 +12,7 @@ use super::explain;
 use super::model::{Example, ExampleStack, Expect, Given, Rule};
 use super::{Finding, Outcome};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 
 /// An example with another outcome than it states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ fn run_one(rule: &Rule, example: &Example) -> Option<Failure> {
 
 /// The trace of a finding as text.
 fn drawn(finding: &Finding) -> String {
-    let mut page = Page::default();
+    let mut page = TextBuilder::default();
     if let Some(trace) = &finding.trace {
         explain::lines(&mut page, 2, trace);
     }

@@ -5,12 +5,12 @@
 use super::model::Cond;
 use super::{Seen, Trace};
 use crate::facts::{Reading, catalog};
-use crate::text::page::Page;
+use crate::text::page::TextBuilder;
 use crate::truth::Truth;
 
 /// One condition of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct TraceCondition {
     /// The branches before it: `│  ├─ `.
     pub branch: String,
     /// The condition in words.
@@ -24,15 +24,15 @@ pub struct Line {
 }
 
 /// The conditions of a trace, each with its result.
-pub fn rows(trace: &Trace) -> Vec<Line> {
+pub fn rows(trace: &Trace) -> Vec<TraceCondition> {
     let mut rows = Vec::new();
     add(trace, String::new(), "", &mut rows);
     rows
 }
 
-fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<Line>) {
+fn add(trace: &Trace, branch: String, stem: &str, rows: &mut Vec<TraceCondition>) {
     let (seen, from) = trace.seen.as_ref().map(told).unwrap_or_default();
-    rows.push(Line { branch, label: trace.label.clone(), truth: trace.truth, seen, from });
+    rows.push(TraceCondition { branch, label: trace.label.clone(), truth: trace.truth, seen, from });
     for (index, kid) in trace.kids.iter().enumerate() {
         let last = index + 1 == trace.kids.len();
         let branch = format!("{stem}{}", if last { "└─ " } else { "├─ " });
@@ -52,8 +52,9 @@ fn told(seen: &Seen) -> (String, String) {
 }
 
 /// The same as lines of a page.
-pub fn lines(page: &mut Page, indent: usize, trace: &Trace) {
-    let cells = |row: Line| vec![row.branch + &row.label, row.truth.word().to_owned(), row.seen, row.from];
+pub fn lines(page: &mut TextBuilder, indent: usize, trace: &Trace) {
+    let cells =
+        |row: TraceCondition| vec![row.branch + &row.label, row.truth.word().to_owned(), row.seen, row.from];
     page.table(indent, &rows(trace).into_iter().map(cells).collect::<Vec<_>>(), &[]);
 }
 
@@ -101,7 +102,7 @@ mod tests {
         let rules = tests::good();
         let rule = rules.find("mount.barrier-option").unwrap();
         let finding = evaluate_one(rule, &facts, &target, Circumstances { live: true, traced: true });
-        let mut page = Page::default();
+        let mut page = TextBuilder::default();
         page.verbatim(0, &condition(&rule.when).join("\n"));
         page.gap();
         lines(&mut page, 0, finding.trace.as_ref().unwrap());

@@ -18,12 +18,12 @@ use crate::truth::Truth;
 
 /// A condition on one subject.
 #[derive(Debug)]
-pub(super) struct Ground<'a> {
+pub(super) struct BoundCondition<'a> {
     says: Says<'a>,
     /// The element of a quantifier that it is about.
     pub element: Option<Subject>,
     /// What it is.
-    pub node: Node<'a>,
+    pub node: ConditionNode<'a>,
 }
 
 /// The statement of a condition; worded only where it is read.
@@ -37,28 +37,28 @@ enum Says<'a> {
 
 /// A condition on one subject, without its words.
 #[derive(Debug)]
-pub(super) enum Node<'a> {
+pub(super) enum ConditionNode<'a> {
     /// All of them hold; unknown for none.
-    All(Vec<Ground<'a>>),
+    All(Vec<BoundCondition<'a>>),
     /// One of them holds; unknown for none.
-    Any(Vec<Ground<'a>>),
+    Any(Vec<BoundCondition<'a>>),
     /// It does not hold.
-    Not(Box<Ground<'a>>),
+    Not(Box<BoundCondition<'a>>),
     /// A test of a fact that was looked up.
     Test(&'a Test, Seen),
     /// Unknown, and no fact would decide it.
     Blind,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> BoundCondition<'a> {
     /// Applies a condition to a subject.
     pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
-        Self::on(cond, &View::new(facts, subject))
+        Self::on(cond, &SubjectView::new(facts, subject))
     }
 
     /// The same, with lookups of the subject reused.
-    pub fn on(cond: &'a Cond, view: &View<'_>) -> Self {
-        Place { view, elements: &[] }.ground(cond)
+    pub fn on(cond: &'a Cond, view: &SubjectView<'_>) -> Self {
+        LookupScope { view, elements: &[] }.ground(cond)
     }
 
     /// In words.
@@ -76,11 +76,11 @@ impl<'a> Ground<'a> {
     /// Its result.
     pub fn truth(&self) -> Truth {
         match &self.node {
-            Node::All(kids) => Truth::every(kids.iter().map(Self::truth)),
-            Node::Any(kids) => Truth::some(kids.iter().map(Self::truth)),
-            Node::Not(kid) => kid.truth().not(),
-            Node::Test(test, seen) => test.holds(&seen.reading),
-            Node::Blind => Truth::Unknown,
+            ConditionNode::All(kids) => Truth::every(kids.iter().map(Self::truth)),
+            ConditionNode::Any(kids) => Truth::some(kids.iter().map(Self::truth)),
+            ConditionNode::Not(kid) => kid.truth().not(),
+            ConditionNode::Test(test, seen) => test.holds(&seen.reading),
+            ConditionNode::Blind => Truth::Unknown,
         }
     }
 
@@ -89,13 +89,13 @@ impl<'a> Ground<'a> {
         let kids: Vec<Trace> = self.kids().iter().map(Self::trace).collect();
         let truths = || kids.iter().map(|kid| kid.truth);
         let truth = match &self.node {
-            Node::All(_) => Truth::every(truths()),
-            Node::Any(_) => Truth::some(truths()),
-            Node::Not(_) => Truth::every(truths()).not(),
-            Node::Test(..) | Node::Blind => self.truth(),
+            ConditionNode::All(_) => Truth::every(truths()),
+            ConditionNode::Any(_) => Truth::some(truths()),
+            ConditionNode::Not(_) => Truth::every(truths()).not(),
+            ConditionNode::Test(..) | ConditionNode::Blind => self.truth(),
         };
         let seen = match &self.node {
-            Node::Test(_, seen) => Some(seen.clone()),
+            ConditionNode::Test(_, seen) => Some(seen.clone()),
             _ => None,
         };
         Trace { label: self.label(), truth, seen, kids }
@@ -113,80 +113,80 @@ impl<'a> Ground<'a> {
             let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
             return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
         }
-        let wanted = if matches!(self.node, Node::Not(_)) { wanted.not() } else { wanted };
+        let wanted = if matches!(self.node, ConditionNode::Not(_)) { wanted.not() } else { wanted };
         kids.iter().find_map(|kid| kid.which_come_to(wanted))
     }
 
     /// Its parts.
     pub fn kids(&self) -> &[Self] {
         match &self.node {
-            Node::All(kids) | Node::Any(kids) => kids,
-            Node::Not(kid) => std::slice::from_ref(kid),
-            Node::Test(..) | Node::Blind => &[],
+            ConditionNode::All(kids) | ConditionNode::Any(kids) => kids,
+            ConditionNode::Not(kid) => std::slice::from_ref(kid),
+            ConditionNode::Test(..) | ConditionNode::Blind => &[],
         }
     }
 }
 
-/// The result of a condition on a subject: that of its [`Ground`].
-pub(super) fn truth(cond: &Cond, view: &View<'_>) -> Truth {
-    Place { view, elements: &[] }.truth(cond)
+/// The result of a condition on a subject: that of its [`BoundCondition`].
+pub(super) fn truth(cond: &Cond, view: &SubjectView<'_>) -> Truth {
+    LookupScope { view, elements: &[] }.truth(cond)
 }
 
 /// A subject with its facts and, on first use, its stack and the subjects in which its facts are looked up: many rules
 /// use those of one subject.
-pub(super) struct View<'f> {
+pub(super) struct SubjectView<'f> {
     pub facts: &'f FactSet,
     pub subject: &'f Subject,
-    stack: OnceCell<Stack>,
-    homes: [OnceCell<Option<Home<'f>>>; Scope::ALL.len()],
+    stack: OnceCell<StackSubjects>,
+    homes: [OnceCell<Option<LookupSubject<'f>>>; Scope::ALL.len()],
 }
 
-impl<'f> View<'f> {
+impl<'f> SubjectView<'f> {
     /// A view without any lookups yet.
     pub fn new(facts: &'f FactSet, subject: &'f Subject) -> Self {
         Self { facts, subject, stack: OnceCell::new(), homes: Default::default() }
     }
 
-    fn stack(&self) -> &Stack {
-        self.stack.get_or_init(|| Stack::of(self.facts, self.subject))
+    fn stack(&self) -> &StackSubjects {
+        self.stack.get_or_init(|| StackSubjects::of(self.facts, self.subject))
     }
 
     /// The subject in which facts of a scope are looked up.
-    fn home(&self, scope: Scope) -> Option<&Home<'f>> {
+    fn home(&self, scope: Scope) -> Option<&LookupSubject<'f>> {
         let find = || {
             let of = self.facts.resolve(self.subject, scope)?;
             let known = self.facts.about(&of);
-            Some(Home { of, known })
+            Some(LookupSubject { of, known })
         };
         self.homes.get(scope as usize)?.get_or_init(find).as_ref()
     }
 }
 
 /// A subject in which facts are looked up, with all its facts.
-struct Home<'f> {
+struct LookupSubject<'f> {
     of: Subject,
     known: About<'f>,
 }
 
 /// The place of a lookup: the innermost element of the scope, or the rule's subject.
 #[derive(Clone, Copy)]
-struct Place<'p, 'f> {
-    view: &'p View<'f>,
+struct LookupScope<'p, 'f> {
+    view: &'p SubjectView<'f>,
     elements: &'p [Subject],
 }
 
-impl Place<'_, '_> {
-    fn ground<'a>(&self, cond: &'a Cond) -> Ground<'a> {
+impl LookupScope<'_, '_> {
+    fn ground<'a>(&self, cond: &'a Cond) -> BoundCondition<'a> {
         let each = |conds: &'a [Cond]| conds.iter().map(|one| self.ground(one)).collect();
         let node = match cond {
-            Cond::All(conds) => Node::All(each(conds)),
-            Cond::Any(conds) => Node::Any(each(conds)),
-            Cond::Not(cond) => Node::Not(Box::new(self.ground(cond))),
-            Cond::Every(relation, cond) => Node::All(self.spread(*relation, cond)),
-            Cond::Some(relation, cond) => Node::Any(self.spread(*relation, cond)),
-            Cond::Fact(test) => Node::Test(test, self.look(test.fact)),
+            Cond::All(conds) => ConditionNode::All(each(conds)),
+            Cond::Any(conds) => ConditionNode::Any(each(conds)),
+            Cond::Not(cond) => ConditionNode::Not(Box::new(self.ground(cond))),
+            Cond::Every(relation, cond) => ConditionNode::All(self.spread(*relation, cond)),
+            Cond::Some(relation, cond) => ConditionNode::Any(self.spread(*relation, cond)),
+            Cond::Fact(test) => ConditionNode::Test(test, self.look(test.fact)),
         };
-        Ground { says: Says::Cond(cond), element: None, node }
+        BoundCondition { says: Says::Cond(cond), element: None, node }
     }
 
     fn truth(&self, cond: &Cond) -> Truth {
@@ -212,7 +212,7 @@ impl Place<'_, '_> {
     /// The result of the condition on each element, and on one that may follow unseen.
     fn truths<'s>(
         &'s self,
-        stack: &'s Stack,
+        stack: &'s StackSubjects,
         relation: Relation,
         cond: &'s Cond,
     ) -> impl Iterator<Item = Truth> + 's {
@@ -222,15 +222,15 @@ impl Place<'_, '_> {
     }
 
     /// The same place, in one more element.
-    fn within<R>(&self, element: &Subject, work: impl FnOnce(Place<'_, '_>) -> R) -> R {
+    fn within<R>(&self, element: &Subject, work: impl FnOnce(LookupScope<'_, '_>) -> R) -> R {
         let elements = [self.elements, std::slice::from_ref(element)].concat();
-        work(Place { elements: &elements, ..*self })
+        work(LookupScope { elements: &elements, ..*self })
     }
 
     /// The stack that a quantifier goes through: that of the innermost element, or of the rule's subject.
-    fn stack(&self) -> Cow<'_, Stack> {
+    fn stack(&self) -> Cow<'_, StackSubjects> {
         match self.elements.last() {
-            Some(element) => Cow::Owned(Stack::of(self.view.facts, element)),
+            Some(element) => Cow::Owned(StackSubjects::of(self.view.facts, element)),
             None => Cow::Borrowed(self.view.stack()),
         }
     }
@@ -243,7 +243,7 @@ impl Place<'_, '_> {
     }
 
     fn look(&self, fact: &KeyInfo) -> Seen {
-        let View { facts, subject, .. } = self.view;
+        let SubjectView { facts, subject, .. } = self.view;
         match self.home(fact.scope) {
             Some((of, known)) => {
                 Seen { subject: of.clone(), fact: fact.name, reading: Arc::clone(known.shared(fact.id)) }
@@ -255,16 +255,16 @@ impl Place<'_, '_> {
     }
 
     /// The condition on every element, and on one without known facts where the stack may continue unseen.
-    fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<Ground<'a>> {
+    fn spread<'a>(&self, relation: Relation, cond: &'a Cond) -> Vec<BoundCondition<'a>> {
         let stack = self.stack();
         let on = |element: &Subject| {
             let ground = self.within(element, |place| place.ground(cond));
-            Ground { element: Some(element.clone()), ..ground }
+            BoundCondition { element: Some(element.clone()), ..ground }
         };
-        let unseen = stack.open_end(self.view.facts, relation).map(|end| Ground {
+        let unseen = stack.open_end(self.view.facts, relation).map(|end| BoundCondition {
             says: Says::Unseen(end.clone()),
             element: None,
-            node: Node::Blind,
+            node: ConditionNode::Blind,
         });
         stack.elements(relation).map(on).chain(unseen).collect()
     }
@@ -272,12 +272,12 @@ impl Place<'_, '_> {
 
 /// A subject with everything below it, nearest first.
 #[derive(Clone)]
-struct Stack {
+struct StackSubjects {
     all: Vec<Subject>,
     leaves: Vec<Subject>,
 }
 
-impl Stack {
+impl StackSubjects {
     fn of(facts: &FactSet, subject: &Subject) -> Self {
         // Clusters and boot lines stand on nothing themselves; their target or mount does.
         let linked = [Scope::Target, Scope::Mount].map(|scope| facts.resolve(subject, scope));
@@ -310,18 +310,22 @@ fn stands_alone(facts: &FactSet, end: &Subject) -> bool {
 }
 
 /// Whether the result depends only on readings that `seen_here` accepts: enough of them exist, and none is unknown.
-pub(super) fn proven(ground: &Ground<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool) -> bool {
+pub(super) fn proven(ground: &BoundCondition<'_>, seen_here: &dyn Fn(&Reading<Value>) -> bool) -> bool {
     let truth = ground.truth();
-    let enough = |kids: &[Ground<'_>], needs_all: bool| {
+    let enough = |kids: &[BoundCondition<'_>], needs_all: bool| {
         let mut proofs = kids.iter().map(|kid| kid.truth() == truth && proven(kid, seen_here));
         !kids.is_empty() && if needs_all { proofs.all(|one| one) } else { proofs.any(|one| one) }
     };
     match (&ground.node, truth) {
-        (_, Truth::Unknown) | (Node::Blind, _) => false,
-        (Node::All(kids), Truth::True) | (Node::Any(kids), Truth::False) => enough(kids, true),
-        (Node::All(kids), Truth::False) | (Node::Any(kids), Truth::True) => enough(kids, false),
-        (Node::Not(kid), _) => proven(kid, seen_here),
-        (Node::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
+        (_, Truth::Unknown) | (ConditionNode::Blind, _) => false,
+        (ConditionNode::All(kids), Truth::True) | (ConditionNode::Any(kids), Truth::False) => {
+            enough(kids, true)
+        }
+        (ConditionNode::All(kids), Truth::False) | (ConditionNode::Any(kids), Truth::True) => {
+            enough(kids, false)
+        }
+        (ConditionNode::Not(kid), _) => proven(kid, seen_here),
+        (ConditionNode::Test(_, seen), _) => seen.reading.is_known() && seen_here(&seen.reading),
     }
 }
 
@@ -354,7 +358,7 @@ mod tests {
     #[test]
     fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
         let (mut set, target, below) = half_read();
-        let truth = |set: &FactSet, relation| Ground::of(&every(relation), set, &target).truth();
+        let truth = |set: &FactSet, relation| BoundCondition::of(&every(relation), set, &target).truth();
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::Unknown);
         // A file on a network file system ends the block devices of this machine, but has no disk here.
@@ -370,7 +374,7 @@ mod tests {
         let (mut set, target, _) = half_read();
         set.know(&Subject::device("loop0"), &device::CACHE, device::Cache::Volatile, Source::file("x"));
         let named = |set: &FactSet, cond: &Cond| {
-            let ground = Ground::of(cond, set, &target);
+            let ground = BoundCondition::of(cond, set, &target);
             ground.which().into_iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
         };
         let protected = every(Relation::Layer);
@@ -386,7 +390,10 @@ mod tests {
         set.stand(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");
         set.link(&cluster, &target);
-        assert_eq!(Ground::of(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
-        assert_eq!(Ground::of(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(), Truth::Unknown);
+        assert_eq!(BoundCondition::of(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
+        assert_eq!(
+            BoundCondition::of(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(),
+            Truth::Unknown
+        );
     }
 }

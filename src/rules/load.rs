@@ -17,10 +17,10 @@ mod value;
 use toml::de::DeTable;
 
 use self::cond::Sight;
-use self::fields::{Fields, Item, Shape, Text};
-use self::pieces::Piece;
-use self::remedy::Remedy;
-use super::diagnostic::{Diag, Problems, Span, Weight, few};
+use self::fields::{CheckedTable, SpannedValue, TableSchema, Text};
+use self::pieces::TableSection;
+use self::remedy::RemedyTemplates;
+use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
 use super::model::{Author, Cond, Expect, Rule};
 use super::others::{Off, Override};
 use super::template::Template;
@@ -32,8 +32,9 @@ const WHICH: &str = "write `{subject}`, which is the subject's own name";
 /// The longest title, in bytes.
 const LONGEST_TITLE: usize = 200;
 
-const FILE: Shape = Shape { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
-const RULE: Shape = Shape {
+const FILE: TableSchema =
+    TableSchema { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
+const RULE: TableSchema = TableSchema {
     what: "this rule",
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
     optional: &["remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
@@ -58,7 +59,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// Adds the contents of a piece of the file; a piece with broken syntax adds only its mistakes and ids.
-    fn add(&mut self, piece: Read, by: &Piece<'_>) {
+    fn add(&mut self, piece: Read, by: &TableSection<'_>) {
         let moved = |span: Span| span.start + by.start..span.end + by.start;
         let Read { mut loaded, broken, .. } = piece;
         if broken {
@@ -133,14 +134,14 @@ fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
 
 /// Parses a text; if it is not known to be part of a rule file, only its keys are examined.
 fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
-    let mut problems = Problems::of(source);
+    let mut problems = Diagnostics::of(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.broken_syntax(error.span().unwrap_or(0..0), error.message());
     }
     let mut loaded = Loaded::default();
     let before = problems.count();
-    let top = Fields::of(document.get_ref(), 0..0, &FILE, &mut problems);
+    let top = CheckedTable::of(document.get_ref(), 0..0, &FILE, &mut problems);
     let strange = problems.count() > before;
     if known {
         for item in top.many("rule", &mut problems) {
@@ -160,14 +161,14 @@ fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
 }
 
 fn rule(
-    item: Item<'_>,
+    item: SpannedValue<'_>,
     file: &str,
     author: Author,
     loaded: &mut Loaded,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
     let before = problems.count();
-    let fields = Fields::open(item, &RULE, problems)?;
+    let fields = CheckedTable::open(item, &RULE, problems)?;
     let id = fields.text("id", problems);
     if let Some(id) = &id {
         loaded.ids.push((id.text.clone(), id.span.clone()));
@@ -220,7 +221,7 @@ fn rule(
         template
     };
     let (title, because) = (title.map(&mut told), because.map(&mut told));
-    let remedy = Remedy { here: here.map(&mut told), none: none.map(&mut told) };
+    let remedy = RemedyTemplates { here: here.map(&mut told), none: none.map(&mut told) };
     let question = question.map(|text| asked(&text, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
@@ -281,7 +282,7 @@ fn rule(
 }
 
 /// A question: the subject is all that is certain where it is asked.
-fn asked(text: &Text, problems: &mut Problems) -> Template {
+fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
     let (template, unknown) = Template::parse(&flowing(&text.text), |_| None);
     if let Some(name) = unknown.first() {
         let help = "the fact may be unknown where it is asked; `{subject}` is not".to_owned();
@@ -294,11 +295,11 @@ fn asked(text: &Text, problems: &mut Problems) -> Template {
 }
 
 /// A text with facts in it, each of which exists and is visible.
-fn prose(text: &Text, sight: &Sight, problems: &mut Problems) -> Template {
+fn prose(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Template {
     template(&flowing(&text.text), &text.span, sight, problems)
 }
 
-fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Problems) -> Template {
+fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Diagnostics) -> Template {
     let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
     if template.names_which() {
         problems.report(span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());

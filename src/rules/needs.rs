@@ -10,7 +10,7 @@ pub(super) mod domain;
 use std::collections::BTreeMap;
 
 use super::Seen;
-use super::ground::{Ground, Node};
+use super::ground::{BoundCondition, ConditionNode};
 use super::model::{Cond, Test};
 use crate::facts::{Need, Reading, Subject, Value};
 use crate::truth::Truth;
@@ -24,10 +24,10 @@ const WIDE: usize = 64;
 
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
-pub(super) fn needs(ground: &Ground<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
+pub(super) fn needs(ground: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
     let unknowns = Unknowns::of(ground, domains);
     let answers = [true, false].map(|wanted| unknowns.ways(ground, wanted));
-    let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(Way::to_learn).collect();
+    let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(FactDemands::to_learn).collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
     for set in sets {
@@ -44,13 +44,13 @@ pub(super) fn needs(ground: &Ground<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>
 
 /// The possible values of a condition's facts, computed once for all its subjects: for each test, the distinguishable
 /// values that it holds for.
-pub(super) struct Domains<'c>(Vec<(&'c Test, [Options; 2])>);
+pub(super) struct Domains<'c>(Vec<(&'c Test, [ValueSet; 2])>);
 
 /// Options of a fact, as bits: that it stays unknown ([`UNLEARNT`]), then the values that its tests distinguish.
-type Options = u64;
+type ValueSet = u64;
 
 /// The option that a fact stays unknown.
-const UNLEARNT: Options = 1;
+const UNLEARNT: ValueSet = 1;
 
 impl<'c> Domains<'c> {
     /// The domains of a condition's tests.
@@ -63,7 +63,7 @@ impl<'c> Domains<'c> {
             let values: Vec<Reading<Value>> = values.collect();
             let fitting = |test: &Test, answer: Truth| {
                 let options = (1..).zip(&values).filter(|(_, value)| test.holds(value) == answer);
-                options.fold(0, |bits: Options, (option, _)| bits | 1 << option)
+                options.fold(0, |bits: ValueSet, (option, _)| bits | 1 << option)
             };
             let each = |test| (test, [true, false].map(|answer| fitting(test, answer.into())));
             tests.into_iter().map(each).collect::<Vec<_>>()
@@ -72,7 +72,7 @@ impl<'c> Domains<'c> {
     }
 
     /// The values for which a test of the condition has the wanted result.
-    fn values(&self, test: &Test, wanted: bool) -> Options {
+    fn values(&self, test: &Test, wanted: bool) -> ValueSet {
         let is_it = |known: &Test| known.fact.id == test.fact.id && known.op == test.op;
         let found = self.0.iter().find(|(known, _)| is_it(known));
         found.map_or(0, |(_, [holds, fails])| if wanted { *holds } else { *fails })
@@ -88,9 +88,9 @@ struct Unknowns<'g> {
 
 /// Demands on facts: the slots in order, each with its acceptable options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Way(Vec<(usize, Options)>);
+struct FactDemands(Vec<(usize, ValueSet)>);
 
-impl Way {
+impl FactDemands {
     /// The facts that must be learnt.
     fn to_learn(&self) -> Vec<usize> {
         self.0.iter().filter(|(_, options)| options & UNLEARNT == 0).map(|(slot, _)| *slot).collect()
@@ -122,7 +122,7 @@ impl Way {
 }
 
 impl<'g> Unknowns<'g> {
-    fn of(ground: &'g Ground<'_>, domains: &'g Domains<'_>) -> Self {
+    fn of(ground: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
         let mut slots = Vec::new();
         collect(ground, &mut slots);
         slots.sort_by(|a, b| place(a).cmp(&place(b)));
@@ -131,43 +131,44 @@ impl<'g> Unknowns<'g> {
     }
 
     /// The ways for a condition to get the wanted result.
-    fn ways(&self, ground: &Ground<'_>, wanted: bool) -> Vec<Way> {
+    fn ways(&self, ground: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
         match (&ground.node, wanted) {
-            (Node::Blind, _) => Vec::new(),
-            (Node::Not(kid), wanted) => self.ways(kid, !wanted),
-            (Node::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
-            (Node::All(kids), true) | (Node::Any(kids), false) => {
+            (ConditionNode::Blind, _) => Vec::new(),
+            (ConditionNode::Not(kid), wanted) => self.ways(kid, !wanted),
+            (ConditionNode::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
+            (ConditionNode::All(kids), true) | (ConditionNode::Any(kids), false) => {
                 let Some((first, rest)) = kids.split_first() else { return Vec::new() };
                 let most = if kids.len() > WIDE { 1 } else { MOST_WAYS };
-                let ways = |kid: &Ground<'_>| {
+                let ways = |kid: &BoundCondition<'_>| {
                     let mut ways = self.ways(kid, wanted);
                     ways.truncate(most);
                     ways
                 };
                 // Usually each has one way, and the stack can be wide: then nothing is copied.
-                let join = |so_far: Vec<Way>, kid: &Ground<'_>| match ways(kid).as_slice() {
+                let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid).as_slice() {
                     [only] => so_far.into_iter().filter_map(|way| way.with(only)).collect(),
                     more => {
-                        let each =
-                            |way: &Way| more.iter().filter_map(|other| way.clone().with(other)).collect();
-                        fewest(so_far.iter().flat_map(|way| -> Vec<Way> { each(way) }).collect())
+                        let each = |way: &FactDemands| {
+                            more.iter().filter_map(|other| way.clone().with(other)).collect()
+                        };
+                        fewest(so_far.iter().flat_map(|way| -> Vec<FactDemands> { each(way) }).collect())
                     }
                 };
                 rest.iter().fold(ways(first), join)
             }
-            (Node::All(kids), false) | (Node::Any(kids), true) => {
+            (ConditionNode::All(kids), false) | (ConditionNode::Any(kids), true) => {
                 fewest(kids.iter().flat_map(|kid| self.ways(kid, wanted)).collect())
             }
         }
     }
 
-    fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<Way> {
+    fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<FactDemands> {
         let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
         let Ok(slot) = self.slots.binary_search_by(|slot| place(slot).cmp(&place(seen))) else {
-            return if as_it_is { vec![Way::default()] } else { Vec::new() };
+            return if as_it_is { vec![FactDemands::default()] } else { Vec::new() };
         };
         let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
-        if fitting == 0 { Vec::new() } else { vec![Way(vec![(slot, fitting)])] }
+        if fitting == 0 { Vec::new() } else { vec![FactDemands(vec![(slot, fitting)])] }
     }
 
     /// The facts of the set; `None` for an empty one.
@@ -187,8 +188,8 @@ fn place(seen: &Seen) -> (&Subject, &str) {
 }
 
 /// The unknown facts that it tests.
-fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut Vec<&'g Seen>) {
-    if let Node::Test(_, seen) = &ground.node
+fn collect<'g>(ground: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
+    if let ConditionNode::Test(_, seen) = &ground.node
         && !seen.reading.is_known()
     {
         unknown.push(seen);
@@ -197,9 +198,9 @@ fn collect<'g>(ground: &'g Ground<'_>, unknown: &mut Vec<&'g Seen>) {
 }
 
 /// The ways without those that another covers, bounded in number.
-fn fewest(mut ways: Vec<Way>) -> Vec<Way> {
+fn fewest(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
     ways.sort_by_cached_key(|way| way.0.len());
-    let mut kept: Vec<Way> = Vec::new();
+    let mut kept: Vec<FactDemands> = Vec::new();
     for way in ways {
         if kept.len() >= MOST_WAYS {
             break;

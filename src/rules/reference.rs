@@ -28,7 +28,7 @@ known of the fact, `{subject}` for the name of what the rule is about, `{which}`
 /// The document.
 pub fn render() -> String {
     let set = RuleSet::builtin();
-    let mut page = Page { text: HEAD.to_owned() };
+    let mut page = MarkdownBuilder { text: HEAD.to_owned() };
     let files: Vec<(&str, &str)> = builtin::shipped().collect();
     page.line(0, "## Contents");
     page.line(0, "");
@@ -83,11 +83,11 @@ fn code(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct MarkdownBuilder {
     text: String,
 }
 
-impl Page {
+impl MarkdownBuilder {
     fn line(&mut self, depth: usize, line: &str) {
         self.text.push_str(&"  ".repeat(depth));
         self.text.push_str(line.trim_end());

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::builtin;
-use super::diagnostic::{Diag, FileDiags, Place, Span};
+use super::diagnostic::{Diag, FileDiags, SourceLocation, Span};
 use super::file::{RuleFile, UserFile};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
@@ -27,13 +27,13 @@ pub struct RuleSet {
 }
 
 /// A file with its parsed contents.
-struct Part<'a> {
+struct ParsedFile<'a> {
     file: &'a RuleFile,
     author: Author,
     loaded: Loaded,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ParsedFile<'a> {
     fn of(file: &'a RuleFile, author: Author) -> Self {
         Self { file, author, loaded: load::load(&file.name, &file.text, author) }
     }
@@ -67,8 +67,9 @@ impl RuleSet {
 
     /// Reads the files that come with walwise, or that replace them, and those of the user.
     pub(super) fn read(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        let mut parts: Vec<Part<'_>> = ours.iter().map(|file| Part::of(file, Author::Walwise)).collect();
-        parts.extend(users.iter().map(|file| Part::of(file, Author::User)));
+        let mut parts: Vec<ParsedFile<'_>> =
+            ours.iter().map(|file| ParsedFile::of(file, Author::Walwise)).collect();
+        parts.extend(users.iter().map(|file| ParsedFile::of(file, Author::User)));
         let mut found = duplicates(&mut parts);
         found.extend(empty(&parts));
         found.extend(strangers(&parts));
@@ -83,7 +84,7 @@ impl RuleSet {
             }
         }
         let mistakes = parts.into_iter().filter(|part| !part.loaded.diags.is_empty()).map(|part| {
-            let Part { file, mut loaded, .. } = part;
+            let ParsedFile { file, mut loaded, .. } = part;
             loaded.diags.sort_by_key(|diag| (diag.span.start, diag.span.end));
             FileDiags { file: file.name.clone(), text: file.text.clone(), diags: loaded.diags }
         });
@@ -104,7 +105,7 @@ impl RuleSet {
     }
 
     /// Removes the rules that are off.
-    fn switch_off(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+    fn switch_off(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diag)> {
         let mut found = Vec::new();
         for (index, off, span) in each(parts, |loaded| &loaded.off) {
             match self.off.iter().find(|other| other.rule == off.rule) {
@@ -124,7 +125,7 @@ impl RuleSet {
 
     /// Applies the levels that files give to rules. Options are excluded, which keeps advice that can lose data where
     /// it is.
-    fn give_levels(&mut self, parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+    fn give_levels(&mut self, parts: &[ParsedFile<'_>]) -> Vec<(usize, Diag)> {
         let mut found = Vec::new();
         for (index, given, span) in each(parts, |loaded| &loaded.levels) {
             let mut mistake = |message: String, help: Option<String>| {
@@ -139,7 +140,7 @@ impl RuleSet {
                 if other.file != given.file
                     && let Some((_, diag)) = found.last_mut()
                 {
-                    diag.beside = Some(Place { file: other.file.clone(), line: other.line });
+                    diag.beside = Some(SourceLocation { file: other.file.clone(), line: other.line });
                 }
                 continue;
             }
@@ -222,7 +223,7 @@ fn left_out(file: &FileDiags) -> Option<String> {
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
     // A mistake between two files shows only when both are read.
-    let mut beside: Vec<&Place> = Vec::new();
+    let mut beside: Vec<&SourceLocation> = Vec::new();
     for place in file.mistakes().filter_map(|diag| diag.beside.as_ref()) {
         if beside.iter().all(|other| other.file != place.file) {
             beside.push(place);
@@ -245,10 +246,10 @@ fn left_out(file: &FileDiags) -> Option<String> {
 
 /// The statements of files about other rules, with the index of the file.
 fn each<'p, T: 'p>(
-    parts: &'p [Part<'_>],
+    parts: &'p [ParsedFile<'_>],
     of: fn(&Loaded) -> &Vec<(T, Span)>,
 ) -> impl Iterator<Item = (usize, &'p T, &'p Span)> {
-    let list = move |(index, part): (usize, &'p Part<'_>)| {
+    let list = move |(index, part): (usize, &'p ParsedFile<'_>)| {
         of(&part.loaded).iter().map(move |(one, span)| (index, one, span))
     };
     parts.iter().enumerate().flat_map(list)
@@ -259,8 +260,8 @@ fn base_name(name: &str) -> &str {
 }
 
 /// Remarks on files without any contents.
-fn empty(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
-    let nothing = |part: &Part<'_>| {
+fn empty(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diag)> {
+    let nothing = |part: &ParsedFile<'_>| {
         let Loaded { rules, ids, off, levels, diags, .. } = &part.loaded;
         rules.is_empty() && ids.is_empty() && off.is_empty() && levels.is_empty() && diags.is_empty()
     };
@@ -272,10 +273,10 @@ fn empty(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
 }
 
 /// Mistakes for duplicate ids; the later rule is left out.
-fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
-    let mut first: BTreeMap<String, (usize, usize, Place, Author)> = BTreeMap::new();
+fn duplicates(parts: &mut [ParsedFile<'_>]) -> Vec<(usize, Diag)> {
+    let mut first: BTreeMap<String, (usize, usize, SourceLocation, Author)> = BTreeMap::new();
     let mut found = Vec::new();
-    for (index, Part { file, author, loaded }) in parts.iter_mut().enumerate() {
+    for (index, ParsedFile { file, author, loaded }) in parts.iter_mut().enumerate() {
         for (id, span) in &loaded.ids {
             if let Some((_, _, place, theirs)) = first.get(id) {
                 let help =
@@ -287,7 +288,8 @@ fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
                 };
                 found.push((index, Diag { beside, ..mistake }));
             } else {
-                let place = Place { file: file.name.clone(), line: lines::line_of(&file.text, span.start) };
+                let place =
+                    SourceLocation { file: file.name.clone(), line: lines::line_of(&file.text, span.start) };
                 first.insert(id.clone(), (index, span.start, place, *author));
             }
         }
@@ -299,11 +301,11 @@ fn duplicates(parts: &mut [Part<'_>]) -> Vec<(usize, Diag)> {
 }
 
 /// Remarks on rules that are named but do not exist. No mistake: they may exist in another version of walwise.
-fn strangers(parts: &[Part<'_>]) -> Vec<(usize, Diag)> {
+fn strangers(parts: &[ParsedFile<'_>]) -> Vec<(usize, Diag)> {
     let known: Vec<&str> =
         parts.iter().flat_map(|part| &part.loaded.ids).map(|(id, _)| id.as_str()).collect();
     let mut found = Vec::new();
-    for (index, Part { loaded, .. }) in parts.iter().enumerate() {
+    for (index, ParsedFile { loaded, .. }) in parts.iter().enumerate() {
         let off = loaded.off.iter().map(|(off, span)| (&off.rule, span));
         let levels = loaded.levels.iter().map(|(given, span)| (&given.rule, span));
         let overridden = loaded.overridden.iter().map(|(id, span)| (id, span));

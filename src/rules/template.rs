@@ -18,18 +18,18 @@ use crate::quote::{Command, shell};
 /// A text with placeholders, each of a fact that exists.
 #[derive(Clone, Debug, Default)]
 pub struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplateSegment>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum TemplateSegment {
     Text(Arc<str>),
-    Place(Place),
+    Place(Placeholder),
 }
 
 /// A placeholder.
 #[derive(Clone, Debug)]
-struct Place {
+struct Placeholder {
     means: Means,
     /// The text before a known fact; for an unknown fact both are left out.
     prefix: Option<Arc<str>>,
@@ -61,7 +61,7 @@ impl Means {
     }
 }
 
-impl Place {
+impl Placeholder {
     /// As it was written.
     fn source(&self) -> String {
         let prefix = self.prefix.as_ref().map(|prefix| format!("?{prefix}")).unwrap_or_default();
@@ -97,7 +97,7 @@ impl Template {
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
     ) -> (Self, Vec<String>) {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
-        for Spot { range: Range { start, end }, name, prefix, in_code } in Spots::of(source) {
+        for PlaceholderMatch { range: Range { start, end }, name, prefix, in_code } in Spots::of(source) {
             let means = match name {
                 SUBJECT => Some(Means::Subject),
                 WHICH => Some(Means::Which),
@@ -107,18 +107,22 @@ impl Template {
                 unknown.push(name.to_owned());
                 continue;
             };
-            parts.push(Part::Text(source.get(done..start).unwrap_or_default().into()));
-            parts.push(Part::Place(Place { means, prefix: prefix.map(Into::into), in_code }));
+            parts.push(TemplateSegment::Text(source.get(done..start).unwrap_or_default().into()));
+            parts.push(TemplateSegment::Place(Placeholder {
+                means,
+                prefix: prefix.map(Into::into),
+                in_code,
+            }));
             done = end;
         }
-        parts.push(Part::Text(source.get(done..).unwrap_or_default().into()));
+        parts.push(TemplateSegment::Text(source.get(done..).unwrap_or_default().into()));
         (Self { parts }, unknown)
     }
 
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    fn places(&self) -> impl Iterator<Item = &Placeholder> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Place(place) => Some(place),
-            Part::Text(_) => None,
+            TemplateSegment::Place(place) => Some(place),
+            TemplateSegment::Text(_) => None,
         })
     }
 
@@ -145,7 +149,7 @@ impl Template {
 
     /// As it was written.
     pub fn source(&self) -> String {
-        self.written(Place::source)
+        self.written(Placeholder::source)
     }
 
     /// As text for people, without a subject: facts by their names.
@@ -157,10 +161,10 @@ impl Template {
         })
     }
 
-    fn written(&self, shown: impl Fn(&Place) -> String) -> String {
-        let one = |part: &Part| match part {
-            Part::Text(text) => text.to_string(),
-            Part::Place(place) => shown(place),
+    fn written(&self, shown: impl Fn(&Placeholder) -> String) -> String {
+        let one = |part: &TemplateSegment| match part {
+            TemplateSegment::Text(text) => text.to_string(),
+            TemplateSegment::Place(place) => shown(place),
         };
         self.parts.iter().map(one).collect()
     }
@@ -168,7 +172,7 @@ impl Template {
     /// As text for people, with facts written out, `unknown` where they are unknown. `which` are the elements that the
     /// condition is about.
     pub fn text(&self, facts: &FactSet, subject: &Subject, which: &[&Subject]) -> Arc<str> {
-        if let [Part::Text(text)] = self.parts.as_slice() {
+        if let [TemplateSegment::Text(text)] = self.parts.as_slice() {
             return Arc::clone(text);
         }
         self.written(|place| place.text(facts, subject, which)).into()
@@ -180,11 +184,11 @@ impl Template {
         let mut command = Command::new("");
         for part in &self.parts {
             let place = match part {
-                Part::Text(text) => {
+                TemplateSegment::Text(text) => {
                     command = command.of_rule(text);
                     continue;
                 }
-                Part::Place(place) => place,
+                TemplateSegment::Place(place) => place,
             };
             let value = match place.means {
                 Means::Subject => Some(subject.name().to_owned()),
@@ -224,7 +228,7 @@ fn listed(which: &[&Subject]) -> String {
 }
 
 /// A possible placeholder.
-struct Spot<'s> {
+struct PlaceholderMatch<'s> {
     /// Its place, braces included.
     range: Range<usize>,
     name: &'s str,
@@ -242,7 +246,7 @@ pub struct Spotted<'s> {
 
 /// The placeholders of a command, in order.
 pub fn places(command: &str) -> Vec<Spotted<'_>> {
-    Spots::of(command).map(|Spot { range, prefix, .. }| Spotted { range, prefix }).collect()
+    Spots::of(command).map(|PlaceholderMatch { range, prefix, .. }| Spotted { range, prefix }).collect()
 }
 
 /// The placeholders of a text, in order. Each character is examined once, from the brace before it.
@@ -288,9 +292,9 @@ impl<'s> Spots<'s> {
 }
 
 impl<'s> Iterator for Spots<'s> {
-    type Item = Spot<'s>;
+    type Item = PlaceholderMatch<'s>;
 
-    fn next(&mut self) -> Option<Spot<'s>> {
+    fn next(&mut self) -> Option<PlaceholderMatch<'s>> {
         loop {
             let before = self.before;
             let (start, c) = self.step()?;
@@ -301,7 +305,7 @@ impl<'s> Iterator for Spots<'s> {
             let found = self.inside();
             self.before = if found.is_some() { Some('}') } else { self.before };
             if let Some((name, prefix)) = found.filter(|_| before != Some('$')) {
-                return Some(Spot { range: start..self.at(), name, prefix, in_code });
+                return Some(PlaceholderMatch { range: start..self.at(), name, prefix, in_code });
             }
         }
     }

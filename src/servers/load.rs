@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::table::{
-    ChangedBy, Defaults, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, Servers, Takes,
+    ChangedBy, Defaults, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
 };
 use crate::facts::Choice;
 use crate::facts::catalog::cluster::ServerKind;
-use crate::rows::{Problems, read, rows};
+use crate::rows::{TableErrors, read, rows};
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -26,7 +26,7 @@ struct RawPostgres {
     #[serde(default)]
     default: BTreeMap<String, String>,
     change: ChangedBy,
-    takes: Option<Word>,
+    takes: Option<ValueForm>,
     range: Option<[f64; 2]>,
     #[serde(default)]
     read: bool,
@@ -60,7 +60,7 @@ struct RawLoses {
 
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum ValueForm {
     Switch,
     Words,
     Size,
@@ -100,8 +100,8 @@ struct RawMysql {
 }
 
 /// Parses a table; the error lists all mistakes.
-pub fn load(text: &str) -> Result<Servers, Vec<String>> {
-    let mut servers = Servers::default();
+pub fn load(text: &str) -> Result<ServerTable, Vec<String>> {
+    let mut servers = ServerTable::default();
     read(text, &["postgres", "postgres_value", "mysql", "leaves", "loses"], |document, problems| {
         for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
             postgres(&mut servers, &place, raw, problems);
@@ -129,7 +129,7 @@ pub fn load(text: &str) -> Result<Servers, Vec<String>> {
 }
 
 /// Parses a row for each of its names.
-fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut Problems) {
+fn postgres(servers: &mut ServerTable, place: &str, raw: RawPostgres, problems: &mut TableErrors) {
     sourced(place, &raw.source, problems);
     let since: Vec<Version> = raw.since.iter().filter_map(|text| problems.version(place, text)).collect();
     if since.is_empty() {
@@ -143,11 +143,11 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
         problems.add(place, "a range is for a number alone");
     }
     let takes = match (raw.range, raw.takes) {
-        (Some([low, high]), None) => Takes::Number(low, high),
-        (_, None) => Takes::Anything,
-        (_, Some(Word::Switch)) => Takes::Switch,
-        (_, Some(Word::Words)) => Takes::Words,
-        (_, Some(Word::Size)) => Takes::Size,
+        (Some([low, high]), None) => ValueSyntax::Number(low, high),
+        (_, None) => ValueSyntax::Anything,
+        (_, Some(ValueForm::Switch)) => ValueSyntax::Switch,
+        (_, Some(ValueForm::Words)) => ValueSyntax::Words,
+        (_, Some(ValueForm::Size)) => ValueSyntax::Size,
     };
     let default = defaults(place, raw.default, problems);
     let counts = raw.counts.and_then(|text| problems.version(place, &text));
@@ -173,7 +173,7 @@ fn postgres(servers: &mut Servers, place: &str, raw: RawPostgres, problems: &mut
     }
 }
 
-fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Problems) {
+fn value(servers: &mut ServerTable, place: &str, raw: RawValue, problems: &mut TableErrors) {
     sourced(place, &raw.source, problems);
     if servers.postgres.get(&raw.of).is_none_or(|setting| !setting.takes.is_words()) {
         problems.add(place, format!("`{}` is no setting that takes words", raw.of));
@@ -197,7 +197,7 @@ fn value(servers: &mut Servers, place: &str, raw: RawValue, problems: &mut Probl
 }
 
 /// Parses a row for each of its names.
-fn mysql(servers: &mut Servers, place: &str, raw: RawMysql, problems: &mut Problems) {
+fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut TableErrors) {
     sourced(place, &raw.source, problems);
     let of = ServerKind::of(&raw.of).filter(|of| !of.is_postgres());
     if of.is_none() {
@@ -240,7 +240,7 @@ const TREACHEROUS: [&str; 11] =
     ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
 
 /// Parses the settings that may leave. One that is named like a secret may not, whoever lists it here.
-fn leaves(servers: &mut Servers, place: &str, raw: RawLeaves, problems: &mut Problems) {
+fn leaves(servers: &mut ServerTable, place: &str, raw: RawLeaves, problems: &mut TableErrors) {
     let Some(of) = ServerKind::of(&raw.of) else {
         return problems.add(place, format!("`{}` is no server", raw.of));
     };
@@ -254,7 +254,7 @@ fn leaves(servers: &mut Servers, place: &str, raw: RawLeaves, problems: &mut Pro
     }
 }
 
-fn loses(servers: &mut Servers, place: &str, raw: &RawLoses, problems: &mut Problems) {
+fn loses(servers: &mut ServerTable, place: &str, raw: &RawLoses, problems: &mut TableErrors) {
     for name in &raw.names {
         if !["pg.", "mysql."].iter().any(|area| name.starts_with(area)) {
             problems.add(place, format!("`{name}` is no setting of a server"));
@@ -266,13 +266,13 @@ fn loses(servers: &mut Servers, place: &str, raw: &RawLoses, problems: &mut Prob
     }
 }
 
-fn sourced(place: &str, source: &str, problems: &mut Problems) {
+fn sourced(place: &str, source: &str, problems: &mut TableErrors) {
     if source.is_empty() {
         problems.add(place, "a row needs a source");
     }
 }
 
-fn defaults(place: &str, raw: BTreeMap<String, String>, problems: &mut Problems) -> Defaults {
+fn defaults(place: &str, raw: BTreeMap<String, String>, problems: &mut TableErrors) -> Defaults {
     let read = |(from, value): (String, String)| Some((problems.version(place, &from)?, value));
     let mut defaults: Defaults = raw.into_iter().filter_map(read).collect();
     defaults.sort_by(|(a, _), (b, _)| a.cmp(b));

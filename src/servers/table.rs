@@ -25,7 +25,7 @@ pub enum ChangedBy {
 
 /// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Takes {
+pub enum ValueSyntax {
     /// Anything.
     Anything,
     /// `on` or `off`.
@@ -38,7 +38,7 @@ pub enum Takes {
     Number(f64, f64),
 }
 
-impl Takes {
+impl ValueSyntax {
     /// Whether the table lists its words.
     pub fn is_words(self) -> bool {
         match self {
@@ -65,7 +65,7 @@ pub struct Postgres {
     /// The action by which a new value takes effect.
     pub changed_by: ChangedBy,
     /// The form of its value.
-    pub takes: Takes,
+    pub takes: ValueSyntax,
     /// The fact that holds it, where it is read.
     pub fact: Option<String>,
     /// The release from which on it has its present unit; it is not read from older ones.
@@ -164,7 +164,7 @@ pub struct Mysql {
 
 /// The whole table.
 #[derive(Clone, Debug, Default)]
-pub struct Servers {
+pub struct ServerTable {
     /// PostgreSQL settings by name.
     pub postgres: BTreeMap<String, Postgres>,
     /// Values of PostgreSQL settings, by setting and value.

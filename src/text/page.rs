@@ -11,18 +11,18 @@ const WIDTH: usize = 80;
 const NARROWEST: usize = 20;
 
 /// Text under construction.
-pub struct Page {
+pub struct TextBuilder {
     out: String,
     width: usize,
 }
 
-impl Default for Page {
+impl Default for TextBuilder {
     fn default() -> Self {
         Self { out: String::new(), width: WIDTH }
     }
 }
 
-impl Page {
+impl TextBuilder {
     /// A page without wrapping, for display in a window that scrolls.
     pub fn unbounded() -> Self {
         Self { out: String::new(), width: usize::MAX }
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn long_sentences_wrap_under_their_label() {
-        let mut page = Page::default();
+        let mut page = TextBuilder::default();
         page.hanging(2, "why  ", &"word ".repeat(40));
         let text = page.finish();
         assert!(text.lines().count() == 3, "{text}");
@@ -149,7 +149,7 @@ mod tests {
         let options = format!("ext4 rw,{}", "resuid=65534,".repeat(8));
         let rows =
             [row(["  /srv", &options, "passed on", "weakest"]), row(["    sda", "disk", "volatile", ""])];
-        let mut page = Page::default();
+        let mut page = TextBuilder::default();
         page.table(4, &rows, &[]);
         let text = page.finish();
         assert!(text.lines().all(|line| line.width() <= WIDTH), "{text}");
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn one_word_longer_than_the_page_stays_whole() {
-        let mut page = Page::default();
+        let mut page = TextBuilder::default();
         page.para(2, &format!("a {} b", "x".repeat(150)));
         assert!(page.finish().contains(&"x".repeat(150)));
     }

@@ -1,8 +1,8 @@
 //! The commands available here and now, as one list: keys are looked up in it, and footer and help are made from it, so
 //! that neither can be wrong.
 
-use super::export::{self, SaveForm, Stage};
-use super::key::Key;
+use super::export::{self, SaveForm, SaveState};
+use super::key::KeyPress;
 use super::model::{Activity, Model, Overlay};
 use super::page::{Block, Enter, Motion, Page, PageState};
 use super::screen::ScreenId;
@@ -12,13 +12,13 @@ use crate::facts::catalog;
 
 /// Something that can be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+pub struct UserAction {
     /// Names of the keys that do it, with spaces between.
     pub keys: &'static str,
     /// Its effect, in a few words.
     pub label: &'static str,
     /// The heading it stands under in help.
-    pub group: Group,
+    pub group: HelpSection,
     /// Whether it is available now; the error says why not.
     pub enabled: Result<(), String>,
     /// Its label in the footer; empty for commands that are only in help.
@@ -29,7 +29,7 @@ pub struct Command {
 
 /// Headings in help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum HelpSection {
     /// About the selected line.
     Here,
     /// Moving about.
@@ -42,7 +42,7 @@ pub enum Group {
     Program,
 }
 
-impl Group {
+impl HelpSection {
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
@@ -134,11 +134,11 @@ pub enum Action {
     Interrupt,
 }
 
-fn command(keys: &'static str, label: &'static str, group: Group, action: Action) -> Command {
-    Command { keys, label, group, enabled: Ok(()), footer: "", action }
+fn command(keys: &'static str, label: &'static str, group: HelpSection, action: Action) -> UserAction {
+    UserAction { keys, label, group, enabled: Ok(()), footer: "", action }
 }
 
-impl Command {
+impl UserAction {
     fn footer(self, footer: &'static str) -> Self {
         Self { footer, ..self }
     }
@@ -149,7 +149,7 @@ impl Command {
 }
 
 /// The commands available now: of the overlay if there is one, else of the screen.
-pub fn commands(model: &Model) -> Vec<Command> {
+pub fn commands(model: &Model) -> Vec<UserAction> {
     let mut all = match &model.overlay {
         None if model.page_state().is_typing() => in_filter(),
         None => return on_screen(model),
@@ -163,24 +163,24 @@ pub fn commands(model: &Model) -> Vec<Command> {
 }
 
 /// The commands that are always available.
-fn always() -> [Command; 3] {
+fn always() -> [UserAction; 3] {
     [
-        command("ctrl-c", "leave at once", Group::Program, Action::Interrupt),
-        command("ctrl-z", "suspend; fg continues", Group::Program, Action::Suspend),
-        command("ctrl-l", "draw the screen anew", Group::Program, Action::Redraw),
+        command("ctrl-c", "leave at once", HelpSection::Program, Action::Interrupt),
+        command("ctrl-z", "suspend; fg continues", HelpSection::Program, Action::Suspend),
+        command("ctrl-l", "draw the screen anew", HelpSection::Program, Action::Redraw),
     ]
 }
 
 /// What the key does now.
-pub fn lookup(model: &Model, key: &Key) -> Option<Command> {
-    let mut of_key: Vec<Command> = commands(model).into_iter().filter(|c| key.is_in(c.keys)).collect();
+pub fn lookup(model: &Model, key: &KeyPress) -> Option<UserAction> {
+    let mut of_key: Vec<UserAction> = commands(model).into_iter().filter(|c| key.is_in(c.keys)).collect();
     // A disabled command is still found, so that its reason can be shown, but never instead of an enabled one.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
 /// The commands of the visible screen, which help lists as well.
-pub fn on_screen(model: &Model) -> Vec<Command> {
+pub fn on_screen(model: &Model) -> Vec<UserAction> {
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
     let mut all = moving();
@@ -188,19 +188,19 @@ pub fn on_screen(model: &Model) -> Vec<Command> {
     all.extend(finding(&state, model));
     all.extend(work(model));
     all.extend(looking(model));
-    all.push(command("?", "help: every command", Group::Program, Action::Help).footer("? help"));
+    all.push(command("?", "help: every command", HelpSection::Program, Action::Help).footer("? help"));
     let mouse = if model.mouse {
         "free the mouse, to select text with it"
     } else {
         "take the mouse, to click and scroll with it"
     };
-    all.push(command("m", mouse, Group::Program, Action::Mouse));
-    all.push(command("q", "quit", Group::Program, Action::Quit).footer("q quit"));
+    all.push(command("m", mouse, HelpSection::Program, Action::Mouse));
+    all.push(command("q", "quit", HelpSection::Program, Action::Quit).footer("q quit"));
     all.extend(always());
     all
 }
 
-fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
+fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
     let block = page.selected(state);
     let place = page.place(state);
     let unfolded = block.and_then(|b| b.key.as_deref()).is_some_and(|key| place.is_unfolded(key));
@@ -226,16 +226,16 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
         || model.data.supposed.is_some();
     let (back_keys, back_footer) =
         if is_probing(model) { ("left h backspace", "h back") } else { ("esc left h backspace", "esc back") };
-    let save = command("s", "save the document to a file", Group::Here, Action::AskSave)
+    let save = command("s", "save the document to a file", HelpSection::Here, Action::AskSave)
         .footer("s save")
         .when(export::may_save(&model.data));
     let mut all = vec![
-        command("enter right l space", label, Group::Here, Action::Enter)
+        command("enter right l space", label, HelpSection::Here, Action::Enter)
             .footer(footer)
             .when(enter.map(|_| ()).ok_or_else(|| "there are none".to_owned())),
-        command("y", copy_label, Group::Here, Action::Copy).footer("y copy").when(copy),
+        command("y", copy_label, HelpSection::Here, Action::Copy).footer("y copy").when(copy),
         stating(block, model),
-        command(back_keys, "back", Group::Here, Action::Back)
+        command(back_keys, "back", HelpSection::Here, Action::Back)
             .footer(back_footer)
             .when(back.then_some(()).ok_or_else(|| "nothing is open".to_owned())),
     ];
@@ -246,7 +246,7 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<Command> {
 }
 
 /// To say by hand what the fact of this block is.
-fn stating(block: Option<&Block>, model: &Model) -> Command {
+fn stating(block: Option<&Block>, model: &Model) -> UserAction {
     let fact = block.and_then(|block| block.fact.as_ref());
     let report = model.data.report.as_deref();
     let possible = match (fact, report) {
@@ -256,11 +256,13 @@ fn stating(block: Option<&Block>, model: &Model) -> Command {
         },
         _ => Err("this line is about no single fact; enter leads to those it has".to_owned()),
     };
-    command("i", "state this fact by hand", Group::Here, Action::State).footer("i state it").when(possible)
+    command("i", "state this fact by hand", HelpSection::Here, Action::State)
+        .footer("i state it")
+        .when(possible)
 }
 
-fn moving() -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, Action::Go(motion));
+fn moving() -> Vec<UserAction> {
+    let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::Go(motion));
     vec![
         go("up k", "up", Motion::Up),
         go("down j", "down", Motion::Down).footer("↑↓ choose"),
@@ -272,7 +274,7 @@ fn moving() -> Vec<Command> {
 }
 
 /// To find something on the screen; the footer says so where there is much.
-fn finding(state: &PageState, model: &Model) -> Vec<Command> {
+fn finding(state: &PageState, model: &Model) -> Vec<UserAction> {
     let here = model.screen.has_unknowns();
     let (label, footer) = match (here, state.only_unknown) {
         (true, true) => ("show everything", "u all"),
@@ -281,17 +283,17 @@ fn finding(state: &PageState, model: &Model) -> Vec<Command> {
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        command("/", "find: show only what has these words", Group::Look, Action::Filter)
+        command("/", "find: show only what has these words", HelpSection::Look, Action::Filter)
             .footer(if model.screen.has_much() { "/ find" } else { "" }),
-        command("u", label, Group::Look, Action::OnlyUnknown)
+        command("u", label, HelpSection::Look, Action::OnlyUnknown)
             .footer(footer)
             .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
     ]
 }
 
 /// Moving in a list without letter keys, because letters are typed.
-fn rows(act: fn(Motion) -> Action) -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, act(motion));
+fn rows(act: fn(Motion) -> Action) -> Vec<UserAction> {
+    let go = |keys, label, motion| command(keys, label, HelpSection::Move, act(motion));
     vec![
         go("up", "up", Motion::Up),
         go("down", "down", Motion::Down).footer("↑↓ choose"),
@@ -301,48 +303,49 @@ fn rows(act: fn(Motion) -> Action) -> Vec<Command> {
 }
 
 /// The same, to both of its ends too.
-fn list(act: fn(Motion) -> Action) -> Vec<Command> {
-    let go = |keys, label, motion| command(keys, label, Group::Move, act(motion));
+fn list(act: fn(Motion) -> Action) -> Vec<UserAction> {
+    let go = |keys, label, motion| command(keys, label, HelpSection::Move, act(motion));
     let mut all = rows(act);
     all.extend([go("home", "to the top", Motion::Top), go("end", "to the bottom", Motion::Bottom)]);
     all
 }
 
 /// The commands for a search text being typed.
-fn typing() -> [Command; 2] {
+fn typing() -> [UserAction; 2] {
     [
-        command("backspace", "take back a character", Group::Here, Action::Erase),
-        command("ctrl-u", "take back everything", Group::Here, Action::Clear),
+        command("backspace", "take back a character", HelpSection::Here, Action::Erase),
+        command("ctrl-u", "take back everything", HelpSection::Here, Action::Clear),
     ]
 }
 
-fn in_filter() -> Vec<Command> {
+fn in_filter() -> Vec<UserAction> {
     let mut all = rows(Action::Go);
     all.extend(typing());
     all.extend([
-        command("enter", "keep it", Group::Here, Action::FilterKeep).footer("enter keep"),
-        command("esc", "show everything", Group::Program, Action::FilterEnd).footer("esc end"),
+        command("enter", "keep it", HelpSection::Here, Action::FilterKeep).footer("enter keep"),
+        command("esc", "show everything", HelpSection::Program, Action::FilterEnd).footer("esc end"),
     ]);
     all
 }
 
-fn work(model: &Model) -> Vec<Command> {
+fn work(model: &Model) -> Vec<UserAction> {
     let free = model.data.activity.may_start();
     let supposes = model.data.supposed.is_some() || matches!(model.data.activity, Activity::Supposing { .. });
     let mut all = vec![
-        command("W", "leave what if: the machine as it is", Group::Work, Action::LeaveWhatIf)
+        command("W", "leave what if: the machine as it is", HelpSection::Work, Action::LeaveWhatIf)
             .footer("W leave what if")
             .when(supposes.then_some(()).ok_or_else(|| "nothing is supposed".to_owned())),
-        command("p", "probe: measure a commit", Group::Work, Action::PlanProbe)
+        command("p", "probe: measure a commit", HelpSection::Work, Action::PlanProbe)
             .footer("p probe")
             .when(may_probe(model)),
-        command("w", "what if a fact were another", Group::Work, Action::WhatIf)
+        command("w", "what if a fact were another", HelpSection::Work, Action::WhatIf)
             .footer("w what if")
             .when(may_suppose(model)),
-        command("r", "read again", Group::Work, Action::Rescan).footer("r rescan").when(free),
+        command("r", "read again", HelpSection::Work, Action::Rescan).footer("r rescan").when(free),
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
-    let cancel = command(cancel_keys, "stop the probe, keep the rest", Group::Work, Action::CancelProbe);
+    let cancel =
+        command(cancel_keys, "stop the probe, keep the rest", HelpSection::Work, Action::CancelProbe);
     all.push(cancel.footer("c cancel").when(match &model.data.activity {
         Activity::Probing { cancelled: false, .. } => Ok(()),
         Activity::Probing { .. } => Err("it is stopping".to_owned()),
@@ -367,10 +370,10 @@ fn may_suppose(model: &Model) -> Result<(), String> {
     model.data.activity.may_start()
 }
 
-fn looking(model: &Model) -> Vec<Command> {
-    let mut all: Vec<Command> = ScreenId::ALL
+fn looking(model: &Model) -> Vec<UserAction> {
+    let mut all: Vec<UserAction> = ScreenId::ALL
         .into_iter()
-        .map(|screen| command(screen.digit(), screen.title(), Group::Look, Action::Show(screen)))
+        .map(|screen| command(screen.digit(), screen.title(), HelpSection::Look, Action::Show(screen)))
         .collect();
     let beside = |by: usize| {
         let at = ScreenId::ALL.iter().position(|screen| *screen == model.screen).unwrap_or(0);
@@ -378,31 +381,32 @@ fn looking(model: &Model) -> Vec<Command> {
         screens.copied().next().unwrap_or(model.screen)
     };
     let before = ScreenId::ALL.len().saturating_sub(1);
-    all.push(command("tab", "the next screen", Group::Look, Action::Show(beside(1))));
-    all.push(command("backtab", "the screen before", Group::Look, Action::Show(beside(before))));
-    let export = command("e", "export: save or copy the report", Group::Look, Action::Show(ScreenId::Export));
+    all.push(command("tab", "the next screen", HelpSection::Look, Action::Show(beside(1))));
+    all.push(command("backtab", "the screen before", HelpSection::Look, Action::Show(beside(before))));
+    let export =
+        command("e", "export: save or copy the report", HelpSection::Look, Action::Show(ScreenId::Export));
     all.push(if model.screen == ScreenId::Export { export } else { export.footer("e export") });
     let several = model.data.focus.place.1 > 1;
     let only = || "there is no other".to_owned();
     all.push(
-        command("t", "next target", Group::Look, Action::NextTarget)
+        command("t", "next target", HelpSection::Look, Action::NextTarget)
             .footer("t target")
             .when(several.then_some(()).ok_or_else(only)),
     );
     all
 }
 
-fn in_help() -> Vec<Command> {
+fn in_help() -> Vec<UserAction> {
     let mut all = list(Action::HelpGo);
     all.extend(typing());
     all.extend([
-        command("enter", "do it", Group::Here, Action::HelpRun).footer("enter do it"),
-        command("esc", "close", Group::Program, Action::Close).footer("esc close"),
+        command("enter", "do it", HelpSection::Here, Action::HelpRun).footer("enter do it"),
+        command("esc", "close", HelpSection::Program, Action::Close).footer("esc close"),
     ]);
     all
 }
 
-fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
+fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
     let take = picker.take(model.data.suppositions()).map(|_| ());
     let (label, footer, back) = match picker.of {
         None => ("choose this fact", "enter choose", "esc close"),
@@ -411,29 +415,29 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<Command> {
     let mut all = list(Action::WhatIfGo);
     all.extend(typing());
     all.extend([
-        command("enter", label, Group::Here, Action::WhatIfTake)
+        command("enter", label, HelpSection::Here, Action::WhatIfTake)
             .footer(footer)
             .when(take.and_then(|()| model.data.activity.may_start())),
-        command("tab", "complete", Group::Here, Action::WhatIfComplete).footer("tab complete"),
-        command("esc", "back", Group::Program, Action::WhatIfBack).footer(back),
+        command("tab", "complete", HelpSection::Here, Action::WhatIfComplete).footer("tab complete"),
+        command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
     ]);
     all
 }
 
-fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<Command> {
-    let start = command("y", "start", Group::Here, Action::StartProbe).footer("y start");
-    let close = command("n esc q", "do not", Group::Here, Action::Close).footer("n no");
+fn in_confirm(plan: &Result<Vec<String>, String>) -> Vec<UserAction> {
+    let start = command("y", "start", HelpSection::Here, Action::StartProbe).footer("y start");
+    let close = command("n esc q", "do not", HelpSection::Here, Action::Close).footer("n no");
     match plan {
         Ok(_) => vec![start, close],
         Err(why) => vec![start.when(Err(why.clone())), close.footer("esc close")],
     }
 }
 
-fn in_save(form: &SaveForm) -> Vec<Command> {
-    let here = |keys, label, action| command(keys, label, Group::Here, action);
+fn in_save(form: &SaveForm) -> Vec<UserAction> {
+    let here = |keys, label, action| command(keys, label, HelpSection::Here, action);
     let close = |label, footer| here("esc", label, Action::Close).footer(footer);
     match form.stage {
-        Stage::Naming(_) => vec![
+        SaveState::Naming(_) => vec![
             here("enter", "save", Action::Save).footer("enter save"),
             close("do not", "esc do not"),
             here("left", "one character to the left", Action::Edit(Edit::Left)),
@@ -444,8 +448,8 @@ fn in_save(form: &SaveForm) -> Vec<Command> {
             here("delete ctrl-d", "take away a character", Action::Edit(Edit::Delete)),
             here("ctrl-u", "take away everything", Action::Edit(Edit::Clear)).footer("ctrl-u clear"),
         ],
-        Stage::Saving => vec![close("do not wait", "esc do not wait")],
-        Stage::Exists(_) => vec![
+        SaveState::Saving => vec![close("do not wait", "esc do not wait")],
+        SaveState::Exists(_) => vec![
             here("y", "replace it", Action::Replace).footer("y replace it"),
             here("n", "another name", Action::Rename).footer("n another name"),
             close("do not save", "esc do not save"),
@@ -454,7 +458,7 @@ fn in_save(form: &SaveForm) -> Vec<Command> {
 }
 
 /// The commands of the screen that match the text typed in help: every word of it must appear in label, keys or group.
-pub fn filtered(model: &Model, filter: &str) -> Vec<Command> {
+pub fn filtered(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     let mut all = on_screen(model);
     all.sort_by_key(|command| command.group);

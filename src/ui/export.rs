@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::jobs::{Job, JobId, JobResult, Save, Saved};
 use super::model::{Data, Model, Overlay};
-use super::msg::Effect;
+use super::msg::SideEffect;
 use super::screen::ScreenId;
 use super::widgets::field::Field;
 use crate::facts::Subject;
@@ -23,7 +23,7 @@ const LONGEST: usize = 60;
 /// Documents, and what was done with them.
 #[derive(Clone, Debug, Default)]
 pub struct Export {
-    documents: BTreeMap<Format, Result<Document, String>>,
+    documents: BTreeMap<Format, Result<ExportDocument, String>>,
     making: Option<(JobId, Format)>,
     saving: Option<JobId>,
     /// The sentence about the last saved file.
@@ -32,7 +32,7 @@ pub struct Export {
 
 /// A report in one form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct ExportDocument {
     /// All of it.
     pub text: Arc<str>,
     /// How many lines that are.
@@ -47,12 +47,12 @@ pub struct SaveForm {
     /// The name of the file.
     pub name: Field,
     /// How far it is.
-    pub stage: Stage,
+    pub stage: SaveState,
 }
 
 /// How far saving is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum SaveState {
     /// The name is being typed; why it could not be saved the last time, if there was one.
     Naming(Option<String>),
     /// It is being written.
@@ -69,7 +69,7 @@ impl Export {
     }
 
     /// The report in this form, once it was made; the error says what failed.
-    pub fn document(&self, format: Format) -> Option<Result<&Document, &str>> {
+    pub fn document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
         self.documents.get(&format).map(|made| made.as_ref().map_err(String::as_str))
     }
 }
@@ -82,7 +82,7 @@ pub fn selected(model: &Model) -> Format {
 }
 
 /// Whether the selected document can be copied; the error says why not.
-pub fn to_copy(model: &Model) -> Result<&Document, String> {
+pub fn to_copy(model: &Model) -> Result<&ExportDocument, String> {
     let format = selected(model);
     match model.data.export.document(format) {
         None => Err(format!("enter shows the {} first", format.name())),
@@ -101,7 +101,7 @@ pub fn may_save(data: &Data) -> Result<(), String> {
 }
 
 /// Starts making the next visible document that is missing, one at a time.
-pub fn make(model: &mut Model) -> Option<Effect> {
+pub fn make(model: &mut Model) -> Option<SideEffect> {
     if model.screen != ScreenId::Export
         || model.data.export.making.is_some()
         || may_save(&model.data).is_err()
@@ -115,7 +115,7 @@ pub fn make(model: &mut Model) -> Option<Effect> {
     let format = Format::ALL.into_iter().find(missing)?;
     let job = model.number();
     model.data.export.making = Some((job, format));
-    Some(Effect::Start(job, Job::Document(format)))
+    Some(SideEffect::Start(job, Job::Document(format)))
 }
 
 /// Asks for the name of the file.
@@ -123,19 +123,19 @@ pub fn ask(model: &mut Model) {
     let format = selected(model);
     let name = model.data.report.as_deref().map(|report| file_name(report, format)).unwrap_or_default();
     let name = Field::new(name);
-    model.overlay = Some(Overlay::Save(SaveForm { format, name, stage: Stage::Naming(None) }));
+    model.overlay = Some(Overlay::Save(SaveForm { format, name, stage: SaveState::Naming(None) }));
 }
 
 /// Begins to save as typed.
-pub fn save(model: &mut Model, replace: bool) -> Option<Effect> {
+pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     let job = model.number();
     let Some(Overlay::Save(form)) = &mut model.overlay else { return None };
-    form.stage = Stage::Saving;
+    form.stage = SaveState::Saving;
     let document = model.data.export.document(form.format).and_then(Result::ok);
     let document = document.map(|document| Arc::clone(&document.text));
     let save = Save { format: form.format, document, name: form.name.text(), replace };
     model.data.export.saving = Some(job);
-    Some(Effect::Start(job, Job::Save(save)))
+    Some(SideEffect::Start(job, Job::Save(save)))
 }
 
 /// Takes the result of a job of this module; returns any other.
@@ -144,7 +144,7 @@ pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResu
     if let Some((_, format)) = export.making.filter(|(job, _)| *job == from) {
         export.making = None;
         let made = match result {
-            JobResult::Document(text) => Ok(Document { lines: text.lines().count(), text }),
+            JobResult::Document(text) => Ok(ExportDocument { lines: text.lines().count(), text }),
             JobResult::Failed(why) => Err(why),
             _ => return None,
         };
@@ -162,7 +162,7 @@ pub fn done(model: &mut Model, from: JobId, result: JobResult) -> Option<JobResu
 /// The result of saving is shown where it was requested, or in a line when nobody waited.
 fn saved(model: &mut Model, result: JobResult) {
     let waiting = match &mut model.overlay {
-        Some(Overlay::Save(form)) if form.stage == Stage::Saving => Some(form),
+        Some(Overlay::Save(form)) if form.stage == SaveState::Saving => Some(form),
         _ => None,
     };
     let said = match (result, waiting) {
@@ -174,9 +174,9 @@ fn saved(model: &mut Model, result: JobResult) {
             model.data.export.saved = Some(said.clone());
             said
         }
-        (JobResult::Saved(Saved::Exists(path)), Some(form)) => return form.stage = Stage::Exists(path),
+        (JobResult::Saved(Saved::Exists(path)), Some(form)) => return form.stage = SaveState::Exists(path),
         (JobResult::Saved(Saved::Exists(path)), None) => format!("not saved: {path} exists"),
-        (JobResult::Failed(why), Some(form)) => return form.stage = Stage::Naming(Some(why)),
+        (JobResult::Failed(why), Some(form)) => return form.stage = SaveState::Naming(Some(why)),
         (JobResult::Failed(why), None) => format!("not saved: {why}"),
         _ => return,
     };

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
-use super::judged::{Judged, judged};
+use super::judged::{RuleResults, judged};
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
 use crate::report::{Report, needed};
@@ -37,7 +37,7 @@ pub struct Focus {
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
     /// The result of each rule.
-    pub rules: Vec<Judged>,
+    pub rules: Vec<RuleResults>,
     /// Everything whose findings concern it, apart from the host.
     pub concerned: BTreeSet<Subject>,
     /// Facts about what concerns it that are unknown.

@@ -7,14 +7,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
-use super::command::{self, Command};
+use super::command::{self, UserAction};
 use super::filter::Filter;
 use super::hits::Hits;
 use super::model::{Activity, Model};
 use super::overlay;
 use super::page::{Page, PageState};
 use super::screen::ScreenId;
-use super::theme::{Role, Theme, to_ascii};
+use super::theme::{TextRole, Theme, to_ascii};
 use super::widgets::{area, interval, text};
 use crate::report::telling::what_if;
 use crate::report::telling::words::count;
@@ -28,7 +28,7 @@ const TITLE: usize = 14;
 
 /// Where the parts of the frame lie.
 #[derive(Clone, Copy, Debug)]
-pub struct Parts {
+pub struct FrameLayout {
     /// Host and what is unknown.
     pub header: Rect,
     /// Screens and target.
@@ -44,13 +44,13 @@ pub struct Parts {
 }
 
 /// The parts for a terminal of this size.
-pub fn parts(size: Size) -> Parts {
+pub fn parts(size: Size) -> FrameLayout {
     let (header, rest) = area::top(Rect::new(0, 0, size.width, size.height), 1);
     let (tabs, rest) = area::top(rest, 1);
     let (rule, rest) = area::top(rest, 1);
     let (footer, rest) = area::bottom(rest, 1);
     let (status, body) = area::bottom(rest, 1);
-    Parts { header, tabs, rule, body, status, footer }
+    FrameLayout { header, tabs, rule, body, status, footer }
 }
 
 /// Where a page is drawn: the body, without the row of what is looked for where there is one.
@@ -80,7 +80,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     header(model, parts.header, hits, buffer);
     tabs(model, parts.tabs, hits, buffer);
-    rule(parts.rule, theme.style(Role::Dim), buffer);
+    rule(parts.rule, theme.style(TextRole::Dim), buffer);
     banner(model, parts.rule, buffer);
     let state = model.page_state();
     let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
@@ -103,13 +103,13 @@ fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
     let (row, _) = area::top(body, 1);
     let cursor = if filter.typing { "_" } else { "" };
     let left = Line::from(vec![
-        Span::styled(" / ", theme.style(Role::Accent)),
+        Span::styled(" / ", theme.style(TextRole::Accent)),
         Span::raw(text::fit_end(
             &format!("{}{cursor}", filter.text),
             usize::from(row.width).saturating_sub(24),
         )),
     ]);
-    both(left, Line::styled("esc shows everything ", theme.style(Role::Dim)), row, buffer);
+    both(left, Line::styled("esc shows everything ", theme.style(TextRole::Dim)), row, buffer);
 }
 
 fn too_small(area: Rect, buffer: &mut Buffer) {
@@ -137,7 +137,7 @@ fn both(left: Line<'_>, right: Line<'_>, place: Rect, buffer: &mut Buffer) {
 
 fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
-    let mut left = vec![Span::styled(" walwise", theme.style(Role::Heading))];
+    let mut left = vec![Span::styled(" walwise", theme.style(TextRole::Heading))];
     let mut right = String::new();
     if let Some(report) = &model.data.report {
         let unknown = model.data.focus.unknown;
@@ -149,12 +149,12 @@ fn header(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
             .saturating_sub(text::width(&right))
             .saturating_sub(text::width(&name))
             .saturating_sub(13);
-        left.push(Span::styled(name, theme.style(Role::Accent)));
+        left.push(Span::styled(name, theme.style(TextRole::Accent)));
         left.push(Span::raw(format!("   {}", host_line(report, room))));
     }
     let (place, _) = area::right(area, u16::try_from(text::width(&right)).unwrap_or(u16::MAX));
     hits.press(place, "u");
-    both(Line::from(left), Line::styled(right, theme.style(Role::Doubt)), area, buffer);
+    both(Line::from(left), Line::styled(right, theme.style(TextRole::Doubt)), area, buffer);
 }
 
 /// The host in so many columns; the least informative parts are dropped first.
@@ -191,9 +191,9 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let (_, mut rest) = area::left(area, 1);
     for screen in ScreenId::ALL {
         let style = if screen == model.screen {
-            theme.style(Role::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
+            theme.style(TextRole::Accent).add_modifier(ratatui::style::Modifier::UNDERLINED)
         } else {
-            theme.style(Role::Dim)
+            theme.style(TextRole::Dim)
         };
         let tab = Span::styled(tab(screen, model, named), style);
         let (place, after) = area::left(rest, u16::try_from(tab.width()).unwrap_or(u16::MAX));
@@ -230,9 +230,9 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let room = room.saturating_sub(text::width(WHAT_IF));
     let first = assumed.first().map(|one| in_room(one, room)).unwrap_or_default();
     let says = format!(" {WHAT_IF}{first}{more} ");
-    Span::styled(says, model.data.theme.style(Role::Doubt)).render(inner, buffer);
+    Span::styled(says, model.data.theme.style(TextRole::Doubt)).render(inner, buffer);
     let (right, _) = area::right(inner, u16::try_from(text::width(leave)).unwrap_or(0));
-    Span::styled(leave, model.data.theme.style(Role::Doubt)).render(right, buffer);
+    Span::styled(leave, model.data.theme.style(TextRole::Doubt)).render(right, buffer);
 }
 
 /// What is assumed, in the longest words that have room.
@@ -243,7 +243,7 @@ fn in_room(one: &Assumed, room: usize) -> String {
 }
 
 /// The current activity, else the last event. A long notice extends upwards over several rows.
-fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: &mut Buffer) {
+fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let room = usize::from(parts.status.width).saturating_sub(4);
     let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
@@ -255,7 +255,7 @@ fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: 
     } else {
         (String::new(), text::wrap(&said, room))
     };
-    rule(parts.status, theme.style(Role::Dim), buffer);
+    rule(parts.status, theme.style(TextRole::Dim), buffer);
     let inner = area::inset(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
@@ -268,7 +268,7 @@ fn status(model: &Model, hidden: usize, parts: &Parts, hits: &mut Hits, buffer: 
     Clear.render(above, buffer);
     let (edge, above) = area::top(above, 1);
     if rows > 0 {
-        rule(edge, theme.style(Role::Dim), buffer);
+        rule(edge, theme.style(TextRole::Dim), buffer);
     }
     for (line, row) in lines.into_iter().zip(area::inset(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
@@ -303,35 +303,35 @@ pub fn activity(model: &Model) -> Option<String> {
 /// As many of the available keys as fit; help and quit are always among them.
 fn footer(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let commands = command::commands(model);
-    let shown: Vec<&Command> =
+    let shown: Vec<&UserAction> =
         commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
-    let (program, others): (Vec<&Command>, Vec<&Command>) =
-        shown.into_iter().partition(|command| command.group == command::Group::Program);
+    let (program, others): (Vec<&UserAction>, Vec<&UserAction>) =
+        shown.into_iter().partition(|command| command.group == command::HelpSection::Program);
     let right: usize = program.iter().map(|command| width(command)).sum();
     let room = usize::from(area.width).saturating_sub(right).saturating_sub(2);
     let mut rest = area;
     for command in fitting(&others, room).iter().chain(&program) {
         let (key, label) = split(command);
         let (place, after) = area::left(rest, u16::try_from(width(command)).unwrap_or(u16::MAX));
-        let key = Span::styled(key, model.data.theme.style(Role::Accent));
+        let key = Span::styled(key, model.data.theme.style(TextRole::Accent));
         Line::from(vec![Span::raw(" "), key, Span::raw(format!(" {label}  "))]).render(place, buffer);
         hits.press(place, command.keys);
         rest = after;
     }
 }
 
-fn split(command: &Command) -> (&'static str, &'static str) {
+fn split(command: &UserAction) -> (&'static str, &'static str) {
     command.footer.split_once(' ').unwrap_or((command.footer, ""))
 }
 
 /// Columns of a command in the footer, with the gap behind it.
-fn width(command: &Command) -> usize {
+fn width(command: &UserAction) -> usize {
     let (key, label) = split(command);
     text::width(key).saturating_add(text::width(label)).saturating_add(4)
 }
 
 /// The first commands, as many as there is room for.
-fn fitting<'a>(commands: &'a [&'a Command], room: usize) -> &'a [&'a Command] {
+fn fitting<'a>(commands: &'a [&'a UserAction], room: usize) -> &'a [&'a UserAction] {
     let mut taken = 0_usize;
     let fits = commands.iter().take_while(|command| {
         taken = taken.saturating_add(width(command));

@@ -5,13 +5,13 @@
 
 use ratatui::layout::{Position, Rect};
 
-use super::key::Key;
+use super::key::KeyPress;
 
 /// The effect of a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Does what this key does.
-    Press(Key),
+    Press(KeyPress),
     /// The first line of this block of the page: selects it, and enters it when it is selected already.
     Line(String),
     /// The rest of that block: selects it.
@@ -32,7 +32,7 @@ impl Hits {
 
     /// Notes that this place does what the first of these keys does, written as `"down j"`.
     pub fn press(&mut self, place: Rect, keys: &str) {
-        self.add(place, Hit::Press(Key::named(keys.split(' ').next().unwrap_or_default())));
+        self.add(place, Hit::Press(KeyPress::named(keys.split(' ').next().unwrap_or_default())));
     }
 
     /// Forgets all there was, for a picture with something over it.

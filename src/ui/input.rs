@@ -13,7 +13,7 @@ use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use super::key::Key;
+use super::key::KeyPress;
 use super::msg::{Msg, Pointed};
 use super::terminal;
 
@@ -65,7 +65,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
             match event::read() {
                 Ok(Event::Key(key)) => {
                     failed = false;
-                    if Key::of(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
+                    if KeyPress::of(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
                         return;
                     }
                 }

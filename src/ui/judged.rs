@@ -8,7 +8,7 @@ use crate::rules::{Finding, Level, Outcome};
 
 /// The results of a rule.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct RuleResults {
     /// The rule's id.
     pub rule: String,
     /// Positions of its findings in the report: those that apply before those that are undecided.
@@ -47,7 +47,7 @@ impl CameTo {
     }
 }
 
-impl Judged {
+impl RuleResults {
     /// Its findings.
     pub fn of<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
         self.findings.iter().filter_map(|at| report.findings.get(*at))
@@ -56,9 +56,9 @@ impl Judged {
 
 /// The results of every rule: applying ones first, then undecided ones, each the worst first; the rest in the order of
 /// the rules.
-pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<Judged> {
+pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<RuleResults> {
     let mut findings: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let mut all: Vec<Judged> = Vec::with_capacity(report.rules.len());
+    let mut all: Vec<RuleResults> = Vec::with_capacity(report.rules.len());
     for (at, finding) in report.findings.iter().enumerate() {
         if finding.subject.scope() == Scope::Host || about.contains(&finding.subject) {
             findings.entry(&finding.rule).or_default().push(at);
@@ -77,9 +77,10 @@ pub fn judged(report: &Report, about: &BTreeSet<Subject>) -> Vec<Judged> {
             (true, false) => CameTo::DoesNotApply,
             (true, true) => CameTo::Nothing,
         };
-        all.push(Judged { rule: tally.rule.clone(), findings, not, came_to });
+        all.push(RuleResults { rule: tally.rule.clone(), findings, not, came_to });
     }
-    let level = |judged: &Judged| judged.of(report).map(|finding| finding.level).max().unwrap_or(Level::Keep);
+    let level =
+        |judged: &RuleResults| judged.of(report).map(|finding| finding.level).max().unwrap_or(Level::Keep);
     all.sort_by_key(|judged| (judged.came_to, std::cmp::Reverse(level(judged))));
     all
 }

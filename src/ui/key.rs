@@ -7,9 +7,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A key that was pressed, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key(String);
+pub struct KeyPress(String);
 
-impl Key {
+impl KeyPress {
     /// A key by its name.
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
@@ -60,7 +60,7 @@ impl Key {
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyPress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -106,14 +106,14 @@ mod tests {
     fn events_become_names_and_releases_are_ignored() {
         let event = |code, modifiers| KeyEvent::new(code, modifiers);
         let names = |code, modifiers| {
-            let keys = Key::of(event(code, modifiers));
+            let keys = KeyPress::of(event(code, modifiers));
             keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names(KeyCode::Char('G'), KeyModifiers::SHIFT), "G");
         assert_eq!(names(KeyCode::Char('c'), KeyModifiers::CONTROL), "ctrl-c");
         assert_eq!(names(KeyCode::Esc, KeyModifiers::NONE), "esc");
         let release = KeyEvent::new_with_kind(KeyCode::Esc, KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(Key::of(release), []);
+        assert_eq!(KeyPress::of(release), []);
         // Escape and the key, in one read.
         assert_eq!(names(KeyCode::Char('x'), KeyModifiers::ALT), "esc x");
         assert_eq!(names(KeyCode::Char('c'), KeyModifiers::ALT | KeyModifiers::CONTROL), "esc ctrl-c");

@@ -10,7 +10,7 @@ use super::export::{Export, SaveForm};
 use super::focus::Focus;
 use super::hits::Hits;
 use super::jobs::{Job, JobId};
-use super::msg::{Effect, Exit};
+use super::msg::{Exit, SideEffect};
 use super::page::PageState;
 use super::raw::Raw;
 use super::screen::ScreenId;
@@ -37,7 +37,7 @@ pub struct Data {
     /// The activity in the background.
     pub activity: Activity,
     /// The last probe that came to its end.
-    pub ended: Option<Ended>,
+    pub ended: Option<ProbeReport>,
     /// The differences, while something is assumed.
     pub supposed: Option<Box<Supposed>>,
     /// The documents that were made of it, and what was saved.
@@ -50,7 +50,7 @@ pub struct Data {
 
 /// The results of a probe that are not in the report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ended {
+pub struct ProbeReport {
     /// The target.
     pub target: Subject,
     /// Times of its commits with the default, as [`Progress::histogram`].
@@ -249,7 +249,7 @@ pub struct Model {
 
 impl Model {
     /// A session that begins: nothing is known, and the first job is to read the machine.
-    pub fn new(theme: Theme, size: Size) -> (Self, Vec<Effect>) {
+    pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
         let mut model = Self {
             data: Data {
                 report: None,
@@ -282,33 +282,33 @@ impl Model {
     }
 
     /// Begins to read the machine.
-    pub fn collect(&mut self) -> Effect {
+    pub fn collect(&mut self) -> SideEffect {
         let job = self.number();
         self.data.activity = Activity::Collecting { job, what: "this machine".to_owned() };
-        Effect::Start(job, Job::Collect)
+        SideEffect::Start(job, Job::Collect)
     }
 
     /// Starts planning a probe, and chooses its target.
-    pub fn plan_probe(&mut self, target: Subject) -> Effect {
+    pub fn plan_probe(&mut self, target: Subject) -> SideEffect {
         self.chosen = Some(target.clone());
         let job = self.number();
         self.data.activity = Activity::Planning { job, target: target.clone() };
-        Effect::Start(job, Job::PlanProbe(target))
+        SideEffect::Start(job, Job::PlanProbe(target))
     }
 
     /// Begins to measure.
-    pub fn probe(&mut self, target: Subject) -> Effect {
+    pub fn probe(&mut self, target: Subject) -> SideEffect {
         let job = self.number();
         let of = target.clone();
         self.data.activity = Activity::Probing { job, target: of, progress: None, cancelled: false };
-        Effect::Start(job, Job::Probe(target))
+        SideEffect::Start(job, Job::Probe(target))
     }
 
     /// Begins to work out what would be different if these facts were others.
-    pub fn suppose(&mut self, suppositions: Vec<Supposition>) -> Effect {
+    pub fn suppose(&mut self, suppositions: Vec<Supposition>) -> SideEffect {
         let job = self.number();
         self.data.activity = Activity::Supposing { job };
-        Effect::Start(job, Job::Suppose(suppositions))
+        SideEffect::Start(job, Job::Suppose(suppositions))
     }
 
     /// The number of the next job.

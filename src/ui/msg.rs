@@ -4,13 +4,13 @@
 use ratatui::layout::Position;
 
 use super::jobs::{Job, JobId, JobResult, Partial};
-use super::key::Key;
+use super::key::KeyPress;
 
 /// Something happened.
 #[derive(Debug)]
 pub enum Msg {
     /// A key was pressed.
-    Key(Key),
+    Key(KeyPress),
     /// This was pasted. It may be anything.
     Paste(String),
     /// The mouse did this on this cell.
@@ -40,7 +40,7 @@ pub enum Pointed {
 
 /// Something to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum SideEffect {
     /// Start a job.
     Start(JobId, Job),
     /// Ask a job to stop; it ends when it can.

@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, Clear, Widget};
 
 use super::hits::Hits;
 use super::model::{Model, Overlay};
-use super::theme::{Role, Theme};
+use super::theme::{TextRole, Theme};
 use super::widgets::{area, text};
 
 /// Draws what lies over the screen, within this area.
@@ -35,7 +35,7 @@ fn answers(theme: Theme, choices: &[(&str, &str)], row: Rect, hits: &mut Hits, b
         let said = format!(" {label}");
         let wide = text::width(key).saturating_add(text::width(&said));
         let (place, after) = area::left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
-        let key_style = theme.style(Role::Accent);
+        let key_style = theme.style(TextRole::Accent);
         Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
         hits.press(place, key);
         (_, rest) = area::left(after, 4);
@@ -47,8 +47,8 @@ fn pane(theme: Theme, title: &str, width: u16, height: u16, whole: Rect, buffer:
     let pane = area::centred(whole, width, height);
     Clear.render(pane, buffer);
     let block = Block::bordered()
-        .border_style(theme.style(Role::Dim))
-        .title(Line::styled(format!(" {title} "), theme.style(Role::Heading)));
+        .border_style(theme.style(TextRole::Dim))
+        .title(Line::styled(format!(" {title} "), theme.style(TextRole::Heading)));
     let inner = block.inner(pane);
     block.render(pane, buffer);
     let content = area::inset(inner, 1);

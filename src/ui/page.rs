@@ -16,7 +16,7 @@ use ratatui::widgets::Widget;
 use super::filter::Filter;
 use super::hits::{Hit, Hits};
 use super::screen::ScreenId;
-use super::theme::{Role, Theme};
+use super::theme::{TextRole, Theme};
 use super::widgets::area;
 use crate::facts::Subject;
 use crate::quote::Command;
@@ -191,8 +191,8 @@ impl Page {
             lines.push(Line::default());
         }
         lines.push(Line::from(vec![
-            Span::styled(title.to_owned(), theme.style(Role::Heading)),
-            Span::styled(format!("   {aside}"), theme.style(Role::Dim)),
+            Span::styled(title.to_owned(), theme.style(TextRole::Heading)),
+            Span::styled(format!("   {aside}"), theme.style(TextRole::Dim)),
         ]));
         self.blocks.push(Block { is_heading: true, ..Block::text(lines) });
     }
@@ -409,33 +409,33 @@ impl Page {
     /// Draws what is in sight.
     pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         let Some(Pane { page: inner, width }) = &self.pane else {
-            return self.column(state, theme, Role::Accent, area, hits, buffer);
+            return self.column(state, theme, TextRole::Accent, area, hits, buffer);
         };
         let beside = self.is_beside(state);
         let (right, left) = area::right(area, *width);
         let (line, right) = area::left(right, 1);
         for row in line.rows() {
-            Span::styled("│", theme.style(Role::Dim)).render(row, buffer);
+            Span::styled("│", theme.style(TextRole::Dim)).render(row, buffer);
         }
         let within = state.beside();
         // Lines are clickable where keys go; a click on the other side moves there.
         let nowhere = &mut Hits::default();
         if beside {
-            self.column(state, theme, Role::Dim, left, nowhere, buffer);
+            self.column(state, theme, TextRole::Dim, left, nowhere, buffer);
             hits.press(left, "esc");
-            return inner.column(&within, theme, Role::Accent, right, hits, buffer);
+            return inner.column(&within, theme, TextRole::Accent, right, hits, buffer);
         }
-        self.column(state, theme, Role::Accent, left, hits, buffer);
+        self.column(state, theme, TextRole::Accent, left, hits, buffer);
         // A reader outside the pane needs a hint that it continues.
         let more = inner.below(&within, usize::from(right.height));
         let (last, above) = area::bottom(right, u16::from(more > 0));
-        inner.column(&within, theme, Role::Plain, above, nowhere, buffer);
+        inner.column(&within, theme, TextRole::Plain, above, nowhere, buffer);
         if self.selected(state).is_some_and(|block| block.enter == Enter::Beside) {
             hits.press(right, "enter");
         }
         if more > 0 {
             let said = format!("   ↓ {} more: enter", more.saturating_add(1));
-            Span::styled(said, theme.style(Role::Dim)).render(last, buffer);
+            Span::styled(said, theme.style(TextRole::Dim)).render(last, buffer);
         }
     }
 
@@ -444,13 +444,13 @@ impl Page {
         &self,
         state: &PageState,
         theme: Theme,
-        cursor: Role,
+        cursor: TextRole,
         area: Rect,
         hits: &mut Hits,
         buffer: &mut Buffer,
     ) {
         let scroll = self.scroll(state, usize::from(area.height));
-        let chosen = self.chosen(state).filter(|_| cursor != Role::Plain);
+        let chosen = self.chosen(state).filter(|_| cursor != TextRole::Plain);
         let selected = chosen.and_then(|(_, block)| block.key.as_deref());
         let lines = self.blocks.iter().flat_map(|block| {
             let is_selected = block.key.is_some() && block.key.as_deref() == selected;
@@ -465,8 +465,8 @@ impl Page {
             let (sign, role) = match (mark, first && unfolded) {
                 (true, false) => (" ▸ ", cursor),
                 (true, true) => (" ▾ ", cursor),
-                (false, true) => (" ▾ ", Role::Dim),
-                (false, false) => ("   ", Role::Plain),
+                (false, true) => (" ▾ ", TextRole::Dim),
+                (false, false) => ("   ", TextRole::Plain),
             };
             let gutter = Rect { width: GUTTER.min(row.width), ..row };
             Span::styled(sign, theme.style(role)).render(gutter, buffer);
@@ -482,7 +482,7 @@ impl Page {
             let is_cut = line.width() > usize::from(content.width);
             line.render(content, buffer);
             let (last, _) = area::right(content, u16::from(is_cut));
-            Span::styled("…", theme.style(Role::Dim)).render(last, buffer);
+            Span::styled("…", theme.style(TextRole::Dim)).render(last, buffer);
         }
     }
 }

@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
 use super::jobs::JobResult;
-use super::key::Key;
-use super::model::{Ended, Model};
+use super::key::KeyPress;
+use super::model::{Model, ProbeReport};
 use super::msg::Msg;
 use super::screen::ScreenId;
 use super::theme::Theme;
@@ -19,7 +19,7 @@ pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec
     let theme = Theme { colour: true, ascii: false };
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
-    model.data.ended = measured.map(|target| Ended { target, histogram: times, failed: None });
+    model.data.ended = measured.map(|target| ProbeReport { target, histogram: times, failed: None });
     if let Some(job) = model.data.activity.job() {
         update(&mut model, Msg::Done(job, JobResult::Report(Box::new(report))));
     }
@@ -28,7 +28,7 @@ pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec
 
 fn picture(mut model: Model, screen: ScreenId) -> (String, String) {
     for key in [screen.digit()].into_iter().chain(telling(screen)) {
-        update(&mut model, Msg::Key(Key::named(key)));
+        update(&mut model, Msg::Key(KeyPress::named(key)));
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(&model, &mut buffer);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::jobs::{Job, JobResult};
 use super::model::Model;
-use super::msg::Effect;
+use super::msg::SideEffect;
 use super::page::Block;
 use crate::facts::{Reading, Source, catalog};
 
@@ -23,12 +23,12 @@ impl Raw {
 }
 
 /// Asks for what the fact of this block was read from, if it has one and that is not known yet.
-pub fn wanted(model: &mut Model, block: &Block) -> Vec<Effect> {
+pub fn wanted(model: &mut Model, block: &Block) -> Vec<SideEffect> {
     let Some((source, value)) = origin(model, block) else { return Vec::new() };
     if model.data.raw.0.contains_key(&(source.to_string(), value.clone())) {
         return Vec::new();
     }
-    vec![Effect::Start(model.number(), Job::Raw(source, value))]
+    vec![SideEffect::Start(model.number(), Job::Raw(source, value))]
 }
 
 /// Where the fact of a block was read, and its value.

@@ -8,9 +8,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
 use super::jobs::{JobResult, Partial, Saved};
-use super::key::Key;
+use super::key::KeyPress;
 use super::model::Model;
-use super::msg::{Effect, Msg, Pointed};
+use super::msg::{Msg, Pointed, SideEffect};
 use super::theme::Theme;
 use super::update::update;
 use super::what_if::{Supposed, Supposition};
@@ -223,7 +223,7 @@ pub fn another_kernel() -> Supposed {
 }
 
 /// Ends the job that runs.
-pub fn finish(model: &mut Model, result: JobResult) -> Vec<Effect> {
+pub fn finish(model: &mut Model, result: JobResult) -> Vec<SideEffect> {
     let job = model.data.activity.job().expect("a job runs");
     update(model, Msg::Done(job, result))
 }
@@ -235,8 +235,8 @@ pub fn progress(model: &mut Model, partial: Partial) {
 }
 
 /// Presses keys, written by their names with spaces between.
-pub fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-    keys.split(' ').flat_map(|key| update(model, Msg::Key(Key::named(key)))).collect()
+pub fn press(model: &mut Model, keys: &str) -> Vec<SideEffect> {
+    keys.split(' ').flat_map(|key| update(model, Msg::Key(KeyPress::named(key)))).collect()
 }
 
 /// A probe after so many rounds: the fewer, the wider the intervals; one of two open methods is settled by and by.
@@ -291,7 +291,7 @@ pub fn round(round: u32) -> Partial {
 }
 
 /// Clicks on the first place where this text is on the screen.
-pub fn click(model: &mut Model, on: &str) -> Vec<Effect> {
+pub fn click(model: &mut Model, on: &str) -> Vec<SideEffect> {
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     model.hits = frame::draw(model, &mut buffer);
     let shown = text(&buffer);
@@ -366,9 +366,9 @@ pub fn exporting(size: (u16, u16), theme: Theme) -> Model {
 }
 
 /// Ends the job that was just started.
-pub fn answer(model: &mut Model, effects: &[Effect], result: JobResult) -> Vec<Effect> {
+pub fn answer(model: &mut Model, effects: &[SideEffect], result: JobResult) -> Vec<SideEffect> {
     let job = effects.iter().find_map(|effect| match effect {
-        Effect::Start(job, _) => Some(*job),
+        SideEffect::Start(job, _) => Some(*job),
         _ => None,
     });
     update(model, Msg::Done(job.expect("a job was started"), result))

@@ -19,7 +19,7 @@ use ratatui::text::Line;
 
 use super::model::Data;
 use super::page::{Page, PageState};
-use super::theme::{Role, Theme};
+use super::theme::{TextRole, Theme};
 
 /// So many things to do, or missing facts, are shown before the rest is only counted.
 const MOST: usize = 8;
@@ -93,7 +93,7 @@ impl ScreenId {
         if !self.has_much() && data.complete && state.is_searching() {
             page.find(|said| state.passes(said));
             if page.blocks.is_empty() {
-                page.text(vec![Line::styled("Nothing has these words.", data.theme.style(Role::Dim))]);
+                page.text(vec![Line::styled("Nothing has these words.", data.theme.style(TextRole::Dim))]);
             }
         }
         page
@@ -105,6 +105,9 @@ fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
     let advice = ScreenId::Advice.digit();
     let left = all.saturating_sub(MOST);
     if left > 0 {
-        page.text(vec![Line::styled(format!("and {left} more: {advice} {what}"), theme.style(Role::Dim))]);
+        page.text(vec![Line::styled(
+            format!("and {left} more: {advice} {what}"),
+            theme.style(TextRole::Dim),
+        )]);
     }
 }

@@ -48,7 +48,7 @@ pub fn svg(buffer: &Buffer, title: &str) -> String {
 }
 
 /// Cells side by side that look alike.
-struct Run<'a> {
+struct CellRun<'a> {
     /// The first one's column.
     at: u16,
     /// How many columns.
@@ -58,8 +58,8 @@ struct Run<'a> {
 }
 
 /// A row in runs; gaps of two blanks and signs that fonts draw in widths of their own begin a new one.
-fn runs(cells: &[Cell]) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+fn runs(cells: &[Cell]) -> Vec<CellRun<'_>> {
+    let mut runs: Vec<CellRun<'_>> = Vec::new();
     let mut column = 0u16;
     let mut covered = 0usize;
     for cell in cells {
@@ -79,14 +79,14 @@ fn runs(cells: &[Cell]) -> Vec<Run<'_>> {
                 run.text.push_str(symbol);
                 run.columns = run.columns.saturating_add(1);
             }
-            _ => runs.push(Run { at: column, columns: 1, text: symbol.to_owned(), like: cell }),
+            _ => runs.push(CellRun { at: column, columns: 1, text: symbol.to_owned(), like: cell }),
         }
         column = column.saturating_add(1);
     }
     runs
 }
 
-fn draw(run: &Run<'_>, top: f32, out: &mut String) {
+fn draw(run: &CellRun<'_>, top: f32, out: &mut String) {
     let left = f32::from(run.at).mul_add(WIDE, EDGE);
     if let Some(paper) = background(run.like) {
         let width = f32::from(run.columns) * WIDE;

@@ -14,7 +14,7 @@ mod what_if;
 use super::command;
 use super::jobs::{Job, JobResult, Partial};
 use super::model::{Activity, Model, Overlay};
-use super::msg::{Effect, Exit, Msg};
+use super::msg::{Exit, Msg, SideEffect};
 use super::sample::{
     RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress, round,
     states, styled, text, two_targets, with, with_flush, with_probe,
@@ -145,7 +145,7 @@ fn y_copies_the_commands_of_the_selected_step() {
     let mut model = with(at_risk(), (120, 40), RICH);
     press(&mut model, "4 j");
     let copied =
-        vec![Effect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
+        vec![SideEffect::Copy("mount -o remount,barrier=1 /srv\nmount -o remount,noatime /srv".to_owned())];
     assert_eq!(press(&mut model, "y"), copied);
     assert!(shown(&model).contains("clipboard"));
     press(&mut model, "g");
@@ -157,14 +157,16 @@ fn y_copies_the_commands_of_the_selected_step() {
 fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     let mut model = with(at_risk(), (80, 24), RICH);
     let target = sample::data();
-    assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(of))] if *of == target));
+    assert!(
+        matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(of))] if *of == target)
+    );
     finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
     assert!(matches!(model.overlay, Some(Overlay::Confirm { .. })));
     assert_eq!(press(&mut model, "n"), [], "nothing is written");
     press(&mut model, "p");
     finish(&mut model, JobResult::Plan(vec!["Writes 16 MiB.".to_owned()]));
     let started = press(&mut model, "y");
-    let [Effect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(job, Job::Probe(of))] = &started[..] else { panic!("{started:?}") };
     assert_eq!(*of, target);
     progress(&mut model, round(3));
     assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
@@ -174,7 +176,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     press(&mut model, "1");
     assert!(shown(&model).contains("8 kB, one session   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
-    assert_eq!(press(&mut model, "esc"), [Effect::Cancel(*job)]);
+    assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
     let cut = Measurement { cancelled: true, ..measured(3) };
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
@@ -183,7 +185,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     press(&mut model, "3");
     let screen = shown(&model);
     assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
-    assert!(matches!(&press(&mut model, "p")[..], [Effect::Start(_, Job::PlanProbe(_))]), "and again");
+    assert!(matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(_))]), "and again");
 }
 
 #[test]
@@ -359,7 +361,7 @@ fn help_filters_runs_and_gives_reasons() {
     press(&mut model, "? r e a d");
     let listed = shown(&model);
     assert!(listed.contains("read again") && !listed.contains("next target"), "{listed}");
-    assert!(matches!(&press(&mut model, "enter")[..], [Effect::Start(_, Job::Collect)]));
+    assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(_, Job::Collect)]));
     assert!(model.overlay.is_none());
     press(&mut model, "? p r o b e");
     assert!(shown(&model).contains("not now: the machine is still being read"), "{}", shown(&model));
@@ -406,9 +408,9 @@ fn signals_end_the_session_or_stop_it() {
     };
     assert_eq!(ended(Msg::Signal(15)), (Some(Exit::Signal(15)), vec![]));
     assert_eq!(ended(Msg::Hangup), (Some(Exit::Signal(1)), vec![]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGTSTP)), (None, vec![Effect::Suspend]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGCONT)), (None, vec![Effect::Resume]));
-    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGWINCH)), (None, vec![Effect::Renew]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGTSTP)), (None, vec![SideEffect::Suspend]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGCONT)), (None, vec![SideEffect::Resume]));
+    assert_eq!(ended(Msg::Signal(signal_hook::consts::SIGWINCH)), (None, vec![SideEffect::Renew]));
     let mut model = begun((80, 24), RICH);
     press(&mut model, "ctrl-c");
     assert_eq!(model.exit, Some(Exit::Signal(2)));

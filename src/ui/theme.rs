@@ -13,7 +13,7 @@ use crate::rules::Level;
 
 /// What a piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum TextRole {
     /// Nothing special.
     Plain,
     /// Opens a section.
@@ -43,16 +43,16 @@ pub struct Theme {
 
 impl Theme {
     /// The style of a meaning.
-    pub fn style(self, role: Role) -> Style {
+    pub fn style(self, role: TextRole) -> Style {
         let (colour, modifier) = match role {
-            Role::Plain => (None, Modifier::empty()),
-            Role::Heading => (None, Modifier::BOLD),
-            Role::Dim => (None, Modifier::DIM),
-            Role::Accent => (Some(Color::Cyan), Modifier::BOLD),
-            Role::Good => (Some(Color::Green), Modifier::empty()),
-            Role::Bad => (Some(Color::Red), Modifier::BOLD),
-            Role::Doubt => (Some(Color::Magenta), Modifier::empty()),
-            Role::Code => (Some(Color::Cyan), Modifier::empty()),
+            TextRole::Plain => (None, Modifier::empty()),
+            TextRole::Heading => (None, Modifier::BOLD),
+            TextRole::Dim => (None, Modifier::DIM),
+            TextRole::Accent => (Some(Color::Cyan), Modifier::BOLD),
+            TextRole::Good => (Some(Color::Green), Modifier::empty()),
+            TextRole::Bad => (Some(Color::Red), Modifier::BOLD),
+            TextRole::Doubt => (Some(Color::Magenta), Modifier::empty()),
+            TextRole::Code => (Some(Color::Cyan), Modifier::empty()),
         };
         let style = Style::default().add_modifier(modifier);
         match colour {
@@ -64,20 +64,20 @@ impl Theme {
     /// The style of a level.
     pub fn level(self, level: Level) -> Style {
         self.style(match level {
-            Level::Critical => Role::Bad,
-            Level::Warning => Role::Doubt,
-            Level::Advice => Role::Accent,
-            Level::Option => Role::Plain,
-            Level::Keep => Role::Good,
+            Level::Critical => TextRole::Bad,
+            Level::Warning => TextRole::Doubt,
+            Level::Advice => TextRole::Accent,
+            Level::Option => TextRole::Plain,
+            Level::Keep => TextRole::Good,
         })
     }
 
     /// The style of a verdict.
     pub fn standing(self, standing: Standing) -> Style {
         let role = match standing {
-            Standing::AtRisk | Standing::Contradictory => Role::Bad,
-            Standing::Unproven => Role::Doubt,
-            Standing::ProvenByDrill | Standing::Durable => Role::Good,
+            Standing::AtRisk | Standing::Contradictory => TextRole::Bad,
+            Standing::Unproven => TextRole::Doubt,
+            Standing::ProvenByDrill | Standing::Durable => TextRole::Good,
         };
         self.style(role).add_modifier(Modifier::BOLD)
     }

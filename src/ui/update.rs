@@ -3,15 +3,15 @@
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
-use super::command::{self, Action, Command};
-use super::export::{self, Stage};
+use super::command::{self, Action, UserAction};
+use super::export::{self, SaveState};
 use super::filter::Filter;
 use super::frame;
 use super::hits::Hit;
 use super::jobs::{JobId, JobResult, Partial};
-use super::key::Key;
-use super::model::{Activity, Dirty, Ended, Model, Overlay};
-use super::msg::{Effect, Exit, Msg, Pointed};
+use super::key::KeyPress;
+use super::model::{Activity, Dirty, Model, Overlay, ProbeReport};
+use super::msg::{Exit, Msg, Pointed, SideEffect};
 use super::overlay::{help, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::raw;
@@ -24,13 +24,13 @@ use crate::report::telling::words::count;
 const NOTCH: usize = 3;
 
 /// Takes a message.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
+pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     let mut effects = take(model, msg);
     effects.extend(export::make(model));
     effects
 }
 
-fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
+fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     let urgency = if matches!(msg, Msg::Progress(..)) { Dirty::Soon } else { Dirty::Now };
     model.dirty = model.dirty.max(urgency);
     match msg {
@@ -40,9 +40,9 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
             Vec::new()
         }
         Msg::Mouse(what, cell) => point(model, what, cell),
-        Msg::Signal(SIGTSTP) => vec![Effect::Suspend],
-        Msg::Signal(SIGCONT) => vec![Effect::Resume],
-        Msg::Signal(SIGWINCH) => vec![Effect::Renew],
+        Msg::Signal(SIGTSTP) => vec![SideEffect::Suspend],
+        Msg::Signal(SIGCONT) => vec![SideEffect::Resume],
+        Msg::Signal(SIGWINCH) => vec![SideEffect::Renew],
         Msg::Signal(number) => {
             model.exit = Some(Exit::Signal(number));
             Vec::new()
@@ -60,7 +60,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Effect> {
     }
 }
 
-fn press(model: &mut Model, key: &Key) -> Vec<Effect> {
+fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
     if let Some(command) = command::lookup(model, key) {
         return perform(model, command);
@@ -84,7 +84,7 @@ fn paste(model: &mut Model, text: &str) {
 /// Types a text where one is typed now; false where none is.
 fn type_text(model: &mut Model, text: &str) -> bool {
     match &mut model.overlay {
-        Some(Overlay::Save(form)) if matches!(form.stage, Stage::Naming(_)) => {
+        Some(Overlay::Save(form)) if matches!(form.stage, SaveState::Naming(_)) => {
             text.chars().for_each(|c| form.name.insert(c));
             true
         }
@@ -120,7 +120,7 @@ fn retype(model: &mut Model, change: impl FnOnce(&mut String)) -> bool {
 }
 
 /// The mouse does what keys do; what lies under it was noted while it was drawn.
-fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<Effect> {
+fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<SideEffect> {
     let (key, times) = match what {
         Pointed::Click => return click(model, cell),
         Pointed::WheelUp => ("up", NOTCH),
@@ -128,16 +128,16 @@ fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<Effect> {
     };
     // In a list that lies over the screen each line is a choice of its own.
     let times = if model.overlay.is_some() { 1 } else { times };
-    (0..times).flat_map(|_| press(model, &Key::named(key))).collect()
+    (0..times).flat_map(|_| press(model, &KeyPress::named(key))).collect()
 }
 
-fn click(model: &mut Model, cell: Position) -> Vec<Effect> {
+fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     model.notice = None;
     match model.hits.at(cell).cloned() {
         None => {}
         Some(Hit::Press(key)) => return press(model, &key),
         Some(Hit::Line(key)) if selected(model).is_some_and(|block| block.key.as_ref() == Some(&key)) => {
-            return press(model, &Key::named("enter"));
+            return press(model, &KeyPress::named("enter"));
         }
         Some(Hit::Line(key) | Hit::Beneath(key)) => {
             on_page(model, |page, state, _| page.place_mut(state).selected = Some(key));
@@ -152,7 +152,7 @@ fn click(model: &mut Model, cell: Position) -> Vec<Effect> {
     Vec::new()
 }
 
-fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
+fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Not now, {}: {why}", command.label));
         return Vec::new();
@@ -202,7 +202,7 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
         Action::Replace => return export::save(model, true).into_iter().collect(),
         Action::Rename => {
             if let Some(Overlay::Save(form)) = &mut model.overlay {
-                form.stage = Stage::Naming(None);
+                form.stage = SaveState::Naming(None);
             }
         }
         Action::Edit(edit) => {
@@ -223,8 +223,8 @@ fn perform(model: &mut Model, command: Command) -> Vec<Effect> {
             retype(model, String::clear);
         }
         Action::Close => model.overlay = None,
-        Action::Redraw => return vec![Effect::Renew],
-        Action::Suspend => return vec![Effect::Suspend],
+        Action::Redraw => return vec![SideEffect::Renew],
+        Action::Suspend => return vec![SideEffect::Suspend],
         Action::Quit => model.exit = Some(Exit::Quit),
         Action::Interrupt => model.exit = Some(Exit::Signal(SIGINT)),
     }
@@ -311,7 +311,7 @@ fn state_fact(model: &mut Model) {
 }
 
 /// Takes what is chosen: a fact, or its value, which is worked out at once.
-fn take_choice(model: &mut Model) -> Vec<Effect> {
+fn take_choice(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::WhatIf(picker)) = &mut model.overlay else { return Vec::new() };
     let held = model.data.supposed.as_ref().map(|supposed| supposed.suppositions.clone());
     match picker.take(&held.unwrap_or_default()) {
@@ -349,7 +349,7 @@ fn supposed(model: &mut Model, supposed: Box<Supposed>) {
 }
 
 /// Assumptions must be evaluated again after the machine was read or measured again.
-fn suppose_again(model: &mut Model) -> Vec<Effect> {
+fn suppose_again(model: &mut Model) -> Vec<SideEffect> {
     let all = model.data.suppositions().to_vec();
     if all.is_empty() { Vec::new() } else { vec![model.suppose(all)] }
 }
@@ -376,13 +376,13 @@ fn only_unknown(model: &mut Model) {
     on_page(model, Page::reveal);
 }
 
-fn copy(model: &mut Model) -> Vec<Effect> {
+fn copy(model: &mut Model) -> Vec<SideEffect> {
     const SENT: &str = "sent to the terminal's clipboard";
     if model.screen == ScreenId::Export {
         let Ok(document) = export::to_copy(model) else { return Vec::new() };
         let (text, lines) = (document.text.to_string(), count(document.lines, "line"));
         model.notice = Some(format!("{SENT}: {lines}; where the terminal takes none, s saves them"));
-        return vec![Effect::Copy(text)];
+        return vec![SideEffect::Copy(text)];
     }
     let commands = selected(model).map(|block| block.copy).unwrap_or_default();
     if commands.is_empty() {
@@ -390,10 +390,10 @@ fn copy(model: &mut Model) -> Vec<Effect> {
     }
     let lines: Vec<&str> = commands.iter().map(AsRef::as_ref).collect();
     model.notice = Some(format!("{SENT}: {}", lines.join("; ")));
-    vec![Effect::Copy(lines.join("\n"))]
+    vec![SideEffect::Copy(lines.join("\n"))]
 }
 
-fn mouse(model: &mut Model) -> Vec<Effect> {
+fn mouse(model: &mut Model) -> Vec<SideEffect> {
     model.mouse = !model.mouse;
     let said = if model.mouse {
         "the mouse clicks and scrolls here; m frees it"
@@ -401,7 +401,7 @@ fn mouse(model: &mut Model) -> Vec<Effect> {
         "the mouse is the terminal's: it selects text; m takes it back"
     };
     model.notice = Some(said.to_owned());
-    vec![Effect::Mouse(model.mouse)]
+    vec![SideEffect::Mouse(model.mouse)]
 }
 
 fn next_target(model: &mut Model) {
@@ -412,7 +412,7 @@ fn next_target(model: &mut Model) {
     on_page(model, |_, state, _| *state = state.at_its_top());
 }
 
-fn start_probe(model: &mut Model) -> Vec<Effect> {
+fn start_probe(model: &mut Model) -> Vec<SideEffect> {
     match model.overlay.take() {
         Some(Overlay::Confirm { target, .. }) => {
             show(model, ScreenId::Probe);
@@ -425,11 +425,11 @@ fn start_probe(model: &mut Model) -> Vec<Effect> {
     }
 }
 
-fn cancel_probe(model: &mut Model) -> Vec<Effect> {
+fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
     match &mut model.data.activity {
         Activity::Probing { job, cancelled, .. } => {
             *cancelled = true;
-            vec![Effect::Cancel(*job)]
+            vec![SideEffect::Cancel(*job)]
         }
         _ => Vec::new(),
     }
@@ -452,7 +452,7 @@ fn help_go(model: &mut Model, motion: Motion) {
     }
 }
 
-fn help_run(model: &mut Model) -> Vec<Effect> {
+fn help_run(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else { return Vec::new() };
     let Some(command) = command::filtered(model, filter).into_iter().nth(*chosen) else { return Vec::new() };
     model.overlay = None;
@@ -460,7 +460,7 @@ fn help_run(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Progress of the running job; that of any other is ignored.
-fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
+fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<SideEffect> {
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }
@@ -482,7 +482,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<Effect> {
     Vec::new()
 }
 
-fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
+fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
     let Some(result) = export::done(model, from, result) else { return Vec::new() };
     let Some(result) = raw::done(model, result) else { return Vec::new() };
     if model.data.activity.job() != Some(from) {
@@ -497,7 +497,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
                 let elsewhere = model.screen != ScreenId::Probe;
                 model.notice = found.filter(|_| elsewhere).map(|probe| measured(&probe.measurement));
                 let histogram = progress.map(|progress| progress.histogram).unwrap_or_default();
-                model.data.ended = Some(Ended { target, histogram, failed: None });
+                model.data.ended = Some(ProbeReport { target, histogram, failed: None });
             }
             model.learn(report);
             return suppose_again(model);
@@ -523,7 +523,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Effect> {
             model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
             let before = model.data.ended.take().filter(|before| before.target == target);
             let histogram = before.map(|before| before.histogram).unwrap_or_default();
-            model.data.ended = Some(Ended { target, histogram, failed: Some(said) });
+            model.data.ended = Some(ProbeReport { target, histogram, failed: Some(said) });
         }
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
         (_, _) => {}

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::model::Data;
 use super::page::Motion;
-use crate::facts::{KeyInfo, Kind, Reading, Scope, Subject, catalog};
+use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, WhatIf, can_be_assumed};
 
 /// The most common choices, in this order. Any other fact is found by its name.
@@ -58,7 +58,7 @@ pub struct Supposed {
 
 /// A fact that can be chosen.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct SelectableFact {
     /// The heading it stands under.
     pub group: &'static str,
     /// What it is about.
@@ -71,7 +71,7 @@ pub struct Choice {
     pub supposed: Option<String>,
 }
 
-impl Choice {
+impl SelectableFact {
     /// Its reading, in words.
     pub fn now(&self) -> String {
         match &self.really {
@@ -83,9 +83,9 @@ impl Choice {
 
 /// A line of the list.
 #[derive(Clone, Copy, Debug)]
-pub enum Entry<'a> {
+pub enum MenuItem<'a> {
     /// A fact.
-    Fact(&'a Choice),
+    Fact(&'a SelectableFact),
     /// A value that the fact can have.
     Word(&'static str),
     /// No supposition: what it really is.
@@ -96,7 +96,7 @@ pub enum Entry<'a> {
 #[derive(Clone, Debug)]
 pub enum Taken {
     /// This fact was chosen; its value is asked for next.
-    Fact(Box<Choice>),
+    Fact(Box<SelectableFact>),
     /// All that is supposed from here on; nothing when the last supposition was taken back.
     Suppose(Vec<Supposition>),
 }
@@ -104,9 +104,9 @@ pub enum Taken {
 /// The choice of a fact, then of its value.
 #[derive(Clone, Debug)]
 pub struct Picker {
-    choices: Vec<Choice>,
+    choices: Vec<SelectableFact>,
     /// The fact whose value is asked for.
-    pub of: Option<Box<Choice>>,
+    pub of: Option<Box<SelectableFact>>,
     /// The typed text.
     pub typed: String,
     /// Which entry is chosen, from 0.
@@ -130,25 +130,25 @@ impl Picker {
     }
 
     /// The entries that match the typed text: for facts every word must appear in the name or the subject.
-    pub fn entries(&self) -> Vec<Entry<'_>> {
+    pub fn entries(&self) -> Vec<MenuItem<'_>> {
         let words: Vec<String> = self.typed.split_whitespace().map(str::to_lowercase).collect();
         let has = |text: &str| {
             let text = text.to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
         let Some(of) = &self.of else {
-            let fits = |choice: &&Choice| has(&format!("{} {}", choice.key.name, choice.subject));
-            return self.choices.iter().filter(fits).map(Entry::Fact).collect();
+            let fits = |choice: &&SelectableFact| has(&format!("{} {}", choice.key.name, choice.subject));
+            return self.choices.iter().filter(fits).map(MenuItem::Fact).collect();
         };
         let values: &[&'static str] = match of.key.kind {
-            Kind::Bool => &["yes", "no"],
-            Kind::Choice(words) => words,
+            ValueKind::Bool => &["yes", "no"],
+            ValueKind::Choice(words) => words,
             _ => &[],
         };
-        let mut entries: Vec<Entry<'_>> =
-            values.iter().filter(|value| has(value)).map(|value| Entry::Word(value)).collect();
+        let mut entries: Vec<MenuItem<'_>> =
+            values.iter().filter(|value| has(value)).map(|value| MenuItem::Word(value)).collect();
         if of.supposed.is_some() && words.is_empty() {
-            entries.push(Entry::Really);
+            entries.push(MenuItem::Really);
         }
         entries
     }
@@ -159,15 +159,15 @@ impl Picker {
         let entry = entries.get(self.chosen);
         let Some(of) = &self.of else {
             return match entry {
-                Some(Entry::Fact(choice)) => Ok(Taken::Fact(Box::new((*choice).clone()))),
+                Some(MenuItem::Fact(choice)) => Ok(Taken::Fact(Box::new((*choice).clone()))),
                 _ => Err("no fact of this target has such a name".to_owned()),
             };
         };
         let mut all: Vec<Supposition> =
             held.iter().filter(|one| !one.is_of(&of.subject, of.key.name)).cloned().collect();
         let value = match entry {
-            Some(Entry::Really) => return Ok(Taken::Suppose(all)),
-            Some(Entry::Word(word)) => (*word).to_owned(),
+            Some(MenuItem::Really) => return Ok(Taken::Suppose(all)),
+            Some(MenuItem::Word(word)) => (*word).to_owned(),
             _ if self.typed.trim().is_empty() => return Err("no value is typed yet".to_owned()),
             _ => self.typed.trim().to_owned(),
         };
@@ -176,7 +176,7 @@ impl Picker {
     }
 
     /// Asks for the value of a fact.
-    pub fn ask(&mut self, choice: Box<Choice>) {
+    pub fn ask(&mut self, choice: Box<SelectableFact>) {
         self.of = Some(choice);
         self.edit(String::clear);
     }
@@ -199,8 +199,8 @@ impl Picker {
     /// Completes what was typed: a fact to the name of the chosen one, a value to the present one.
     pub fn complete(&mut self) {
         let whole = match (&self.of, self.entries().get(self.chosen)) {
-            (_, Some(Entry::Fact(choice))) => Some(format!("{} {}", choice.key.name, choice.subject)),
-            (_, Some(Entry::Word(word))) => Some((*word).to_owned()),
+            (_, Some(MenuItem::Fact(choice))) => Some(format!("{} {}", choice.key.name, choice.subject)),
+            (_, Some(MenuItem::Word(word))) => Some((*word).to_owned()),
             (Some(of), _) => of.really.value().map(ToString::to_string),
             (None, _) => None,
         };
@@ -230,13 +230,18 @@ pub fn may_suppose(report: &Report, subject: &Subject, key: &KeyInfo) -> bool {
     here && can_be_assumed(key.name) && !report.facts.lacks_fact(subject, key)
 }
 
-fn choice(data: &Data, subject: &Subject, key: &'static KeyInfo, group: &'static str) -> Option<Choice> {
+fn choice(
+    data: &Data,
+    subject: &Subject,
+    key: &'static KeyInfo,
+    group: &'static str,
+) -> Option<SelectableFact> {
     let report = data.report.as_deref()?;
     if !may_suppose(report, subject, key) {
         return None;
     }
     let mut held = data.suppositions().iter();
-    Some(Choice {
+    Some(SelectableFact {
         group,
         subject: subject.clone(),
         key,
@@ -245,7 +250,7 @@ fn choice(data: &Data, subject: &Subject, key: &'static KeyInfo, group: &'static
     })
 }
 
-fn choices(data: &Data) -> Vec<Choice> {
+fn choices(data: &Data) -> Vec<SelectableFact> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     let mut add = |group, subject: &Subject, fact: &str| {

@@ -131,7 +131,9 @@ mod tests {
     #[test]
     fn what_is_built_in_depends_on_who_builds() {
         use crate::validity::Effect::{Ok, Refused, Unknown};
-        use crate::validity::{Format, Layer, file_system, file_system_again, format, layer, layer_again};
+        use crate::validity::{
+            BlockDriver, DiskFormat, file_system, file_system_again, format, layer, layer_again,
+        };
 
         let version = |text: &str| Version::parse(text).unwrap();
         for (name, kernel, vendor, now, again) in [
@@ -160,23 +162,23 @@ mod tests {
             }
         }
         for (of, name, kernel, vendor, now) in [
-            (Layer::Md, "raid1", "6.18.44", "other", Unknown),
-            (Layer::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
-            (Layer::Md, "multipath", "6.8", "wsl", Refused),
-            (Layer::MdMetadata, "1.2", "6.18.44", "other", Ok),
-            (Layer::DeviceMapper, "multipath", "6.6", "wsl", Unknown),
-            (Layer::DeviceMapper, "linear", "6.12", "debian-cloud", Ok),
-            (Layer::DeviceMapper, "vdo", "6.12", "debian-cloud", Unknown),
-            (Layer::DeviceMapper, "vdo", "6.1", "debian-cloud", Refused),
+            (BlockDriver::Md, "raid1", "6.18.44", "other", Unknown),
+            (BlockDriver::Md, "raid1", "6.12", "ubuntu-cloud", Ok),
+            (BlockDriver::Md, "multipath", "6.8", "wsl", Refused),
+            (BlockDriver::MdMetadata, "1.2", "6.18.44", "other", Ok),
+            (BlockDriver::DeviceMapper, "multipath", "6.6", "wsl", Unknown),
+            (BlockDriver::DeviceMapper, "linear", "6.12", "debian-cloud", Ok),
+            (BlockDriver::DeviceMapper, "vdo", "6.12", "debian-cloud", Unknown),
+            (BlockDriver::DeviceMapper, "vdo", "6.1", "debian-cloud", Refused),
         ] {
             let kernel = version(kernel);
             assert_eq!(layer(of, name, &kernel, vendor).effect, now, "{name} of {kernel} of {vendor}");
         }
         let kernel = version("6.18.44");
-        assert_eq!(layer_again(Layer::Md, "raid1", &kernel, "other").effect, Ok);
+        assert_eq!(layer_again(BlockDriver::Md, "raid1", &kernel, "other").effect, Ok);
         for (vendor, is) in [("debian", Refused), ("debian-cloud", Refused), ("other", Unknown)] {
-            assert_eq!(format(Format::MdLinear, &version("6.12.48"), vendor).effect, is, "{vendor}");
+            assert_eq!(format(DiskFormat::MdLinear, &version("6.12.48"), vendor).effect, is, "{vendor}");
         }
-        assert_eq!(format(Format::MdLinear, &version("6.6"), "wsl").effect, Unknown);
+        assert_eq!(format(DiskFormat::MdLinear, &version("6.6"), "wsl").effect, Unknown);
     }
 }

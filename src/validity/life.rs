@@ -12,7 +12,7 @@ use crate::version::Version;
 
 /// An effect, from a kernel on.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct EffectChange {
     /// The first kernel: its version, and its vendor's release as in `3.10.0-1127`.
     pub from: Version,
     /// The effect on the option.
@@ -27,9 +27,9 @@ pub struct Step {
 #[derive(Clone, Debug, Default)]
 pub struct Life {
     /// Steps of the mainline kernel.
-    pub steps: Vec<Step>,
+    pub steps: Vec<EffectChange>,
     /// Steps of vendors that deviate.
-    pub vendors: BTreeMap<String, Vec<Step>>,
+    pub vendors: BTreeMap<String, Vec<EffectChange>>,
 }
 
 /// The first kernel that the table was not written for.
@@ -63,7 +63,7 @@ impl Life {
         if self.of_vendor(kernel, vendor).is_some() {
             return None;
         }
-        let taken: Vec<&Step> = self
+        let taken: Vec<&EffectChange> = self
             .possible(kernel, vendor)
             .into_iter()
             .filter(|step| !step.is.is_refused() && !step.is.is_unknown())
@@ -84,7 +84,7 @@ impl Life {
 
     /// The steps that may hold for a kernel: the one for its number and, where its vendor backports code, every later
     /// one.
-    fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&Step> {
+    fn possible(&self, kernel: &Version, vendor: &str) -> Vec<&EffectChange> {
         if let Some(step) = self.of_vendor(kernel, vendor) {
             return vec![step];
         }
@@ -94,7 +94,7 @@ impl Life {
         steps.get(now..last).unwrap_or_default().to_vec()
     }
 
-    fn of_vendor(&self, kernel: &Version, vendor: &str) -> Option<&Step> {
+    fn of_vendor(&self, kernel: &Version, vendor: &str) -> Option<&EffectChange> {
         self.vendors
             .get(family(vendor))
             .and_then(|steps| steps.iter().rev().find(|step| step.reached(kernel)))
@@ -102,7 +102,7 @@ impl Life {
 
     /// The steps that a kernel can have taken. A step that came and went between two candidates of a release is in
     /// these candidates only, which nobody ships or backports.
-    fn steps_for(&self, kernel: &Version) -> Vec<&Step> {
+    fn steps_for(&self, kernel: &Version) -> Vec<&EffectChange> {
         let release = |version: &Version| Version::parse(&version.base()).filter(|release| version < release);
         if release(kernel).is_some() {
             return self.steps.iter().collect();
@@ -118,12 +118,12 @@ impl Life {
 
 /// The common ruling of these steps. Whether a kernel warns about an option it heeds, or has it by default, makes no
 /// difference.
-fn agreed(steps: &[&Step]) -> Option<Ruling> {
+fn agreed(steps: &[&EffectChange]) -> Option<Ruling> {
     let (first, others) = steps.split_first()?;
     if others.iter().all(|step| step.is == first.is) {
         return Some(first.ruling());
     }
-    let heeded = |step: &&&Step| match step.is {
+    let heeded = |step: &&&EffectChange| match step.is {
         Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated => true,
         Effect::NoEffect | Effect::Refused | Effect::Unknown => false,
     };
@@ -134,7 +134,7 @@ fn agreed(steps: &[&Step]) -> Option<Ruling> {
     Some(steps.iter().find(|step| step.is.is_ok()).unwrap_or(first).ruling())
 }
 
-impl Step {
+impl EffectChange {
     fn ruling(&self) -> Ruling {
         Ruling { effect: self.is, because: self.because.clone(), source: self.source.clone() }
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     fn life(steps: &[(&str, Effect)]) -> Life {
-        let step = |(from, is): &(&str, Effect)| Step {
+        let step = |(from, is): &(&str, Effect)| EffectChange {
             from: v(from),
             is: *is,
             because: String::new(),

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use super::Effect;
 use super::form::{Counts, Form, Number, Size};
-use super::life::{Life, Step, release};
-use super::table::{Conflict, Feature, FeatureKind, InForce, Row, Table, Undone};
-use crate::rows::{Problems, read, rows};
+use super::life::{EffectChange, Life, release};
+use super::table::{CombinedEffect, Feature, FeatureKind, OptionConflict, OptionEntry, Table, Undone};
+use crate::rows::{TableErrors, read, rows};
 
 /// Options of the three file systems that are advised, and features of mkfs, compiled in.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
@@ -44,7 +44,7 @@ struct RawInForce {
 /// A value that is neither a number nor a size nor a fixed word.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Takes {
+enum ValueType {
     /// Any non-empty text.
     Text,
 }
@@ -85,7 +85,7 @@ struct RawOptions {
     counts: Counts,
     #[serde(default)]
     size: bool,
-    takes: Option<Takes>,
+    takes: Option<ValueType>,
     words: Option<Vec<String>>,
     #[serde(rename = "try")]
     example: Option<String>,
@@ -180,7 +180,7 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
         for (place, raw) in rows::<RawConflict>(document, "conflict", problems) {
             let steps = steps_of(raw.steps, &place, &raw.because, &raw.source, problems);
             let life = Life { steps, vendors: BTreeMap::new() };
-            table.conflicts.push(Conflict { of: raw.of, words: raw.words, beside: raw.beside, life });
+            table.conflicts.push(OptionConflict { of: raw.of, words: raw.words, beside: raw.beside, life });
         }
         for (place, raw) in rows::<RawFeature>(document, "mkfs", problems) {
             table.features.extend(feature(&place, raw, problems));
@@ -192,7 +192,7 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
     Ok(table)
 }
 
-fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Problems) {
+fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut TableErrors) {
     if raw.source.is_empty() {
         problems.add(place, "a row needs a source");
     }
@@ -212,8 +212,8 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
             }
         }
     }
-    let in_force = |raw: RawInForce| InForce { option: raw.option, is: raw.is, because: raw.because };
-    table.rows.push(Row {
+    let in_force = |raw: RawInForce| CombinedEffect { option: raw.option, is: raw.is, because: raw.because };
+    table.rows.push(OptionEntry {
         life: Life { steps, vendors },
         form,
         example: raw.example,
@@ -228,7 +228,7 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Probl
 }
 
 /// A row about options that revoke others; a source is required.
-fn undone(place: &str, raw: RawUndone, problems: &mut Problems) -> Option<Undone> {
+fn undone(place: &str, raw: RawUndone, problems: &mut TableErrors) -> Option<Undone> {
     if raw.source.is_empty() {
         problems.add(place, "a row needs a source");
         return None;
@@ -237,7 +237,7 @@ fn undone(place: &str, raw: RawUndone, problems: &mut Problems) -> Option<Undone
     Some(Undone { of: raw.of, words: raw.words, by, but: raw.but, leaves: raw.leaves })
 }
 
-fn form(raw: &RawOptions, place: &str, problems: &mut Problems) -> Form {
+fn form(raw: &RawOptions, place: &str, problems: &mut TableErrors) -> Form {
     let takes_value = raw.names.iter().any(|name| name.ends_with('='));
     let described = raw.number || raw.size || raw.takes.is_some() || raw.words.is_some();
     if described && !takes_value {
@@ -282,12 +282,12 @@ fn steps_of(
     place: &str,
     because: &str,
     source: &str,
-    problems: &mut Problems,
-) -> Vec<Step> {
+    problems: &mut TableErrors,
+) -> Vec<EffectChange> {
     if steps.is_empty() {
         problems.add(place, "no step");
     }
-    let mut read: Vec<Step> = Vec::new();
+    let mut read: Vec<EffectChange> = Vec::new();
     for raw in steps {
         let Some(from) = problems.version(place, &raw.from) else { continue };
         if read.last().is_some_and(|last| (&last.from, release(&last.from)) >= (&from, release(&from))) {
@@ -297,7 +297,7 @@ fn steps_of(
         if because.is_empty() && raw.is.is_wrong() {
             problems.add(place, format!("from {} it is {}: say why", raw.from, raw.is.word()));
         }
-        read.push(Step {
+        read.push(EffectChange {
             from,
             is: raw.is,
             because,
@@ -329,7 +329,7 @@ impl RawPresent {
     }
 }
 
-fn feature(place: &str, raw: RawFeature, problems: &mut Problems) -> Option<Feature> {
+fn feature(place: &str, raw: RawFeature, problems: &mut TableErrors) -> Option<Feature> {
     let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
     let (told, default, advised) = (optional(raw.told), optional(raw.default), optional(raw.advised));
     let tool = problems.version(place, &raw.tool);

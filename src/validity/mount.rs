@@ -8,7 +8,7 @@ use super::builder::{Builder, builder};
 use super::form::Wrong;
 use super::life::backports;
 use super::load::table;
-use super::table::{Row, key};
+use super::table::{OptionEntry, key};
 use super::{Effect, Ruling};
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
@@ -19,7 +19,7 @@ const FAMILIES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// The ruling of a kernel on one mount option. `vendor` is the fact `kernel.vendor`.
 pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> Ruling {
     let beside = [option.to_owned()];
-    Asked { fs, in_force: &[], here: false, kernel, vendor }.one(option, &beside, &beside)
+    OptionQuery { fs, in_force: &[], here: false, kernel, vendor }.one(option, &beside, &beside)
 }
 
 /// The options of a line that remain in effect: usually the last one of each group.
@@ -37,7 +37,7 @@ pub fn mount_options(
     kernel: &Version,
     vendor: &str,
 ) -> Vec<Ruling> {
-    Asked { fs, in_force, here: false, kernel, vendor }.all(options)
+    OptionQuery { fs, in_force, here: false, kernel, vendor }.all(options)
 }
 
 /// The same where this very kernel has the file system mounted with these options: it accepts those in force.
@@ -48,11 +48,11 @@ pub fn mount_options_here(
     kernel: &Version,
     vendor: &str,
 ) -> Vec<Ruling> {
-    Asked { fs, in_force, here: true, kernel, vendor }.all(options)
+    OptionQuery { fs, in_force, here: true, kernel, vendor }.all(options)
 }
 
 /// The context of a question about options.
-struct Asked<'a> {
+struct OptionQuery<'a> {
     fs: &'a str,
     /// The options in force now.
     in_force: &'a [String],
@@ -95,7 +95,7 @@ pub fn is_option_of(fs: &str, option: &str) -> bool {
 
 /// An on-disk format that a kernel must have the code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum DiskFormat {
     /// XFS without checksums in its metadata.
     XfsV4,
     /// A linear md array.
@@ -104,7 +104,7 @@ pub enum Format {
     Md090,
 }
 
-impl Format {
+impl DiskFormat {
     /// What it is, in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -125,22 +125,22 @@ impl Format {
 }
 
 /// Whether a kernel has the code for it.
-pub fn format(format: Format, kernel: &Version, vendor: &str) -> Ruling {
+pub fn format(format: DiskFormat, kernel: &Version, vendor: &str) -> Ruling {
     match format {
-        Format::XfsV4 | Format::MdLinear => built("format", format.name(), kernel, vendor),
+        DiskFormat::XfsV4 | DiskFormat::MdLinear => built("format", format.name(), kernel, vendor),
         // Every kernel with md has this.
-        Format::Md090 => word("format", format.name(), kernel, vendor),
+        DiskFormat::Md090 => word("format", format.name(), kernel, vendor),
     }
 }
 
 /// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
-pub fn format_again(format: Format, kernel: &Version, vendor: &str) -> Ruling {
+pub fn format_again(format: DiskFormat, kernel: &Version, vendor: &str) -> Ruling {
     again("format", format.name(), kernel, vendor)
 }
 
 /// A layer between a file system and its disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
+pub enum BlockDriver {
     /// The level of an md array.
     Md,
     /// The superblock of an md array.
@@ -149,7 +149,7 @@ pub enum Layer {
     DeviceMapper,
 }
 
-impl Layer {
+impl BlockDriver {
     /// Its name in the table.
     fn name(self) -> &'static str {
         match self {
@@ -161,16 +161,16 @@ impl Layer {
 }
 
 /// Whether a kernel has the code for a kind of layer, by its name in the kernel.
-pub fn layer(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+pub fn layer(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     match layer {
-        Layer::Md | Layer::DeviceMapper => built(layer.name(), name, kernel, vendor),
+        BlockDriver::Md | BlockDriver::DeviceMapper => built(layer.name(), name, kernel, vendor),
         // Every kernel with md has these.
-        Layer::MdMetadata => word(layer.name(), name, kernel, vendor),
+        BlockDriver::MdMetadata => word(layer.name(), name, kernel, vendor),
     }
 }
 
 /// The same for the next kernel of a person who has it in the running one: see [`super::builds_again`].
-pub fn layer_again(layer: Layer, name: &str, kernel: &Version, vendor: &str) -> Ruling {
+pub fn layer_again(layer: BlockDriver, name: &str, kernel: &Version, vendor: &str) -> Ruling {
     again(layer.name(), name, kernel, vendor)
 }
 
@@ -213,12 +213,12 @@ fn is_there(ruling: &Ruling) -> bool {
     !ruling.effect.is_refused() && !ruling.effect.is_unknown()
 }
 
-fn found(of: &str, name: &str) -> Result<&'static Row, Ruling> {
+fn found(of: &str, name: &str) -> Result<&'static OptionEntry, Ruling> {
     let row = table().find(of, name).map(|(row, _)| row);
     row.ok_or_else(|| Ruling::unknown(format!("The table does not know the {of} {name}.")))
 }
 
-impl Asked<'_> {
+impl OptionQuery<'_> {
     fn all(&self, options: &[String]) -> Vec<Ruling> {
         let holding = holding(self.fs, options);
         options.iter().map(|option| self.one(option, options, &holding)).collect()
@@ -273,7 +273,7 @@ impl Asked<'_> {
     }
 
     /// The ruling of its row, adjusted by the options in force.
-    fn of_row(&self, option: &str, row: &Row) -> Ruling {
+    fn of_row(&self, option: &str, row: &OptionEntry) -> Ruling {
         if let Some(now) = row.in_force.iter().find(|now| self.in_force.contains(&now.option)) {
             return Ruling { effect: now.is, because: now.because.clone(), source: row.source.clone() };
         }
@@ -357,7 +357,7 @@ fn family(fs: &str, kernel: &Version, vendor: &str) -> Option<&'static str> {
     }
 }
 
-impl Row {
+impl OptionEntry {
     fn refused(&self, because: String) -> Ruling {
         Ruling { effect: Effect::Refused, because, source: self.source.clone() }
     }
@@ -365,7 +365,7 @@ impl Row {
 
 /// An option of the table that can be mounted, with the option that it needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Example {
+pub struct MountExample {
     /// The option, with a value where it takes one.
     pub option: String,
     /// An option that it needs beside it; usually `None`.
@@ -373,7 +373,7 @@ pub struct Example {
 }
 
 /// An example of every option of a file system for which the table allows one, including those common to all.
-pub fn examples(fs: &str) -> Vec<Example> {
+pub fn examples(fs: &str) -> Vec<MountExample> {
     let table = table();
     let mut found = Vec::new();
     for ((of, name), index) in table.names.iter().filter(|((of, _), _)| of == fs || of == "vfs") {
@@ -390,7 +390,7 @@ pub fn examples(fs: &str) -> Vec<Example> {
             },
             None => name.clone(),
         };
-        found.push(Example { option, beside: row.needs_any.first().cloned() });
+        found.push(MountExample { option, beside: row.needs_any.first().cloned() });
     }
     found
 }

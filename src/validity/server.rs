@@ -8,7 +8,7 @@ mod tests;
 
 use super::{Effect, Ruling};
 use crate::facts::catalog::cluster::ServerKind;
-use crate::servers::{Mysql, OnLinux, Takes, default_in, servers};
+use crate::servers::{Mysql, OnLinux, ValueSyntax, default_in, servers};
 use crate::truth::Truth;
 use crate::version::Version;
 
@@ -60,17 +60,19 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
         source: setting.source.clone(),
     };
     match setting.takes {
-        Takes::Anything => known,
-        Takes::Switch if ["on", "off"].contains(&value) => known,
-        Takes::Switch => Ruling::unknown(format!("The table knows {name} as a switch that is on or off.")),
-        Takes::Size if is_size(value) => known,
-        Takes::Size => refused("a number with kB, MB, GB or TB"),
-        Takes::Number(low, high) => match value.parse::<f64>() {
+        ValueSyntax::Anything => known,
+        ValueSyntax::Switch if ["on", "off"].contains(&value) => known,
+        ValueSyntax::Switch => {
+            Ruling::unknown(format!("The table knows {name} as a switch that is on or off."))
+        }
+        ValueSyntax::Size if is_size(value) => known,
+        ValueSyntax::Size => refused("a number with kB, MB, GB or TB"),
+        ValueSyntax::Number(low, high) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
             _ if high > 1e15 => refused(&format!("numbers from {low} on")),
             _ => refused(&format!("numbers from {low} to {high}")),
         },
-        Takes::Words => word(name, value, server),
+        ValueSyntax::Words => word(name, value, server),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Undone {
 
 /// Options that a kernel refuses beside others.
 #[derive(Clone, Debug)]
-pub struct Conflict {
+pub struct OptionConflict {
     /// The file systems it is about.
     pub of: Vec<String>,
     /// The options, where they remain in effect.
@@ -37,7 +37,7 @@ pub struct Conflict {
 
 /// The effect of an option while the file system is mounted with another one.
 #[derive(Clone, Debug)]
-pub struct InForce {
+pub struct CombinedEffect {
     /// The option in force.
     pub option: String,
     /// The effect of the row's option.
@@ -48,7 +48,7 @@ pub struct InForce {
 
 /// A row: options that share their life.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct OptionEntry {
     /// Its effects by kernel.
     pub life: Life,
     /// The form of its value.
@@ -58,7 +58,7 @@ pub struct Row {
     /// Options of which one must stand beside it, or it is refused.
     pub needs_any: Vec<String>,
     /// Effects that depend on options in force.
-    pub in_force: Vec<InForce>,
+    pub in_force: Vec<CombinedEffect>,
     /// Other words in mountinfo that prove that the kernel accepts these options too.
     pub shown_as: Vec<String>,
     /// Whether it is refused for ext3.
@@ -120,7 +120,7 @@ pub struct Feature {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// All rows of options.
-    pub rows: Vec<Row>,
+    pub rows: Vec<OptionEntry>,
     /// Index of an option's row, by (component that accepts it, name in the table).
     pub names: BTreeMap<(String, String), usize>,
     /// Features of file systems that are chosen when one is made.
@@ -130,7 +130,7 @@ pub struct Table {
     /// Options that revoke others.
     pub undone: Vec<Undone>,
     /// Options that are refused beside others.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<OptionConflict>,
 }
 
 /// The name of an option without its value.
@@ -153,7 +153,7 @@ fn named(names: &[String], option: &str) -> bool {
 
 impl Table {
     /// The row of an option: by the literal text, by its key, or by its prefix; with the value, where it has one.
-    pub fn find<'t, 'o>(&'t self, of: &str, option: &'o str) -> Option<(&'t Row, Option<&'o str>)> {
+    pub fn find<'t, 'o>(&'t self, of: &str, option: &'o str) -> Option<(&'t OptionEntry, Option<&'o str>)> {
         let named = |name: &str| {
             self.names.get(&(of.to_owned(), name.to_owned())).and_then(|index| self.rows.get(*index))
         };
@@ -199,11 +199,12 @@ impl Table {
         of: &str,
         option: &str,
         beside: &[String],
-    ) -> impl Iterator<Item = (&'t Conflict, String)> {
-        let met = |row: &Conflict| beside.iter().find(|other| named(&row.beside, other)).cloned();
+    ) -> impl Iterator<Item = (&'t OptionConflict, String)> {
+        let met = |row: &OptionConflict| beside.iter().find(|other| named(&row.beside, other)).cloned();
         let of_option =
             self.conflicts.iter().filter(move |row| is_of(&row.of, of) && named(&row.words, option));
-        let found: Vec<(&Conflict, String)> = of_option.filter_map(|row| Some((row, met(row)?))).collect();
+        let found: Vec<(&OptionConflict, String)> =
+            of_option.filter_map(|row| Some((row, met(row)?))).collect();
         found.into_iter()
     }
 

@@ -19,7 +19,7 @@ const OWN_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Series {
+struct ReleaseSeries {
     releases: BTreeMap<String, String>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
@@ -29,7 +29,7 @@ struct Series {
 fn load(text: &str) -> Result<Vec<(Version, Version)>, Vec<String>> {
     let mut supported = Vec::new();
     read(text, &["openzfs"], |document, problems| {
-        for (place, series) in rows::<Series>(document, "openzfs", problems) {
+        for (place, series) in rows::<ReleaseSeries>(document, "openzfs", problems) {
             for (release, kernel) in &series.releases {
                 let versions = [release, kernel].map(|text| problems.version(&place, text));
                 if let [Some(release), Some(kernel)] = versions {

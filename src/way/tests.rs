@@ -34,7 +34,7 @@ impl Tree {
     }
 
     fn file(&self, name: &str) -> Result<FileEnd, Obstacle> {
-        Walker::ourselves().file(&self.at(name), Missing::Refused)
+        Walker::ourselves().file(&self.at(name), CreationPolicy::Refused)
     }
 }
 
@@ -60,7 +60,7 @@ fn a_way_ends_where_the_kernel_s_would() {
         assert_eq!((found.name.to_str(), found.there.unwrap().st_ino), (Some("file"), inode(&tree.at(name))));
     }
     assert!(tree.file("one/two/new").unwrap().there.is_none());
-    let here = Walker::ourselves().file(Path::new("no-such-file"), Missing::Refused);
+    let here = Walker::ourselves().file(Path::new("no-such-file"), CreationPolicy::Refused);
     assert!(here.is_ok_and(|found| found.there.is_none()
         && rustix::fs::fstat(&found.end.directory).unwrap().st_ino == inode(Path::new("."))));
 }
@@ -75,11 +75,14 @@ fn what_is_no_file_and_no_way_is_refused() {
     for name in ["one", "one/", "one/two/..", "dangling", "round", "file/x", "none/x", "open", "file/"] {
         assert!(tree.file(name).is_err(), "{name}");
     }
-    assert!(matches!(Walker::ourselves().file(Path::new(""), Missing::Refused), Err(Obstacle::Nameless)));
+    assert!(matches!(
+        Walker::ourselves().file(Path::new(""), CreationPolicy::Refused),
+        Err(Obstacle::Nameless)
+    ));
     assert!(matches!(tree.file("dangling"), Err(Obstacle::Dangling { .. })));
     assert!(matches!(tree.file("open"), Err(Obstacle::OpenFile { .. })));
     assert!(matches!(tree.file("round"), Err(Obstacle::System { error: Errno::LOOP, .. })));
-    let special = Walker::ourselves().file(Path::new("/dev/null"), Missing::Refused);
+    let special = Walker::ourselves().file(Path::new("/dev/null"), CreationPolicy::Refused);
     assert!(special.is_ok_and(|found| FileType::from_raw_mode(found.there.unwrap().st_mode) != FileType::RegularFile));
 }
 
@@ -102,7 +105,7 @@ fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
     tree.mode("one", 0o775);
     let gid = rustix::fs::stat(tree.at("one")).unwrap().st_gid;
     for (uid, gid, fine) in [(SOMEBODY, gid, true), (SOMEBODY, gid + 1, false), (0, gid, false)] {
-        let found = Walker { uid, gid }.file(&tree.at("one/two/file"), Missing::Refused);
+        let found = Walker { uid, gid }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
         assert_eq!(!matches!(found, Err(Obstacle::Shared { .. })), fine, "{uid} {gid}");
     }
 }
@@ -111,9 +114,11 @@ fn a_directory_of_one_s_own_group_is_one_s_own_but_for_root() {
 fn directories_are_made_where_that_is_wanted() {
     let tree = Tree::new();
     let walk = |name: &str, missing| Walker::ourselves().file(&tree.at(name), missing).is_ok();
-    assert!(!walk("a/file", Missing::Refused) && !walk("a/b/file", Missing::Made(0o700)));
+    assert!(!walk("a/file", CreationPolicy::Refused) && !walk("a/b/file", CreationPolicy::Made(0o700)));
     assert!(!tree.at("a").exists());
-    assert!(walk("a/file", Missing::Made(0o700)) && walk("b/c/d/file", Missing::AllMade(0o700)));
+    assert!(
+        walk("a/file", CreationPolicy::Made(0o700)) && walk("b/c/d/file", CreationPolicy::AllMade(0o700))
+    );
     for made in ["a", "b", "b/c", "b/c/d"] {
         assert_eq!(fs::metadata(tree.at(made)).unwrap().permissions().mode() & 0o7777, 0o700, "{made}");
     }
@@ -148,6 +153,7 @@ fn in_a_directory_of_somebody_else_it_is_said_and_no_link_is_followed() {
         "root's link, but who moved it there?"
     );
     // A user needs no warning about his own directory.
-    let theirs = Walker { uid: SOMEBODY, gid: SOMEBODY }.file(&tree.at("one/two/file"), Missing::Refused);
+    let theirs =
+        Walker { uid: SOMEBODY, gid: SOMEBODY }.file(&tree.at("one/two/file"), CreationPolicy::Refused);
     assert!(theirs.unwrap().end.stranger.is_none());
 }

@@ -23,7 +23,7 @@ fn of_repository(name: &str) -> PathBuf {
 }
 
 /// The screens for the recorded machine in `tests/screens`, with its measurement.
-fn pictures() -> Vec<generate::Named> {
+fn pictures() -> Vec<generate::OutputFile> {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
     let request = Request {
@@ -39,7 +39,7 @@ fn pictures() -> Vec<generate::Named> {
 
 /// Every generated file, by its name in the repository.
 fn made() -> BTreeMap<String, String> {
-    let within = |directory: &'static str, documents: Vec<generate::Named>| {
+    let within = |directory: &'static str, documents: Vec<generate::OutputFile>| {
         documents.into_iter().map(move |(name, document)| (format!("{directory}/{name}"), document))
     };
     let mut files = BTreeMap::new();

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 use walwise::inside::collect::Request;
 use walwise::inside::facts::catalog::{self, mount, probe};
-use walwise::inside::facts::{KeyInfo, Kind, Scope, Subject, Value as FactOf};
+use walwise::inside::facts::{KeyInfo, Scope, Subject, Value as FactOf, ValueKind};
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
 use walwise::inside::pipeline::assume::{self, Assumption};
@@ -380,8 +380,8 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
         .filter(|key| !key.supposing.is_judged())
         .flat_map(|key| {
             let values: Vec<FactOf> = match key.kind {
-                Kind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],
-                Kind::Choice(words) => words.iter().map(|&word| FactOf::Text(word.to_owned())).collect(),
+                ValueKind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],
+                ValueKind::Choice(words) => words.iter().map(|&word| FactOf::Text(word.to_owned())).collect(),
                 _ => Vec::new(),
             };
             let subjects: Vec<Subject> = match key.scope {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use walwise::inside::cli::args::{Cli, Command, Rules};
+use walwise::inside::cli::args::{Cli, CliCommand, Rules};
 use walwise::inside::cli::examples;
 use walwise::inside::facts::catalog;
 use walwise::inside::rules::RuleSet;
@@ -44,10 +44,10 @@ fn wrong(line: &str) -> Option<String> {
     // A word in capitals is one to be replaced.
     let stands_for_one = |word: &str| !word.contains(char::is_lowercase);
     let known = match &cli.command {
-        Some(Command::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
-        Some(Command::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
-        Some(Command::Facts(args)) => args.keys.iter().all(|key| is_fact(key)),
-        Some(Command::Check(args)) => args.assume.iter().all(|fact| {
+        Some(CliCommand::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
+        Some(CliCommand::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
+        Some(CliCommand::Facts(args)) => args.keys.iter().all(|key| is_fact(key)),
+        Some(CliCommand::Check(args)) => args.assume.iter().all(|fact| {
             let key = fact.split(['@', '=']).next().unwrap_or_default();
             is_fact(key) || stands_for_one(key)
         }),

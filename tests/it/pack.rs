@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use walwise::inside::facts::{FactSet, Kind, Reading, Scope, Source, Subject, Value, catalog};
+use walwise::inside::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use walwise::inside::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
 use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
 use walwise::inside::settings;
@@ -295,7 +295,7 @@ fn given(spec: &AdviceSpec) -> Vec<Vec<String>> {
         ChangeSpec::Fixed(change) if change.values().is_empty() => Vec::new(),
         ChangeSpec::Fixed(change) => vec![change.values().to_vec()],
         ChangeSpec::SetFrom(fact) | ChangeSpec::AddFrom(fact) => match fact.kind {
-            Kind::Choice(words) => words.iter().map(|word| vec![(*word).to_owned()]).collect(),
+            ValueKind::Choice(words) => words.iter().map(|word| vec![(*word).to_owned()]).collect(),
             _ => vec![vec!["unheard-of".to_owned()]],
         },
         ChangeSpec::RemoveFrom(_) => Vec::new(),

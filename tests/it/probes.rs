@@ -13,21 +13,21 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 use walwise::inside::measure::{LOOKS, Measurement, Method, Phase};
-use walwise::inside::probes::{Control, ErrorKind, Plan, ProbeError, Request, plan, run};
+use walwise::inside::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use crate::support::names;
 use crate::support::running::{Running, wait_for};
 
 /// A short probe of a directory with a small file.
-fn request(directory: &Path) -> Request {
-    let mut request = Request::new(directory);
+fn request(directory: &Path) -> ProbeRequest {
+    let mut request = ProbeRequest::new(directory);
     request.program = env!("CARGO_BIN_EXE_walwise").into();
     request.seconds = 0.3;
     request.file_bytes = 1 << 20;
     request
 }
 
-fn quiet(plan: &Plan) -> Result<Measurement, ProbeError> {
+fn quiet(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
     run(plan, &Control::default(), &mut |_| {})
 }
 
@@ -35,7 +35,7 @@ fn quiet(plan: &Plan) -> Result<Measurement, ProbeError> {
 fn a_probe_measures_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = request(directory.path());
-    request.extra.extend(Request::FLUSH_COST);
+    request.extra.extend(ProbeRequest::FLUSH_COST);
     // Rounds end it and not time, of which a busy disk has too little.
     request.seconds = 3_000.0;
     let plan = plan(&request).unwrap();

@@ -8,7 +8,7 @@ use std::process::Command;
 use walwise::inside::rules::RuleSet;
 use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
 use walwise::inside::validity::{
-    Effect, Example, examples, features, holding, leave_out, mkfs_feature, mount_options,
+    Effect, MountExample, examples, features, holding, leave_out, mkfs_feature, mount_options,
 };
 use walwise::inside::version::Version;
 
@@ -86,7 +86,7 @@ fn sorted(mut options: Vec<String>) -> Vec<String> {
 }
 
 /// The kernel's ruling on one option, with the option that it needs beside it.
-fn effect(fs: &str, example: &Example) -> (String, Effect) {
+fn effect(fs: &str, example: &MountExample) -> (String, Effect) {
     let words: Vec<String> = example.beside.iter().chain([&example.option]).cloned().collect();
     let ruling = mount_options(fs, &words, &[], &kernel(), "mainline").pop().unwrap();
     (words.join(","), ruling.effect)
@@ -375,14 +375,14 @@ fn the_lab_tries_every_option_of_the_table() {
         let text = lab(&format!("stacks/options-{fs}.sh"));
         let lines: BTreeSet<&str> = text.lines().chain(common.split_whitespace()).collect();
         let mut missing = Vec::new();
-        let decided = |example: &Example| {
+        let decided = |example: &MountExample| {
             ["6.1.176", "6.12.117"].into_iter().any(|kernel| {
                 let options = std::slice::from_ref(&example.option);
                 let kernel = Version::parse(kernel).unwrap();
                 mount_options(fs, options, &[], &kernel, "mainline").remove(0).effect != Effect::Unknown
             })
         };
-        for Example { option, beside } in examples(fs).into_iter().filter(decided) {
+        for MountExample { option, beside } in examples(fs).into_iter().filter(decided) {
             missing.extend((!lines.contains(option.as_str())).then(|| option.clone()));
             let together = beside.map(|beside| format!("{beside},{option}"));
             missing.extend(together.filter(|words| !lines.contains(words.as_str())));

@@ -14,11 +14,11 @@ use clap::ValueEnum;
 
 use crate::cli::CliError;
 use crate::cli::args::{DrillMethod, DrillSegments, DrillWrite};
-use crate::drill::{Head, Stack, Survived, survived};
-use crate::errand::{self, Errand, Line, PATIENCE, Signals, Silence};
+use crate::drill::{Head, StackFingerprint, Survived, survived};
+use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
 use crate::host::path_bytes;
 use crate::probes::Control;
-use crate::probes::drill::{self, Ground};
+use crate::probes::drill::{self, DrillDirectory};
 use crate::text::{error_words, safe};
 
 /// The hidden argument that makes the program this child.
@@ -48,12 +48,12 @@ const LONGEST: Duration = Duration::from_mins(2);
 const LETTING_GO: Duration = Duration::from_secs(1);
 
 /// A writer that waits for its start signal.
-pub(super) struct Writer {
+pub(super) struct DrillWriter {
     errand: Option<Errand>,
     directory: String,
 }
 
-impl Writer {
+impl DrillWriter {
     /// Starts it; an error when nothing may be written in that directory.
     pub(super) fn start(args: &DrillWrite, head: &Head) -> Result<Self, CliError> {
         let directory = safe(path_bytes(&args.directory));
@@ -149,7 +149,7 @@ fn ended(heard: Result<errand::Message, Silence>, directory: &str, patience: Dur
 /// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let words = errand::words(arguments, ARGUMENT)?;
-    let Ok(mut line) = Line::home() else { return Some(ExitCode::FAILURE) };
+    let Ok(mut line) = SocketChannel::home() else { return Some(ExitCode::FAILURE) };
     let served = match words.as_slice() {
         [what, directory] if what == READ => find(Path::new(directory), &mut line),
         [what, directory, method, segments, head] if what == WRITE => {
@@ -160,41 +160,48 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     // If the reader is gone, nobody needs the reason.
     let _ = match served {
         Ok(()) => Ok(()),
-        Err(Ended::Refused(why)) => line.say(REFUSED, why.as_bytes()),
-        Err(Ended::Failed(why)) => line.say(FAILED, why.as_bytes()),
+        Err(ChildFailure::Refused(why)) => line.say(REFUSED, why.as_bytes()),
+        Err(ChildFailure::Failed(why)) => line.say(FAILED, why.as_bytes()),
     };
     Some(ExitCode::SUCCESS)
 }
 
 /// Why the child ended.
-enum Ended {
+enum ChildFailure {
     Refused(String),
     Failed(String),
 }
 
-fn gone(error: &io::Error) -> Ended {
-    Ended::Failed(error_words(error))
+fn gone(error: &io::Error) -> ChildFailure {
+    ChildFailure::Failed(error_words(error))
 }
 
-fn find(directory: &Path, line: &mut Line) -> Result<(), Ended> {
-    let ground = Ground::to_read(directory).map_err(Ended::Refused)?;
+fn find(directory: &Path, line: &mut SocketChannel) -> Result<(), ChildFailure> {
+    let ground = DrillDirectory::to_read(directory).map_err(ChildFailure::Refused)?;
     line.say(READY, b"").map_err(|error| gone(&error))?;
-    let (head, pages) = drill::read(&ground, &mut || drop(line.say(BUSY, b""))).map_err(Ended::Refused)?;
-    let found = Survived { head, boot: String::new(), stack: Stack::default(), pages, when: String::new() }
-        .to_string();
+    let (head, pages) =
+        drill::read(&ground, &mut || drop(line.say(BUSY, b""))).map_err(ChildFailure::Refused)?;
+    let found = Survived {
+        head,
+        boot: String::new(),
+        stack: StackFingerprint::default(),
+        pages,
+        when: String::new(),
+    }
+    .to_string();
     let said = line.say_all(FOUND, found.as_bytes()).and_then(|()| line.say(FOUND, b""));
     said.map_err(|error| gone(&error))
 }
 
-fn written(directory: &Path, words: [&OsString; 3], line: &mut Line) -> Result<(), Ended> {
-    let unknown = || Ended::Refused("not a drill".to_owned());
+fn written(directory: &Path, words: [&OsString; 3], line: &mut SocketChannel) -> Result<(), ChildFailure> {
+    let unknown = || ChildFailure::Refused("not a drill".to_owned());
     let [method, segments, head] = words.map(|word| word.to_str().unwrap_or_default());
     let method = DrillMethod::from_str(method, false).map_err(|_| unknown())?.method();
     let segments = DrillSegments::from_str(segments, false).map_err(|_| unknown())?.segments();
     let head = Head::parse(head).ok_or_else(unknown)?;
-    let ground = Ground::to_write(directory).map_err(Ended::Refused)?;
+    let ground = DrillDirectory::to_write(directory).map_err(ChildFailure::Refused)?;
     line.say(READY, b"").map_err(|error| gone(&error))?;
-    let go_on = |line: &mut Line| match line.hear(None) {
+    let go_on = |line: &mut SocketChannel| match line.hear(None) {
         Ok((GO, _)) => Ok(true),
         Ok(_) | Err(_) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
     };
@@ -207,5 +214,5 @@ fn written(directory: &Path, words: [&OsString; 3], line: &mut Line) -> Result<(
         go_on(line)
     };
     drill::write(&ground, method, segments, &head, &mut tell)
-        .map_err(|error| Ended::Failed(error.to_string()))
+        .map_err(|error| ChildFailure::Failed(error.to_string()))
 }

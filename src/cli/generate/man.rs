@@ -10,12 +10,12 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use super::Named;
+use super::OutputFile;
 use crate::cli::args::Cli;
 use crate::cli::examples;
 
 /// Every page with the name of its file, `walwise.1` first.
-pub fn pages() -> anyhow::Result<Vec<Named>> {
+pub fn pages() -> anyhow::Result<Vec<OutputFile>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
     let mut pages = Vec::new();
@@ -23,7 +23,7 @@ pub fn pages() -> anyhow::Result<Vec<Named>> {
     Ok(pages)
 }
 
-fn walk(command: &Command, of: &str, pages: &mut Vec<Named>) -> io::Result<()> {
+fn walk(command: &Command, of: &str, pages: &mut Vec<OutputFile>) -> io::Result<()> {
     let name = if of.is_empty() { NAME.to_owned() } else { format!("{NAME}-{}", of.replace(' ', "-")) };
     pages.push((format!("{name}.1"), page(command, of, &name)?));
     for kid in command.get_subcommands().filter(|kid| !kid.is_hide_set()) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::Named;
+use super::OutputFile;
 use crate::cli::CliError;
 use crate::cli::args::Screens;
 use crate::cli::{host, input};
@@ -18,7 +18,7 @@ use crate::ui;
 const LARGEST: u64 = 64 << 20;
 
 /// The pictures that the arguments request.
-pub(super) fn drawn(args: &Screens) -> Result<Vec<Named>, CliError> {
+pub(super) fn drawn(args: &Screens) -> Result<Vec<OutputFile>, CliError> {
     let rules = host::rules(args.from.rules.as_deref())?;
     let session = host::look(&args.from, args.target.as_deref(), rules)?;
     let measured = args.measured.as_deref().map(read).transpose()?;
@@ -38,7 +38,7 @@ pub fn measurement(bytes: &[u8]) -> anyhow::Result<Measurement> {
 
 /// A picture of every screen on a terminal of this size, columns first. The measurement is assigned to the first
 /// directory.
-pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16, u16)) -> Vec<Named> {
+pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16, u16)) -> Vec<OutputFile> {
     let target: Option<Subject> = pipeline::measurable(&session.judged().0).into_iter().next();
     let mut times = Vec::new();
     if let (Some(target), Some(measurement)) = (target, measured) {

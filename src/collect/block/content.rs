@@ -75,10 +75,10 @@ fn named(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<Subject> {
 }
 
 /// The answer about one device.
-struct Answer {
+struct ContentReadings {
     used_by: Reading<Vec<String>>,
     /// Of a device that was read.
-    found: Option<Reading<host::Content>>,
+    found: Option<Reading<host::DeviceScan>>,
     content: Reading<Content>,
     holds: Reading<Vec<String>>,
 }
@@ -91,7 +91,7 @@ fn answer(
     uses: &[Use],
     alone: &Result<(), Reading<()>>,
     facts: &FactSet,
-) -> Answer {
+) -> ContentReadings {
     let in_use = !uses.is_empty();
     let source = Source::derived([mount::DEVNO.name(), "holders in sysfs", device::SWAP.name()]);
     let used_by = match alone {
@@ -103,11 +103,11 @@ fn answer(
         let source = || Source::derived([device::USED_BY.name()]);
         let holds = uses.iter().map(Use::held).collect();
         let content = Reading::known(Content::Holds, source());
-        return Answer { used_by, found: None, content, holds: Reading::known(holds, source()) };
+        return ContentReadings { used_by, found: None, content, holds: Reading::known(holds, source()) };
     }
     if !facts.value(subject, &device::KIND).is_some_and(is_giveable) {
         let unread = || Reading::unknown(Why::NotCollected, "a device of this kind is not read");
-        return Answer {
+        return ContentReadings {
             used_by,
             found: None,
             content: unread(),
@@ -140,11 +140,11 @@ fn answer(
         (true, false) => Content::Free,
         (true, true) => Content::Blank,
     });
-    Answer { used_by, found: Some(found), content, holds }
+    ContentReadings { used_by, found: Some(found), content, holds }
 }
 
 /// The contents found, in words.
-fn held(found: &host::Content) -> Vec<String> {
+fn held(found: &host::DeviceScan) -> Vec<String> {
     let mut holds = names(found);
     if holds.is_empty() && found.data {
         holds.push("data of no known kind".to_owned());
@@ -155,7 +155,7 @@ fn held(found: &host::Content) -> Vec<String> {
     holds
 }
 
-fn names(found: &host::Content) -> Vec<String> {
+fn names(found: &host::DeviceScan) -> Vec<String> {
     found.found.iter().map(|name| safe(name.as_bytes())).collect()
 }
 
@@ -170,7 +170,7 @@ fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
 }
 
 /// The contents of a device.
-fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Reading<host::Content> {
+fn read(host: &dyn Host, subject: &Subject, look: Look, facts: &FactSet) -> Reading<host::DeviceScan> {
     let Some(path) = facts.value(subject, &device::PATH) else {
         return Reading::unknown(Why::Absent, format!("the node of {subject} is not known"));
     };
@@ -203,7 +203,7 @@ fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
 }
 
 /// Asks for one of the two looks; a capture holds only one of them.
-fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::Content, Miss> {
+fn ask(host: &dyn Host, node: &Path, look: Look) -> Result<host::DeviceScan, Miss> {
     let other = match look {
         Look::Passing => Look::Named,
         Look::Named => Look::Passing,
@@ -236,9 +236,15 @@ mod tests {
     }
 
     /// The result for a disk that was read in part.
-    fn found(found: &[&str], data: bool) -> host::Content {
+    fn found(found: &[&str], data: bool) -> host::DeviceScan {
         let found = found.iter().map(|&f| f.to_owned()).collect();
-        host::Content { found, data, bytes_read: 64 << 20, unread_run: 1 << 20, ..host::Content::default() }
+        host::DeviceScan {
+            found,
+            data,
+            bytes_read: 64 << 20,
+            unread_run: 1 << 20,
+            ..host::DeviceScan::default()
+        }
     }
 
     fn content(host: &Fake, facts: &mut FactSet, subject: &Subject) -> Option<Content> {
@@ -248,9 +254,9 @@ mod tests {
 
     #[test]
     fn only_what_was_read_and_held_nothing_is_free_and_only_what_was_read_whole_is_blank() {
-        let whole = host::Content { unread_run: 0, ..found(&[], false) };
-        let cut = host::Content { places_left: 3, ..found(&[], false) };
-        let held = host::Content { held: true, ..whole.clone() };
+        let whole = host::DeviceScan { unread_run: 0, ..found(&[], false) };
+        let cut = host::DeviceScan { places_left: 3, ..found(&[], false) };
+        let held = host::DeviceScan { held: true, ..whole.clone() };
         for (answer, expect, holds) in [
             (Some(found(&[], false)), Some(Content::Free), Some("")),
             (Some(whole), Some(Content::Blank), Some("")),
@@ -318,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_disk_for_which_there_was_no_time_is_to_be_named() {
-        let cut = host::Content { places_left: 3, ..found(&[], false) };
+        let cut = host::DeviceScan { places_left: 3, ..found(&[], false) };
         for host in [
             Fake::default().refuse(asking("sdc"), MissKind::TimedOut),
             Fake::default().answer(asking("sdc"), cut.encode()),

@@ -22,9 +22,9 @@ mod storcli2;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use self::ask::{Answers, Asker};
-use self::place::{Addresses, Disk, Found};
-use self::said::{Adapter, Said, Volume};
+use self::ask::{Asker, ControllerReport};
+use self::place::{Addresses, DiskIdentity, VolumeMatch};
+use self::said::{Adapter, FieldReading, Volume};
 use crate::collect::{Collector, Request, tools};
 use crate::drivers::{self, Family};
 use crate::facts::catalog::{controller, device, host as machine};
@@ -127,7 +127,7 @@ fn ask(
     family: Family,
     facts: &FactSet,
     disks: &[Subject],
-) -> Result<Answers, Reading<String>> {
+) -> Result<ControllerReport, Reading<String>> {
     let Knows { tools: known, install, .. } = knows(family);
     if known.is_empty() {
         return Err(unread());
@@ -177,29 +177,35 @@ fn leave_unknown(disk: &Subject, unknown: &Reading<String>, facts: &mut FactSet)
 }
 
 /// Finds each disk among the volumes and records the statements about it.
-fn tell(host: &dyn Host, family: Family, answers: &Answers, facts: &mut FactSet, subjects: &[Subject]) {
-    let disks: Vec<Disk> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
+fn tell(
+    host: &dyn Host,
+    family: Family,
+    answers: &ControllerReport,
+    facts: &mut FactSet,
+    subjects: &[Subject],
+) {
+    let disks: Vec<DiskIdentity> = subjects.iter().map(|subject| look(host, subject, facts)).collect();
     let places: BTreeSet<_> = disks.iter().map(|disk| disk.pci).collect();
     for (subject, disk) in subjects.iter().zip(&disks) {
         let source = Source::Command { argv: answers.argv.clone() };
         facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
         match place::find(disk, &answers.adapters, knows(family).addresses, places.len()) {
-            Found::Volume(adapter, volume) => {
+            VolumeMatch::Volume(adapter, volume) => {
                 facts.know(subject, &controller::VOLUME, volume.name.clone(), source.clone());
                 put(subject, &[(adapter, volume)], &source, facts);
             }
-            Found::OneOf(volumes) => {
+            VolumeMatch::OneOf(volumes) => {
                 let unknown = Reading::unknown(Why::Ambiguous, "several volumes could be this disk");
                 facts.put(subject, &controller::VOLUME, unknown);
                 put(subject, &volumes, &source, facts);
             }
-            Found::PassedOn => {
+            VolumeMatch::PassedOn => {
                 let says = "the controller passes this disk on: it is none of its volumes";
                 leave_unknown(subject, &Reading::unknown(Why::Absent, says), facts);
                 facts.know(subject, &controller::TOOL, answers.tool.name().into_owned(), source.clone());
                 facts.know(subject, &controller::VOLUME, "none".to_owned(), Source::file(class(subject)));
             }
-            Found::Nowhere(says) => {
+            VolumeMatch::Nowhere(says) => {
                 let unknown = Reading::unknown(Why::Ambiguous, format!("{source}: {says}"));
                 leave_unknown(subject, &unknown.or_try(Remedy::Do(find_it(answers.tool, subject))), facts);
             }
@@ -221,15 +227,15 @@ fn class(disk: &Subject) -> String {
 }
 
 /// The identity of a disk, as the kernel knows it, by which its volume can be found.
-fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Disk {
+fn look(host: &dyn Host, subject: &Subject, facts: &FactSet) -> DiskIdentity {
     let name = Path::new("/sys/class/block").join(crate::collect::path_of(crate::text::raw(subject.name())));
     let wwid = host.attribute(&name.join("device/wwid")).ok();
-    let disk = Disk {
+    let disk = DiskIdentity {
         node: facts.value(subject, &device::PATH).unwrap_or_default(),
         wwn: wwid.and_then(|wwid| said::wwn(wwid.strip_prefix("naa.")?)),
         model: facts.value(subject, &device::MODEL).unwrap_or_default(),
         level: host.attribute(&name.join("device/raid_level")).ok(),
-        ..Disk::default()
+        ..DiskIdentity::default()
     };
     match host.link(&name) {
         Ok(place) => disk.at(&safe(path_bytes(&place))),
@@ -263,20 +269,20 @@ fn put_alike<'a, T: Choice>(
     disk: &Subject,
     key: &Key<T>,
     volumes: &[(&'a Adapter, &'a Volume)],
-    of: impl Fn(&(&'a Adapter, &'a Volume)) -> &'a Said<T>,
+    of: impl Fn(&(&'a Adapter, &'a Volume)) -> &'a FieldReading<T>,
     source: &Source,
     facts: &mut FactSet,
 ) {
     let mut said = volumes.iter().map(of).cloned();
-    let first = said.next().unwrap_or_else(|| Said::missing("a volume"));
+    let first = said.next().unwrap_or_else(|| FieldReading::missing("a volume"));
     let alike = said.all(|other| other == first);
     let reading = match first {
         _ if !alike => Reading::unknown(
             Why::Ambiguous,
             format!("{source}: which volume this disk is, is not known, and they differ"),
         ),
-        Said::Is(value) => Reading::known(value, source.clone()),
-        Said::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
+        FieldReading::Is(value) => Reading::known(value, source.clone()),
+        FieldReading::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),
     };
     facts.put(disk, key, reading);
 }

@@ -31,13 +31,13 @@ const AT_A_TIME: usize = 8;
 
 /// Facts of one disk.
 #[derive(Default)]
-struct Told {
+struct DriveFacts {
     facts: Vec<(KeyInfo, Reading<Value>)>,
     /// Tools that did not answer in time.
     late: BTreeSet<Tool>,
 }
 
-impl Told {
+impl DriveFacts {
     fn put<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
         self.facts.push((key.info, reading.map(FactValue::into_value)));
     }
@@ -45,7 +45,7 @@ impl Told {
 
 /// How a disk is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum QueryMethod {
     /// NVMe on its own bus.
     Nvme,
     /// SATA and SAS disks that are really there.
@@ -54,7 +54,7 @@ enum Way {
     Shown,
 }
 
-impl Way {
+impl QueryMethod {
     fn of(disk: &Subject, facts: &FactSet) -> Option<Self> {
         if !facts.value(disk, &device::KIND)?.is_disk() {
             return None;
@@ -102,7 +102,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
-        let told: Vec<Option<Told>> = thread::scope(|scope| {
+        let told: Vec<Option<DriveFacts>> = thread::scope(|scope| {
             let late = &late;
             let nodes: Vec<_> = some
                 .iter()
@@ -132,11 +132,11 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
 }
 
-fn ask(questions: &Questions, way: Way) -> Told {
+fn ask(questions: &Questions, way: QueryMethod) -> DriveFacts {
     match way {
-        Way::Nvme => nvme::ask(questions),
-        Way::Disk => smart::ask(questions),
-        Way::Shown => flag::ask_shown(questions),
+        QueryMethod::Nvme => nvme::ask(questions),
+        QueryMethod::Disk => smart::ask(questions),
+        QueryMethod::Shown => flag::ask_shown(questions),
     }
 }
 
@@ -160,7 +160,7 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
 }
 
 /// Asks nobody, and records the reason for every fact that the answers would have told.
-fn leave(host: &dyn Host, disks: &[(Subject, Way)], reading: &Reading<Value>, facts: &mut FactSet) {
+fn leave(host: &dyn Host, disks: &[(Subject, QueryMethod)], reading: &Reading<Value>, facts: &mut FactSet) {
     let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
     for (disk, way) in disks {
         for (key, reading) in ask(&questions, *way).facts {
@@ -170,7 +170,7 @@ fn leave(host: &dyn Host, disks: &[(Subject, Way)], reading: &Reading<Value>, fa
 }
 
 /// Disks at the bottom of what was asked for, of mounts, and of unused devices, in this order and each once.
-fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
+fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
     let asked = request.target.as_deref().map(path_bytes).and_then(|path| {
         let node = safe(path);
         let is_it = |device: &&Subject| facts.value(device, &device::PATH).is_some_and(|path| path == node);
@@ -190,7 +190,7 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, Way)> {
             }
             let below = facts.below(subject);
             if below.is_empty()
-                && let Some(way) = Way::of(subject, facts)
+                && let Some(way) = QueryMethod::of(subject, facts)
             {
                 disks.push((subject.clone(), way));
             }
@@ -211,7 +211,7 @@ struct Questions<'a> {
 
 impl Questions<'_> {
     /// The output of a tool for these arguments before the disk's node, or why there is none.
-    fn ask(&self, tool: Tool, words: &[&str], told: &mut Told) -> Result<Answer, Reading<Value>> {
+    fn ask(&self, tool: Tool, words: &[&str], told: &mut DriveFacts) -> Result<ToolOutput, Reading<Value>> {
         if let Some(reading) = self.unasked {
             return Err(reading.clone());
         }
@@ -222,7 +222,7 @@ impl Questions<'_> {
             return Err(Reading::unknown(Why::TimedOut, says));
         }
         match self.host.run(tool, &arguments) {
-            Ok(text) => Ok(Answer { text, argv }),
+            Ok(text) => Ok(ToolOutput { text, argv }),
             Err(miss) => Err(match miss.kind {
                 MissKind::Absent => refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned())),
                 MissKind::TimedOut => {
@@ -238,12 +238,12 @@ impl Questions<'_> {
 }
 
 /// The output of a tool.
-struct Answer {
+struct ToolOutput {
     text: Vec<u8>,
     argv: String,
 }
 
-impl Answer {
+impl ToolOutput {
     fn source(&self) -> Source {
         Source::Command { argv: self.argv.clone() }
     }

@@ -18,7 +18,7 @@ use crate::text::safe;
 pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
 
 /// Targets by name, with the mode of a cache.
-type Table = BTreeMap<String, Vec<(String, Option<String>)>>;
+type CacheModes = BTreeMap<String, Vec<(String, Option<String>)>>;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> =
@@ -27,7 +27,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     let (table, status) = ask(host, request, facts);
-    let table: Reading<Table> = table.map(|text| parse_table(&text));
+    let table: Reading<CacheModes> = table.map(|text| parse_table(&text));
     let status = status.map(|text| parse_status(&text));
     let of_table = Source::Command { argv: "dmsetup table".to_owned() };
     for (subject, name) in devices {
@@ -115,8 +115,8 @@ fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>
 }
 
 /// One line per target: `NAME: TARGET [MODE]`.
-fn parse_table(text: &[u8]) -> Table {
-    let mut table = Table::new();
+fn parse_table(text: &[u8]) -> CacheModes {
+    let mut table = CacheModes::new();
     for (name, mut words) in lines(text) {
         let Some(target) = words.next() else { continue };
         let target = (target.to_owned(), words.next().map(str::to_owned));

@@ -35,7 +35,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         return;
     }
     let timer = timer(host);
-    let listed = Listed::of(facts);
+    let listed = FstabMounts::of(facts);
     for subject in mounts {
         let reading = timer.clone().and_then(|enabled| Ok(enabled && listed.has(facts, &subject)));
         let reading = match reading {
@@ -74,12 +74,12 @@ fn no_link(miss: &Miss) -> bool {
 }
 
 /// The entries of fstab, by what is mounted there now.
-struct Listed {
+struct FstabMounts {
     any: bool,
     file_systems: BTreeSet<(String, String)>,
 }
 
-impl Listed {
+impl FstabMounts {
     fn of(facts: &FactSet) -> Self {
         let mut listed = Self { any: false, file_systems: BTreeSet::new() };
         for line in facts.subjects(Scope::Boot) {

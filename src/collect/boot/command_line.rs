@@ -6,16 +6,16 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{COMMAND_LINE, Entry, device, note};
+use super::{BootEntry, COMMAND_LINE, device, note};
 use crate::collect::refused;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::{device as block, mount};
 use crate::facts::{FactSet, Reading, Source, Subject, Why};
-use crate::host::{Dialect, Host, Setting};
+use crate::host::{ConfigDirective, Dialect, Host};
 use crate::text::safe;
 
 /// Records the root's options as a line, and the names of what is not looked at.
-pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
+pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
     let machine = Subject::host();
     match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
         Ok(settings) => {
@@ -32,24 +32,24 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
     }
 }
 
-fn last<'s>(settings: &'s [Setting], key: &[u8]) -> Option<&'s Setting> {
+fn last<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
     settings.iter().rev().find(|setting| setting.key == key)
 }
 
 /// Whether the root's options are given once, or the same each time.
-fn flags_agree(settings: &[Setting]) -> bool {
+fn flags_agree(settings: &[ConfigDirective]) -> bool {
     let mut flags = settings.iter().filter(|setting| setting.key == b"rootflags");
     flags.next().is_none_or(|first| flags.all(|other| other.value == first.value))
 }
 
 /// The root as an entry, where it has options.
-fn root(settings: &[Setting]) -> Option<Entry> {
+fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
     let flags = last(settings, b"rootflags")?;
     let word = |key: &[u8], what: &str| match last(settings, key) {
         Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
         None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
     };
-    Some(Entry {
+    Some(BootEntry {
         point: b"/".to_vec(),
         source: word(b"root", "root="),
         fstype: word(b"rootfstype", "rootfstype="),
@@ -67,8 +67,8 @@ fn root(settings: &[Setting]) -> Option<Entry> {
 fn unread(
     host: &dyn Host,
     facts: &FactSet,
-    settings: &[Setting],
-    listed: &mut device::Listed,
+    settings: &[ConfigDirective],
+    listed: &mut device::LinkDirectories,
 ) -> Reading<Vec<String>> {
     let Some(names) = last(settings, b"names") else {
         return Reading::unknown(Why::NotCollected, format!("names of parameters in {COMMAND_LINE}"));
@@ -161,12 +161,12 @@ mod tests {
         }
         let rows: Vec<u8> = rows
             .iter()
-            .flat_map(|(key, value)| Setting::new(1, key.as_bytes(), value.as_bytes()).encode())
+            .flat_map(|(key, value)| ConfigDirective::new(1, key.as_bytes(), value.as_bytes()).encode())
             .collect();
         let host = Fake::default()
             .answer(Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine), rows)
             .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
-        put(&host, &mut facts, &mut device::Listed::default());
+        put(&host, &mut facts, &mut device::LinkDirectories::default());
         facts
     }
 

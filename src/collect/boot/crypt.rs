@@ -40,7 +40,7 @@ const FLAGS: [&str; 19] = [
 ];
 
 /// Records the lines; no facts where the file does not exist.
-pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
+pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
     let machine = Subject::host();
     let settings = match host.config(Path::new(CRYPTTAB), Dialect::Crypttab) {
         Ok(settings) => settings,
@@ -56,7 +56,11 @@ pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::Listed) {
             all.push(name);
             continue;
         };
-        let line = Line { device, key, options: options.split(',').filter(|one| !one.is_empty()).collect() };
+        let line = CrypttabEntry {
+            device,
+            key,
+            options: options.split(',').filter(|one| !one.is_empty()).collect(),
+        };
         if line.has("noauto") {
             continue;
         }
@@ -113,13 +117,13 @@ fn lies_on(host: &dyn Host, facts: &FactSet, (unlocked, uuid): &(Subject, String
 }
 
 /// A line, as far as it is known.
-struct Line<'l> {
+struct CrypttabEntry<'l> {
     device: &'l str,
     key: &'l str,
     options: Vec<&'l str>,
 }
 
-impl Line<'_> {
+impl CrypttabEntry<'_> {
     fn has(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.split('=').next() == Some(name))
     }
@@ -221,13 +225,13 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::facts::Key;
     use crate::facts::catalog::host as machine;
-    use crate::host::{Question, Setting};
+    use crate::host::{ConfigDirective, Question};
 
     /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
     fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
-        let rows = (1..)
-            .zip(lines)
-            .flat_map(|(line, (name, value))| Setting::new(line, name.as_bytes(), value.as_bytes()).encode());
+        let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
+            ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
+        });
         let host = Fake::default()
             .answer(Question::Config(CRYPTTAB.into(), Dialect::Crypttab), rows.collect::<Vec<u8>>())
             .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
@@ -242,7 +246,7 @@ mod tests {
             facts.know(&device, &block::DM_UUID, format!("CRYPT-{kind}-{name}"), from());
             facts.stand(&device, &Subject::device("vdb"));
         }
-        put(&host, &mut facts, &mut device::Listed::default());
+        put(&host, &mut facts, &mut device::LinkDirectories::default());
         facts
     }
 

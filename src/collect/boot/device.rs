@@ -28,10 +28,10 @@ const TAGS: [(&str, &str); 5] = [
 ];
 
 /// The names in each directory of links that was listed, or why they are unknown.
-pub type Listed = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
+pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 
 /// Records the answer for every line. The root on the kernel's own command line exists, because this boot mounted it.
-pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut Listed) {
+pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let found = match facts.get(&line, &boot::SOURCE) {
@@ -64,7 +64,7 @@ pub fn of(
     facts: &FactSet,
     given: &str,
     written: &Source,
-    listed: &mut Listed,
+    listed: &mut LinkDirectories,
 ) -> Reading<NamedDevice> {
     let found = if let Some((directory, value)) = tagged(given) {
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
@@ -172,7 +172,7 @@ mod tests {
             Source::file("sysfs"),
         );
         facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
-        look(host, &mut facts, &mut Listed::default());
+        look(host, &mut facts, &mut LinkDirectories::default());
         facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())
     }
 
@@ -190,7 +190,7 @@ mod tests {
             facts.know(&line, &boot::SOURCE, "/dev/shm/x".to_owned(), from());
             facts.know(&line, &boot::FSTYPE, fstype.to_owned(), from());
             facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], from());
-            look(&Fake::default(), &mut facts, &mut Listed::default());
+            look(&Fake::default(), &mut facts, &mut LinkDirectories::default());
             assert_eq!(facts.value(&line, &boot::DEVICE), Some(expected), "{fstype} {option}");
         }
     }

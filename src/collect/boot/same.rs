@@ -63,7 +63,7 @@ const OF_A_MOUNT: [&str; 42] = [
 ];
 
 /// One line, as far as it matters here.
-struct Line {
+struct MountDeclaration {
     subject: Subject,
     place: String,
     point: String,
@@ -72,7 +72,7 @@ struct Line {
     options: Vec<String>,
 }
 
-impl Line {
+impl MountDeclaration {
     /// Whether the boot mounts it for certain, or stops.
     fn is_mounted_for_certain(&self) -> bool {
         let may_be_left = |option: &String| option == "nofail" || option == "x-systemd.automount";
@@ -88,14 +88,14 @@ impl Line {
 
 /// Records for every line which one comes first, and which of its own options have no effect for that reason.
 pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
-    let mut of_devices: BTreeMap<Vec<u8>, Vec<Line>> = BTreeMap::new();
+    let mut of_devices: BTreeMap<Vec<u8>, Vec<MountDeclaration>> = BTreeMap::new();
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for subject in lines {
         let Some(source) = facts.value(&subject, &boot::SOURCE) else { continue };
         facts.know(&subject, &boot::SET_BY_FIRST, Vec::new(), Source::derived([boot::SOURCE.name()]));
         let Some(device) = device(host, &source) else { continue };
         let read = |key| facts.value(&subject, key);
-        let line = Line {
+        let line = MountDeclaration {
             place: read(&boot::WHERE).unwrap_or_default(),
             point: read(&boot::POINT).unwrap_or_default(),
             auto: facts.value(&subject, &boot::AUTO),
@@ -112,7 +112,7 @@ pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
+fn judge(line: &MountDeclaration, all: &[MountDeclaration], facts: &mut FactSet) {
     let source = || Source::derived([boot::SOURCE.name(), boot::POINT.name(), boot::OPTIONS.name()]);
     let others = || all.iter().filter(|other| other.point != line.point);
     // Of several candidates, the one that precedes all others: the uppermost.
@@ -124,14 +124,15 @@ fn judge(line: &Line, all: &[Line], facts: &mut FactSet) {
         return;
     }
     let beside = others().filter(|other| !is_before(line, other));
-    let differ = |other: &&Line| !lacking(line, other).is_empty() || !lacking(other, line).is_empty();
+    let differ =
+        |other: &&MountDeclaration| !lacking(line, other).is_empty() || !lacking(other, line).is_empty();
     let places: Vec<String> = beside.filter(differ).map(|other| other.place.clone()).collect();
     facts.know(&line.subject, &boot::UNORDERED, places, source());
 }
 
 /// Whether a line is mounted before another for certain: it is a parent directory, or it is mounted at boot and the
 /// other on demand.
-fn is_before(one: &Line, other: &Line) -> bool {
+fn is_before(one: &MountDeclaration, other: &MountDeclaration) -> bool {
     let above = one.point == "/" || Path::new(&other.point).starts_with(&one.point);
     let below = other.point == "/" || Path::new(&one.point).starts_with(&other.point);
     one.is_mounted_for_certain()
@@ -140,7 +141,7 @@ fn is_before(one: &Line, other: &Line) -> bool {
 }
 
 /// Options of the file system that one line has and the other lacks.
-fn lacking(line: &Line, other: &Line) -> Vec<String> {
+fn lacking(line: &MountDeclaration, other: &MountDeclaration) -> Vec<String> {
     let of_file_system = |option: &&String| {
         let name = option.split('=').next().unwrap_or_default();
         !OF_A_MOUNT.contains(&name) && !name.starts_with("x-") && !name.starts_with("X-")
@@ -202,7 +203,7 @@ mod tests {
         ] {
             assert_eq!(said(&[first, second])[1] == "line 1 nobarrier -", overruled, "{first}");
         }
-        let line = |fstype: Option<&str>| Line {
+        let line = |fstype: Option<&str>| MountDeclaration {
             subject: Subject::boot("/a"),
             place: "line 1".to_owned(),
             point: "/".to_owned(),

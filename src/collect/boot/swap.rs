@@ -23,7 +23,7 @@ pub enum Swap {
 
 /// The state of a swap.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Found {
+enum SwapState {
     /// Active now, with known options only.
     Active,
     /// It does not exist.
@@ -35,23 +35,23 @@ enum Found {
 }
 
 /// Records the swaps by state.
-pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::Listed) {
+pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::LinkDirectories) {
     let written = Source::file(super::FSTAB);
     let active = active(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
         let (name, found) = match swap {
-            Swap::Unit(name) => (name, Found::Unseen),
+            Swap::Unit(name) => (name, SwapState::Unseen),
             Swap::Line { named, options, whole } => {
                 let is_known = *whole == Some(true) && options.iter().all(|option| is_known(option));
                 (named, line(host, facts, named, is_known, &active, listed))
             }
         };
         match found {
-            Found::Active => {}
-            Found::Missing => missing.push(name.clone()),
-            Found::Unfit => unfit.push(name.clone()),
-            Found::Unseen => unseen.push(name.clone()),
+            SwapState::Active => {}
+            SwapState::Missing => missing.push(name.clone()),
+            SwapState::Unfit => unfit.push(name.clone()),
+            SwapState::Unseen => unseen.push(name.clone()),
         }
         all.push(name.clone());
     }
@@ -86,31 +86,31 @@ fn line(
     named: &str,
     is_known: bool,
     active: &[Vec<u8>],
-    listed: &mut device::Listed,
-) -> Found {
+    listed: &mut device::LinkDirectories,
+) -> SwapState {
     if named.starts_with("/dev/zram") {
-        return Found::Unseen;
+        return SwapState::Unseen;
     }
     let on = device::found(host, facts, named);
     if is_active(host, facts, named, on.as_ref(), active) {
-        return if is_known { Found::Active } else { Found::Unseen };
+        return if is_known { SwapState::Active } else { SwapState::Unseen };
     }
     if on.is_some_and(|device| device::mounted(facts, &device).next().is_some()) {
-        return Found::Unfit;
+        return SwapState::Unfit;
     }
     if named.starts_with('/') && !named.starts_with("/dev/") {
         return match host.stat(&path_of(text::raw(named))) {
-            Ok(stat) if stat.is_file() || stat.is_block() => Found::Unseen,
-            Ok(_) => Found::Unfit,
-            Err(miss) if miss.kind == MissKind::Absent => Found::Missing,
-            Err(_) => Found::Unseen,
+            Ok(stat) if stat.is_file() || stat.is_block() => SwapState::Unseen,
+            Ok(_) => SwapState::Unfit,
+            Err(miss) if miss.kind == MissKind::Absent => SwapState::Missing,
+            Err(_) => SwapState::Unseen,
         };
     }
     match device::of(host, facts, named, &Source::file(super::FSTAB), listed) {
-        Reading::Known { value: NamedDevice::Missing, .. } => Found::Missing,
-        Reading::Known { value: NamedDevice::Other, .. } => Found::Unfit,
+        Reading::Known { value: NamedDevice::Missing, .. } => SwapState::Missing,
+        Reading::Known { value: NamedDevice::Other, .. } => SwapState::Unfit,
         Reading::Known { value: NamedDevice::There | NamedDevice::None, .. } | Reading::Unknown { .. } => {
-            Found::Unseen
+            SwapState::Unseen
         }
     }
 }
@@ -157,38 +157,38 @@ mod tests {
         (host, facts)
     }
 
-    fn found(active: &str, named: &str, options: &str) -> Found {
+    fn found(active: &str, named: &str, options: &str) -> SwapState {
         let (host, mut facts) = machine_with(active);
         let options = options.split(',').map(str::to_owned).collect();
         let swap = Swap::Line { named: named.to_owned(), options, whole: Some(true) };
-        put(&host, &[swap], &mut facts, &mut device::Listed::default());
+        put(&host, &[swap], &mut facts, &mut device::LinkDirectories::default());
         let has = |key: &Key<Vec<String>>| !facts.value(&Subject::host(), key).unwrap().is_empty();
         match (has(&boot::SWAPS_MISSING), has(&boot::SWAPS_UNFIT), has(&boot::SWAPS_UNSEEN)) {
-            (false, false, false) => Found::Active,
-            (true, false, false) => Found::Missing,
-            (false, true, false) => Found::Unfit,
-            _ => Found::Unseen,
+            (false, false, false) => SwapState::Active,
+            (true, false, false) => SwapState::Missing,
+            (false, true, false) => SwapState::Unfit,
+            _ => SwapState::Unseen,
         }
     }
 
     #[test]
     fn only_what_is_active_is_known_to_be_swap() {
         for (active, named, expected) in [
-            ("/var/there.swap file 1 0 -2", "/var/there.swap", Found::Active),
-            ("", "/var/there.swap", Found::Unseen),
-            ("/var/there.swap\\040(deleted) file 1 0 -2", "/var/there.swap", Found::Unseen),
-            ("", "/etc/passwd", Found::Unseen),
-            ("", "/var/gone.swap", Found::Missing),
-            ("", "/srv", Found::Unfit),
-            ("", "/dev/null", Found::Unfit),
-            ("", "/dev/gone", Found::Missing),
-            ("", "/dev/vda", Found::Unfit),
-            ("", "/dev/vdb", Found::Unseen),
-            ("/dev/vdb partition 1 0 -2", "/dev/vdb", Found::Active),
-            ("/dev/vdb partition 1 0 -2", "UUID=7", Found::Active),
-            ("", "UUID=7", Found::Unseen),
-            ("/dev/vdb partition 1 0 -2", "UUID=8", Found::Missing),
-            ("/dev/zram0 partition 1 0 -2", "/dev/zram0", Found::Unseen),
+            ("/var/there.swap file 1 0 -2", "/var/there.swap", SwapState::Active),
+            ("", "/var/there.swap", SwapState::Unseen),
+            ("/var/there.swap\\040(deleted) file 1 0 -2", "/var/there.swap", SwapState::Unseen),
+            ("", "/etc/passwd", SwapState::Unseen),
+            ("", "/var/gone.swap", SwapState::Missing),
+            ("", "/srv", SwapState::Unfit),
+            ("", "/dev/null", SwapState::Unfit),
+            ("", "/dev/gone", SwapState::Missing),
+            ("", "/dev/vda", SwapState::Unfit),
+            ("", "/dev/vdb", SwapState::Unseen),
+            ("/dev/vdb partition 1 0 -2", "/dev/vdb", SwapState::Active),
+            ("/dev/vdb partition 1 0 -2", "UUID=7", SwapState::Active),
+            ("", "UUID=7", SwapState::Unseen),
+            ("/dev/vdb partition 1 0 -2", "UUID=8", SwapState::Missing),
+            ("/dev/zram0 partition 1 0 -2", "/dev/zram0", SwapState::Unseen),
         ] {
             assert_eq!(found(active, named, "sw"), expected, "{named}, while active is {active}");
         }
@@ -203,10 +203,18 @@ mod tests {
             "discard=once",
             "discard=pages,nofail,x-systemd.makefs",
         ] {
-            assert_eq!(found("/dev/vdb partition 1 0 -2", "/dev/vdb", options), Found::Active, "{options}");
+            assert_eq!(
+                found("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
+                SwapState::Active,
+                "{options}"
+            );
         }
         for options in ["bogus", "sw,pri=32768", "pri=+1", "pri=", "pri", "discard=often", "noatime"] {
-            assert_eq!(found("/dev/vdb partition 1 0 -2", "/dev/vdb", options), Found::Unseen, "{options}");
+            assert_eq!(
+                found("/dev/vdb partition 1 0 -2", "/dev/vdb", options),
+                SwapState::Unseen,
+                "{options}"
+            );
         }
     }
 
@@ -215,7 +223,7 @@ mod tests {
         let (host, mut facts) = machine_with("/dev/vdb partition 1 0 -2");
         let line = |whole| Swap::Line { named: "/dev/vdb".to_owned(), options: Vec::new(), whole };
         let swaps = [Swap::Unit("dev-vdb.swap".to_owned()), line(Some(false)), line(None), line(Some(true))];
-        put(&host, &swaps, &mut facts, &mut device::Listed::default());
+        put(&host, &swaps, &mut facts, &mut device::LinkDirectories::default());
         assert_eq!(facts.value(&Subject::host(), &boot::SWAPS_UNSEEN).unwrap().len(), 3);
     }
 }

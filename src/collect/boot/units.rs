@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Entry, Unread, note, shown};
+use super::{BootEntry, Unread, note, shown};
 use crate::collect::{path_of, refused};
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Why};
-use crate::host::{Dialect, Host, Miss, MissKind, Setting, path_bytes};
+use crate::host::{ConfigDirective, Dialect, Host, Miss, MissKind, path_bytes};
 use crate::text::safe;
 
 /// Directories of persistent units, in order of precedence. fstab ranks after the first.
@@ -34,9 +34,9 @@ pub struct Units {
 }
 
 /// A setting of a unit, with the file that it stands in.
-struct Line {
+struct UnitDirective {
     file: PathBuf,
-    setting: Setting,
+    setting: ConfigDirective,
 }
 
 /// A unit's main file.
@@ -98,15 +98,15 @@ impl Units {
     }
 
     /// A line of fstab as units change it.
-    pub fn overlay(&self, host: &dyn Host, entry: Entry, facts: &mut FactSet) -> Entry {
+    pub fn overlay(&self, host: &dyn Host, entry: BootEntry, facts: &mut FactSet) -> BootEntry {
         let name = name_of(&entry.point);
         let main = self.main(host, &name);
         match main {
             Some(Main::Masked(mask)) => {
-                return Entry { auto: Reading::known(false, Source::file(shown(&mask))), ..entry };
+                return BootEntry { auto: Reading::known(false, Source::file(shown(&mask))), ..entry };
             }
             Some(Main::File(file)) if is_admins(&file) => {
-                return Entry { auto: Reading::known(false, Source::file(shown(&file))), ..entry };
+                return BootEntry { auto: Reading::known(false, Source::file(shown(&file))), ..entry };
             }
             Some(Main::File(_)) | None => {}
         }
@@ -114,7 +114,7 @@ impl Units {
             Ok(lines) => overlaid(entry, &lines),
             Err((path, miss)) => {
                 let _ = note(facts, &miss, &shown(&path));
-                Entry { auto: refused(&miss, &shown(&path)), ..entry }
+                BootEntry { auto: refused(&miss, &shown(&path)), ..entry }
             }
         }
     }
@@ -142,13 +142,13 @@ impl Units {
         host: &dyn Host,
         name: &OsString,
         main: Option<&PathBuf>,
-    ) -> Result<Vec<Line>, (PathBuf, Miss)> {
+    ) -> Result<Vec<UnitDirective>, (PathBuf, Miss)> {
         let mut files: Vec<PathBuf> = main.cloned().into_iter().collect();
         files.extend(self.drop_ins(host, name)?);
         let mut lines = Vec::new();
         for file in files {
             let settings = host.config(&file, Dialect::MountUnit).map_err(|miss| (file.clone(), miss))?;
-            lines.extend(settings.into_iter().map(|setting| Line { file: file.clone(), setting }));
+            lines.extend(settings.into_iter().map(|setting| UnitDirective { file: file.clone(), setting }));
         }
         Ok(lines)
     }
@@ -178,7 +178,7 @@ impl Units {
         Ok(found.into_values().filter(|path| !masked(path)).collect())
     }
 
-    fn entry(&self, name: &OsString, main: &Path, lines: &[Line]) -> Result<Entry, BootNote> {
+    fn entry(&self, name: &OsString, main: &Path, lines: &[UnitDirective]) -> Result<BootEntry, BootNote> {
         let word = |key: &[u8], what: &str| match last(lines, key) {
             Some(line) => Reading::known(safe(&line.setting.value), line.source()),
             None => Reading::unknown(Why::Absent, format!("{what} in {}", shown(main))),
@@ -200,7 +200,7 @@ impl Units {
             Err(miss) => refused(miss, DIRECTORIES[0]),
         };
         let place = last(lines, b"options").or_else(|| last(lines, b"where"));
-        Ok(Entry {
+        Ok(BootEntry {
             source: word(b"what", "What="),
             fstype: match word(b"type", "Type=") {
                 Reading::Unknown { why: Why::Absent, .. } => {
@@ -219,20 +219,20 @@ impl Units {
     }
 }
 
-impl Line {
+impl UnitDirective {
     fn source(&self) -> Source {
         Source::line(shown(&self.file), self.setting.line)
     }
 }
 
 /// A line of fstab with the settings of drop-ins in place of its own.
-fn overlaid(entry: Entry, lines: &[Line]) -> Entry {
+fn overlaid(entry: BootEntry, lines: &[UnitDirective]) -> BootEntry {
     let word = |key: &[u8], own: Reading<String>| match last(lines, key) {
         Some(line) => Reading::known(safe(&line.setting.value), line.source()),
         None => own,
     };
     let options = last(lines, b"options");
-    Entry {
+    BootEntry {
         source: word(b"what", entry.source),
         fstype: word(b"type", entry.fstype),
         whole: entry.whole.zip(options.map_or(Some(true), |_| whole(lines))).map(|(own, more)| own && more),
@@ -244,12 +244,12 @@ fn overlaid(entry: Entry, lines: &[Line]) -> Entry {
 }
 
 /// The last setting of a key.
-fn last<'l>(lines: &'l [Line], key: &[u8]) -> Option<&'l Line> {
+fn last<'l>(lines: &'l [UnitDirective], key: &[u8]) -> Option<&'l UnitDirective> {
     lines.iter().rev().find(|line| line.setting.key == key)
 }
 
 /// Whether the options are complete; `None` where no file sets them.
-fn whole(lines: &[Line]) -> Option<bool> {
+fn whole(lines: &[UnitDirective]) -> Option<bool> {
     let mut kept = lines.iter().filter(|line| line.setting.key == b"kept").peekable();
     kept.peek()?;
     Some(kept.all(|line| line.setting.value == b"whole"))

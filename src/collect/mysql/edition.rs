@@ -14,14 +14,14 @@ use crate::version::Version;
 
 /// The two lines of servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum ProductLine {
     /// MySQL, and Percona's server.
     Mysql,
     /// MariaDB.
     Mariadb,
 }
 
-impl Line {
+impl ProductLine {
     /// The kind of server in the facts.
     pub fn kind(self) -> ServerKind {
         match self {
@@ -43,7 +43,7 @@ impl Line {
 #[derive(Clone, Debug)]
 pub struct Edition {
     /// Which line.
-    pub line: Reading<Line>,
+    pub line: Reading<ProductLine>,
     /// Its version.
     pub version: Reading<Version>,
 }
@@ -52,7 +52,7 @@ const TOOLS: [Tool; 2] = [Tool::Mariadbd, Tool::Mysqld];
 
 impl Edition {
     /// Line and version, where both are known.
-    pub fn known(&self) -> Option<(Line, &Version)> {
+    pub fn known(&self) -> Option<(ProductLine, &Version)> {
         self.line.value().copied().zip(self.version.value())
     }
 
@@ -74,7 +74,7 @@ impl Edition {
         let detail = format!("{shown} is not the installed program, and only that is asked for its version");
         let mut edition = Self::unknown::<()>(&Reading::unknown(Why::Ambiguous, detail));
         if path.file_name().is_some_and(|name| name == "mariadbd") {
-            edition.line = Reading::known(Line::Mariadb, source.clone());
+            edition.line = Reading::known(ProductLine::Mariadb, source.clone());
         }
         edition
     }
@@ -111,7 +111,7 @@ impl Edition {
         };
         if tool == Tool::Mariadbd && !edition.line.is_known() {
             edition.line =
-                Reading::known(Line::Mariadb, Source::file(format!("the name of {}", tool.name())));
+                Reading::known(ProductLine::Mariadb, Source::file(format!("the name of {}", tool.name())));
         }
         edition
     }
@@ -122,7 +122,7 @@ impl Edition {
         let version = answer.split_once("Ver ").and_then(|(_, rest)| Version::parse(rest.split(' ').next()?));
         match version {
             Some(version) => {
-                let line = if answer.contains("MariaDB") { Line::Mariadb } else { Line::Mysql };
+                let line = if answer.contains("MariaDB") { ProductLine::Mariadb } else { ProductLine::Mysql };
                 Self { line: Reading::known(line, source()), version: Reading::known(version, source()) }
             }
             None => {

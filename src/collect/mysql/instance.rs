@@ -7,15 +7,15 @@ use std::path::PathBuf;
 
 use super::edition::Edition;
 use super::options;
-use super::places::Places;
-use super::process::{self, Server};
+use super::places::PathInputs;
+use super::process::{self, MysqldProcess};
 use super::redo;
-use super::server::{self, Answer};
-use super::settings::Setting;
+use super::server::{self, VariablesReply};
+use super::settings::ServerVariable;
 use super::{USUAL, is_data, settings};
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
-use crate::collect::named::Named;
+use crate::collect::named::ConfigArgument;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, refused, servers, start};
 use crate::facts::catalog::cluster;
@@ -26,7 +26,7 @@ use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
 
 /// The machine as the owner of a server's files sees it and, where that differs, as its process does.
-pub struct View<'a> {
+pub struct OwnerView<'a> {
     /// As the owner sees it from here.
     pub host: &'a dyn Host,
     /// As we see it: programs that are installed are root's.
@@ -35,7 +35,7 @@ pub struct View<'a> {
     pub inside: Option<&'a Inside<'a>>,
 }
 
-impl<'a> View<'a> {
+impl<'a> OwnerView<'a> {
     /// As the server sees it.
     fn its(&self) -> &'a dyn Host {
         match self.inside {
@@ -47,37 +47,37 @@ impl<'a> View<'a> {
 
 /// A lead to a server: its process, a directory, or only the fact that one is installed.
 #[derive(Debug)]
-pub struct Lead<'a> {
+pub struct ServerLead<'a> {
     /// The process.
-    pub server: Option<Server>,
+    pub server: Option<MysqldProcess>,
     /// The data directory that the lead names.
     pub directory: Option<PathBuf>,
     /// The option file that the user named for a server that does not run.
-    pub named: Option<Named<'a>>,
+    pub named: Option<ConfigArgument<'a>>,
     /// The user id that everything is read as.
     pub reader: u32,
 }
 
 /// A server's data directory, and its configuration.
-pub struct Found {
+pub struct DataDirectory {
     /// The real path of the data directory here.
     pub data: PathBuf,
     /// The same directory as the server sees it.
     seen: PathBuf,
     data_source: Source,
-    server: Option<Server>,
+    server: Option<MysqldProcess>,
     edition: Edition,
     conf: Conf,
 }
 
-impl Lead<'_> {
+impl ServerLead<'_> {
     /// Finds the data directory. `None` when there is no server; the error says why one is left out.
     pub fn follow(
         self,
-        view: &View<'_>,
+        view: &OwnerView<'_>,
         request: &Request,
         facts: &mut FactSet,
-    ) -> Result<Option<Found>, Note> {
+    ) -> Result<Option<DataDirectory>, Note> {
         let (host, inside) = (view.host, view.inside);
         let edition = match &self.server {
             Some(server) => Some(Edition::of_process(view.ours, request, server.pid, &server.program)),
@@ -128,7 +128,7 @@ impl Lead<'_> {
                 );
             }
         }
-        Ok(Some(Found { data, seen, data_source, server: self.server, edition, conf }))
+        Ok(Some(DataDirectory { data, seen, data_source, server: self.server, edition, conf }))
     }
 
     /// Whether it leads to something where no server is installed.
@@ -164,14 +164,14 @@ impl Lead<'_> {
     }
 }
 
-impl Found {
+impl DataDirectory {
     /// Whether a file says where the data are.
     pub fn is_named_in_files(&self) -> bool {
         self.conf.hint("datadir").is_some()
     }
 
     /// Proves that no server runs on it; the error says why that is unknown.
-    pub fn is_stopped(&self, view: &View<'_>, unproven: &[Unproven]) -> Result<(), ServerNote> {
+    pub fn is_stopped(&self, view: &OwnerView<'_>, unproven: &[Unproven]) -> Result<(), ServerNote> {
         match self.runs(view.its(), unproven) {
             Reading::Known { value: false, .. } => Ok(()),
             Reading::Known { value: true, .. } => Err(ServerNote::Runs),
@@ -181,7 +181,7 @@ impl Found {
 
     /// Whether the process behind the lead serves the directory. A stranger can start a process in any directory that
     /// he may enter. He cannot own a directory of the server's user, nor open the system tablespace in it.
-    pub fn proof(&self, view: &View<'_>) -> Proof {
+    pub fn proof(&self, view: &OwnerView<'_>) -> Proof {
         let Some(server) = &self.server else { return Proof::NoServer };
         let host = view.its();
         let shown = safe(path_bytes(&self.data));
@@ -224,7 +224,7 @@ impl Found {
     }
 
     /// Records everything about the server; the processes are those that may serve this or another directory.
-    pub fn put(self, view: &View<'_>, unproven: &[Unproven], facts: &mut FactSet) {
+    pub fn put(self, view: &OwnerView<'_>, unproven: &[Unproven], facts: &mut FactSet) {
         let inside = view.inside;
         let view = view.its();
         let shown = safe(path_bytes(&self.data));
@@ -240,7 +240,7 @@ impl Found {
         };
 
         facts.put(&subject, &mysql::RUNNING, running.clone());
-        facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(super::edition::Line::kind));
+        facts.put(&subject, &cluster::KIND, self.edition.line.clone().map(super::edition::ProductLine::kind));
         facts.know(&subject, &mysql::NAME, self.name(&shown), self.data_source.clone());
         facts.put(&subject, &mysql::USER, self.owner(view));
         let preloaded = match &self.server {
@@ -250,7 +250,7 @@ impl Found {
         facts.put(&subject, &mysql::FSYNC_DISABLED_BY, preloaded);
         let answer =
             self.server.as_ref().map(|server| server::ask(view, &self.edition, server, &conf, &self.seen));
-        Places {
+        PathInputs {
             host: view,
             inside,
             seen: &self.seen,
@@ -262,7 +262,7 @@ impl Found {
             data_source: &self.data_source,
         }
         .put(&subject, facts);
-        if let Some(Answer::Told(_, source @ Source::Server { socket })) = &answer {
+        if let Some(VariablesReply::Told(_, source @ Source::Server { socket })) = &answer {
             facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
         for setting in &settings::ALL {
@@ -284,9 +284,9 @@ impl Found {
     /// said nothing, changes since its start are unknown.
     fn in_force(
         &self,
-        setting: &Setting,
+        setting: &ServerVariable,
         certain: &Conf,
-        answer: Option<&Answer>,
+        answer: Option<&VariablesReply>,
         shown: &str,
         facts: &mut FactSet,
     ) -> Option<Reading<Vec<u8>>> {
@@ -312,7 +312,7 @@ impl Found {
         }
         let certain = certain.get(name);
         match answer {
-            Some(Answer::Silent(why, detail, remedy))
+            Some(VariablesReply::Silent(why, detail, remedy))
                 if setting.is_dynamic(&self.edition)
                     && setting.in_force(certain.clone(), &self.edition).is_known() =>
             {
@@ -330,7 +330,7 @@ impl Found {
     /// innodb_dedicated_server; 8.4 does not any more).
     fn chosen_method(&self, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
         let is_80 = self.edition.known().is_some_and(|(line, version)| {
-            line == super::edition::Line::Mysql && (version.number(0), version.number(1)) == (8, 0)
+            line == super::edition::ProductLine::Mysql && (version.number(0), version.number(1)) == (8, 0)
         });
         if !is_80 || conf.get("innodb_flush_method").is_some() {
             return;

@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::edition::{Edition, Line};
-use super::process::{self, Server};
+use super::edition::{Edition, ProductLine};
+use super::process::{self, MysqldProcess};
 use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::{path_of, refused};
@@ -31,7 +31,7 @@ const BUILT_IN: &str = "/usr/etc/my.cnf";
 pub fn read(
     host: &dyn Host,
     edition: &Edition,
-    server: Option<&Server>,
+    server: Option<&MysqldProcess>,
     named: Option<&Path>,
     facts: &mut FactSet,
 ) -> Conf {
@@ -42,7 +42,7 @@ pub fn read(
     }) {
         groups.suffix = Some(safe(&suffix).to_ascii_lowercase());
     }
-    let mut reader = Reader { host, facts, conf: &mut conf, groups, depth: 0, full: false };
+    let mut reader = OptionFileReader { host, facts, conf: &mut conf, groups, depth: 0, full: false };
     match named {
         Some(path) => reader.named(path),
         None => reader.files(server),
@@ -62,14 +62,14 @@ pub fn persisted(
     named: Option<&Path>,
     facts: &mut FactSet,
 ) {
-    if edition.line.value() == Some(&Line::Mariadb) {
+    if edition.line.value() == Some(&ProductLine::Mariadb) {
         return;
     }
     let groups = Groups::new(edition);
     // If that is uncertain it counts as read, which is the default.
     let load = conf.get("persisted_globals_load").and_then(|load| load.value().map(|word| safe(word)));
     let ignored = load.is_some_and(|word| settings::flag("persisted_globals_load", &word) == Ok(false));
-    let mut reader = Reader { host, facts, conf, groups, depth: 0, full: false };
+    let mut reader = OptionFileReader { host, facts, conf, groups, depth: 0, full: false };
     if !ignored {
         reader.optional(&data.join("mysqld-auto.cnf"), Dialect::MysqlPersisted);
     }
@@ -82,7 +82,7 @@ pub fn persisted(
 
 /// The groups that a server reads.
 struct Groups {
-    line: Option<Line>,
+    line: Option<ProductLine>,
     /// `8.0`, `10.11`.
     series: Option<String>,
     suffix: Option<String>,
@@ -101,7 +101,7 @@ impl Groups {
 
     fn has(&self, group: &str) -> Truth {
         let mariadb = match self.line {
-            Some(line) => Truth::from(line == Line::Mariadb),
+            Some(line) => Truth::from(line == ProductLine::Mariadb),
             None => Truth::Unknown,
         };
         match group {
@@ -125,7 +125,7 @@ impl Groups {
     }
 }
 
-struct Reader<'a> {
+struct OptionFileReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
@@ -135,8 +135,8 @@ struct Reader<'a> {
     full: bool,
 }
 
-impl Reader<'_> {
-    fn files(&mut self, server: Option<&Server>) {
+impl OptionFileReader<'_> {
+    fn files(&mut self, server: Option<&MysqldProcess>) {
         let option = |name| server.and_then(|server| server.option(name)).map(process::path);
         if server.is_some_and(|server| server.option("no_defaults").is_some()) {
             return;
@@ -161,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    fn arguments(&mut self, server: &Server) {
+    fn arguments(&mut self, server: &MysqldProcess) {
         match &server.options {
             Ok(options) => {
                 for (name, value) in options {

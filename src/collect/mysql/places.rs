@@ -7,9 +7,9 @@
 
 use std::path::Path;
 
-use super::edition::{Edition, Line};
+use super::edition::{Edition, ProductLine};
 use super::options::within;
-use super::server::Answer;
+use super::server::VariablesReply;
 use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::inside::Inside;
@@ -25,7 +25,7 @@ const DIRECTORIES: [&str; 4] =
     ["innodb_log_group_home_dir", "innodb_data_home_dir", "innodb_undo_directory", "binlog_directory"];
 
 /// The inputs from which places are derived.
-pub struct Places<'a> {
+pub struct PathInputs<'a> {
     /// The machine as the server sees it.
     pub host: &'a dyn Host,
     /// The mapping of its paths to paths here, where the two differ.
@@ -35,7 +35,7 @@ pub struct Places<'a> {
     /// The certain part of the configuration.
     pub conf: &'a Conf,
     /// The running server's answer.
-    pub answer: Option<&'a Answer>,
+    pub answer: Option<&'a VariablesReply>,
     /// Its name, for notes.
     pub name: &'a str,
     /// Which server it is.
@@ -46,7 +46,7 @@ pub struct Places<'a> {
     pub data_source: &'a Source,
 }
 
-impl Places<'_> {
+impl PathInputs<'_> {
     /// Records every directory.
     pub fn put(&self, cluster: &Subject, facts: &mut FactSet) {
         DIRECTORIES.iter().filter_map(|name| self.difference(name)).for_each(|note| facts.warn(note));
@@ -119,8 +119,8 @@ impl Places<'_> {
             (Some(reading), _) => reading.and_then(|value| settings::number(&safe(value.trim_ascii()))),
             (None, Some((line, version))) => {
                 let count = match line {
-                    Line::Mysql if settings::from(version, 8, 0) => 2,
-                    Line::Mariadb if settings::from(version, 11, 0) => 3,
+                    ProductLine::Mysql if settings::from(version, 8, 0) => 2,
+                    ProductLine::Mariadb if settings::from(version, 11, 0) => 3,
                     _ => 0,
                 };
                 Reading::known(count, Source::Default { of: settings::series(line, version) })
@@ -193,9 +193,9 @@ impl Places<'_> {
     fn own_binlog_directory(&self) -> Option<Reading<Vec<u8>>> {
         let set = self.set("binlog_directory")?;
         match self.edition.known() {
-            Some((Line::Mariadb, version)) if settings::since(version, [12, 3, 1]) => Some(set),
+            Some((ProductLine::Mariadb, version)) if settings::since(version, [12, 3, 1]) => Some(set),
             Some(_) => None,
-            None if self.edition.line.value() == Some(&Line::Mysql) => None,
+            None if self.edition.line.value() == Some(&ProductLine::Mysql) => None,
             None => Some(Reading::unknown(
                 Why::NotCollected,
                 "whether binlog_directory counts depends on the server's version, which is not known",
@@ -219,7 +219,7 @@ impl Places<'_> {
                 "where doublewrite pages go depends on the server's version, which is not known",
             );
         };
-        if line == Line::Mariadb || !settings::since(version, [8, 0, 20]) {
+        if line == ProductLine::Mariadb || !settings::since(version, [8, 0, 20]) {
             return tablespace.clone();
         }
         match self.set("innodb_doublewrite_dir") {

@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use super::edition;
-use crate::collect::servers::{self, Row, Unproven};
+use crate::collect::servers::{self, ServerProcess, Unproven};
 use crate::collect::{Request, path_of, refused, start};
 use crate::facts::note::MysqlNote;
 use crate::facts::{FactSet, Reading, Source};
@@ -15,17 +15,17 @@ use crate::host::{Host, Miss, MissKind, Moment, Question, Stat};
 use crate::text::raw;
 
 /// Options by name; the value is `None` where it is not passed on.
-type Options = Vec<(String, Option<Vec<u8>>)>;
+type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
 /// One server.
 #[derive(Debug)]
-pub struct Server {
+pub struct MysqldProcess {
     /// Its process id.
     pub pid: u32,
     /// The user id of the process, which its files are read as.
     pub uid: u32,
     /// Its options in their order.
-    pub options: Result<Options, Miss>,
+    pub options: Result<CommandLineOptions, Miss>,
     /// Its variables, in the form of [`Question::Environment`].
     pub environment: Result<Vec<u8>, Miss>,
     /// The program that it runs.
@@ -38,7 +38,7 @@ pub struct Server {
     pub preloaded: Reading<String>,
 }
 
-impl Server {
+impl MysqldProcess {
     /// Where the options were read.
     pub fn command_line(&self) -> Source {
         Source::file(format!("/proc/{}/cmdline", self.pid))
@@ -61,7 +61,7 @@ pub fn servers(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-) -> Result<(Vec<Server>, Vec<Unproven>), Miss> {
+) -> Result<(Vec<MysqldProcess>, Vec<Unproven>), Miss> {
     let listing = servers::list(host, request)?;
     let mut found = Vec::new();
     let beyond = |(uid, count): &(Option<u32>, u64)| Unproven {
@@ -81,7 +81,7 @@ pub fn servers(
     Ok((found, unproven))
 }
 
-fn server(host: &dyn Host, row: &Row, uid: u32, facts: &mut FactSet) -> Option<Server> {
+fn server(host: &dyn Host, row: &ServerProcess, uid: u32, facts: &mut FactSet) -> Option<MysqldProcess> {
     let pid = row.pid;
     let options = host.ask(&Question::CommandLine(pid)).map(|answer| options(&answer));
     match &options {
@@ -96,7 +96,7 @@ fn server(host: &dyn Host, row: &Row, uid: u32, facts: &mut FactSet) -> Option<S
         Ok(path) => Reading::known(path, Source::file(cwd)),
         Err(miss) => refused(&miss, &cwd),
     };
-    Some(Server {
+    Some(MysqldProcess {
         pid,
         uid,
         options,
@@ -109,7 +109,7 @@ fn server(host: &dyn Host, row: &Row, uid: u32, facts: &mut FactSet) -> Option<S
 }
 
 /// Options in the one form of [`Question::CommandLine`].
-fn options(answer: &[u8]) -> Options {
+fn options(answer: &[u8]) -> CommandLineOptions {
     let answer = String::from_utf8_lossy(answer);
     let option = |line: &str| {
         let option = line.strip_prefix("--")?;
@@ -158,7 +158,7 @@ mod tests {
             let line = |(n, value): (usize, &Vec<u8>)| format!("--{}={}\n", name(n), crate::text::safe(value));
             let mut lines: Vec<String> = values.iter().enumerate().map(line).collect();
             lines.insert(lines.len() / 2, format!("{noise}\n"));
-            let expect: Options = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();
+            let expect: CommandLineOptions = values.into_iter().enumerate().map(|(n, value)| (name(n), Some(value))).collect();
             prop_assert_eq!(options(lines.concat().as_bytes()), expect);
         }
     }

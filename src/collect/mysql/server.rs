@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::edition::{Edition, Line};
+use super::edition::{Edition, ProductLine};
 use super::options::within;
-use super::process::Server;
+use super::process::MysqldProcess;
 use super::settings;
 use crate::collect::conf::Conf;
 use crate::collect::servers::{self, our_uid};
@@ -25,7 +25,7 @@ const USUAL: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock"
 
 /// A server's answer.
 #[derive(Debug)]
-pub enum Answer {
+pub enum VariablesReply {
     /// Its settings, and the socket.
     Told(BTreeMap<String, Vec<u8>>, Source),
     /// Why it gave no answer, and the remedy.
@@ -33,13 +33,19 @@ pub enum Answer {
 }
 
 /// Asks a server; `view` is the machine as the server sees it, and `seen` its data directory there.
-pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, seen: &Path) -> Answer {
-    let silent = |why, detail: String, remedy| Answer::Silent(why, detail, remedy);
+pub fn ask(
+    view: &dyn Host,
+    edition: &Edition,
+    server: &MysqldProcess,
+    conf: &Conf,
+    seen: &Path,
+) -> VariablesReply {
+    let silent = |why, detail: String, remedy| VariablesReply::Silent(why, detail, remedy);
     let uid = our_uid(view);
     let (root, own) = (uid == Some(0), uid == Some(server.uid));
     let lets_in = edition.known().is_some_and(|(line, version)| match line {
-        Line::Mariadb => (root || own) && settings::from(version, 10, 4),
-        Line::Mysql => root && settings::from(version, 8, 0),
+        ProductLine::Mariadb => (root || own) && settings::from(version, 10, 4),
+        ProductLine::Mysql => root && settings::from(version, 8, 0),
     });
     if !lets_in {
         let whom =
@@ -72,7 +78,7 @@ pub fn ask(view: &dyn Host, edition: &Edition, server: &Server, conf: &Conf, see
             let rows: BTreeMap<String, Vec<u8>> = answer.split(|b| *b == b'\n').filter_map(row).collect();
             let directory = rows.get("datadir").map(|path| path_of(path.clone()));
             if directory.is_some_and(|path| view.real_path(&path).unwrap_or(path) == seen) {
-                Answer::Told(rows, Source::Server { socket: shown })
+                VariablesReply::Told(rows, Source::Server { socket: shown })
             } else {
                 silent(Why::Ambiguous, format!("the server at {shown} is another one"), yourself(seen))
             }
@@ -99,7 +105,7 @@ fn row(line: &[u8]) -> Option<(String, Vec<u8>)> {
     Some((name.to_owned(), raw(value)))
 }
 
-impl Answer {
+impl VariablesReply {
     /// The value in force; `None` where the server said nothing of it.
     pub fn get(&self, name: &str) -> Option<Reading<Vec<u8>>> {
         let Self::Told(rows, source) = self else { return None };

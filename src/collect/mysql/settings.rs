@@ -1,19 +1,19 @@
 //! The settings that affect storage, with the spelling of their values and the server's defaults: the reference manuals
 //! of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
 
-use super::edition::{Edition, Line};
+use super::edition::{Edition, ProductLine};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod, PageChecksum};
 use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Source, Subject, Value, Why};
 use crate::text::safe;
 use crate::version::Version;
 
 /// A setting and the fact that holds it.
-pub struct Setting {
+pub struct ServerVariable {
     /// Its name in the server.
     pub name: &'static str,
     slot: Slot,
     /// Its default, by line and version.
-    default: fn(Line, &Version) -> Default,
+    default: fn(ProductLine, &Version) -> Default,
 }
 
 enum Slot {
@@ -38,104 +38,132 @@ pub enum Default {
 use Default::{Is, None as No, Own};
 
 /// All settings.
-pub const ALL: [Setting; 19] = [
-    Setting {
+pub const ALL: [ServerVariable; 19] = [
+    ServerVariable {
         name: "innodb_flush_method",
         slot: Slot::Choice(&mysql::FLUSH_METHOD.info, |text| flush_method(text).map(FlushMethod::word)),
         default: |line, version| match line {
-            Line::Mysql if from(version, 8, 4) => Is("O_DIRECT"),
-            Line::Mariadb if from(version, 10, 6) => Is("O_DIRECT"),
+            ProductLine::Mysql if from(version, 8, 4) => Is("O_DIRECT"),
+            ProductLine::Mariadb if from(version, 10, 6) => Is("O_DIRECT"),
             _ => Is("fsync"),
         },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_flush_log_at_trx_commit",
         slot: Slot::Count(&mysql::FLUSH_LOG),
         default: |_, _| Is("1"),
     },
-    Setting {
+    ServerVariable {
         name: "sync_binlog",
         slot: Slot::Count(&mysql::SYNC_BINLOG),
-        default: |line, version| if line == Line::Mysql && from(version, 5, 7) { Is("1") } else { Is("0") },
+        default: |line, version| {
+            if line == ProductLine::Mysql && from(version, 5, 7) { Is("1") } else { Is("0") }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "log_bin",
         slot: Slot::Flag(&mysql::LOG_BIN),
-        default: |line, version| if line == Line::Mysql && from(version, 8, 0) { Is("1") } else { Is("0") },
+        default: |line, version| {
+            if line == ProductLine::Mysql && from(version, 8, 0) { Is("1") } else { Is("0") }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "binlog_storage_engine",
         slot: Slot::Word(&mysql::BINLOG_ENGINE),
-        default: |line, version| if line == Line::Mariadb && from(version, 12, 3) { Is("") } else { No },
+        default: |line, version| {
+            if line == ProductLine::Mariadb && from(version, 12, 3) { Is("") } else { No }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_doublewrite",
         slot: Slot::Choice(&mysql::DOUBLEWRITE.info, |text| doublewrite(text).map(Doublewrite::word)),
         default: |_, _| Is("on"),
     },
-    Setting {
+    ServerVariable {
         name: "innodb_checksum_algorithm",
         slot: Slot::Choice(&mysql::CHECKSUM.info, |text| checksum(text).map(PageChecksum::word)),
         default: |line, version| match line {
-            Line::Mariadb if from(version, 10, 5) => Is("full_crc32"),
+            ProductLine::Mariadb if from(version, 10, 5) => Is("full_crc32"),
             _ => Is("crc32"),
         },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_io_capacity",
         slot: Slot::Count(&mysql::IO_CAPACITY),
         default: |line, version| {
-            if line == Line::Mysql && from(version, 8, 4) { Is("10000") } else { Is("200") }
+            if line == ProductLine::Mysql && from(version, 8, 4) { Is("10000") } else { Is("200") }
         },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_io_capacity_max",
         slot: Slot::Count(&mysql::IO_CAPACITY_MAX),
         default: |_, _| Own,
     },
-    Setting { name: "innodb_page_size", slot: Slot::Bytes(&mysql::PAGE_SIZE), default: |_, _| Is("16384") },
-    Setting { name: "innodb_use_native_aio", slot: Slot::Flag(&mysql::NATIVE_AIO), default: |_, _| Is("1") },
-    Setting {
+    ServerVariable {
+        name: "innodb_page_size",
+        slot: Slot::Bytes(&mysql::PAGE_SIZE),
+        default: |_, _| Is("16384"),
+    },
+    ServerVariable {
+        name: "innodb_use_native_aio",
+        slot: Slot::Flag(&mysql::NATIVE_AIO),
+        default: |_, _| Is("1"),
+    },
+    ServerVariable {
         name: "innodb_flush_neighbors",
         slot: Slot::Count(&mysql::FLUSH_NEIGHBORS),
-        default: |line, version| if line == Line::Mysql && from(version, 8, 0) { Is("0") } else { Is("1") },
+        default: |line, version| {
+            if line == ProductLine::Mysql && from(version, 8, 0) { Is("0") } else { Is("1") }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_redo_log_capacity",
         slot: Slot::Bytes(&mysql::REDO_CAPACITY),
-        default: |line, version| if line == Line::Mysql && since(version, [8, 0, 30]) { Own } else { No },
+        default: |line, version| {
+            if line == ProductLine::Mysql && since(version, [8, 0, 30]) { Own } else { No }
+        },
     },
-    Setting { name: "innodb_log_file_size", slot: Slot::Bytes(&mysql::LOG_FILE_SIZE), default: |_, _| Own },
-    Setting {
+    ServerVariable {
+        name: "innodb_log_file_size",
+        slot: Slot::Bytes(&mysql::LOG_FILE_SIZE),
+        default: |_, _| Own,
+    },
+    ServerVariable {
         name: "innodb_use_fdatasync",
         slot: Slot::Flag(&mysql::USE_FDATASYNC),
         default: |line, version| match line {
-            Line::Mysql if from(version, 8, 4) => Is("1"),
-            Line::Mysql if since(version, [8, 0, 26]) => Is("0"),
+            ProductLine::Mysql if from(version, 8, 4) => Is("1"),
+            ProductLine::Mysql if since(version, [8, 0, 26]) => Is("0"),
             _ => No,
         },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_dedicated_server",
         slot: Slot::Flag(&mysql::DEDICATED),
-        default: |line, version| if line == Line::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No },
+        default: |line, version| {
+            if line == ProductLine::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_log_write_ahead_size",
         slot: Slot::Bytes(&mysql::LOG_WRITE_AHEAD),
         default: |line, version| {
-            if line == Line::Mysql && since(version, [5, 7, 4]) { Is("8192") } else { No }
+            if line == ProductLine::Mysql && since(version, [5, 7, 4]) { Is("8192") } else { No }
         },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_data_file_buffering",
         slot: Slot::Flag(&mysql::DATA_FILE_BUFFERING),
-        default: |line, version| if line == Line::Mariadb && from(version, 11, 0) { Is("0") } else { No },
+        default: |line, version| {
+            if line == ProductLine::Mariadb && from(version, 11, 0) { Is("0") } else { No }
+        },
     },
-    Setting {
+    ServerVariable {
         name: "innodb_log_file_buffering",
         slot: Slot::Flag(&mysql::LOG_FILE_BUFFERING),
-        default: |line, version| if line == Line::Mariadb && since(version, [10, 8, 4]) { Own } else { No },
+        default: |line, version| {
+            if line == ProductLine::Mariadb && since(version, [10, 8, 4]) { Own } else { No }
+        },
     },
 ];
 
@@ -149,7 +177,7 @@ pub fn since(version: &Version, release: [u64; 3]) -> bool {
     [version.number(0), version.number(1), version.number(2)] >= release
 }
 
-impl Setting {
+impl ServerVariable {
     /// Records the setting from the configuration; `None` when all was read and nothing sets it.
     pub fn put(
         &self,
@@ -200,8 +228,8 @@ impl Setting {
             | "innodb_data_file_buffering"
             | "innodb_use_fdatasync" => true,
             "innodb_doublewrite" => edition.known().is_none_or(|(line, version)| match line {
-                Line::Mysql => since(version, [8, 0, 30]),
-                Line::Mariadb => from(version, 11, 0),
+                ProductLine::Mysql => since(version, [8, 0, 30]),
+                ProductLine::Mariadb => from(version, 11, 0),
             }),
             _ => false,
         }
@@ -232,18 +260,18 @@ impl Setting {
 }
 
 /// `MySQL 8.0`, `MariaDB 10.11`.
-pub fn series(line: Line, version: &Version) -> String {
+pub fn series(line: ProductLine, version: &Version) -> String {
     format!("{} {}.{}", line.name(), version.number(0), version.number(1))
 }
 
 /// The default of a setting by its name.
-pub fn default_of(name: &str, line: Line, version: &Version) -> Option<Default> {
+pub fn default_of(name: &str, line: ProductLine, version: &Version) -> Option<Default> {
     named(name).map(|setting| (setting.default)(line, version))
 }
 
 /// A setting of this name.
-pub fn named(name: &str) -> Option<&'static Setting> {
-    static SETTINGS: [Setting; 19] = ALL;
+pub fn named(name: &str) -> Option<&'static ServerVariable> {
+    static SETTINGS: [ServerVariable; 19] = ALL;
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
@@ -314,9 +342,9 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::Kind;
+    use crate::facts::ValueKind;
 
-    fn edition(line: Line, version: &str) -> Edition {
+    fn edition(line: ProductLine, version: &str) -> Edition {
         let read = || Source::call("test");
         Edition {
             line: Reading::known(line, read()),
@@ -331,13 +359,13 @@ mod tests {
         let mut choices = 0;
         for setting in &ALL {
             let Slot::Choice(key, _) = setting.slot else { continue };
-            let Kind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
+            let ValueKind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
                 let written = word.to_ascii_uppercase().into_bytes();
                 let configured = Reading::known(written, Source::line("/etc/mysql/my.cnf", 3));
-                setting.put(&mut facts, &cluster, Some(configured), &edition(Line::Mariadb, "11.4.2"));
+                setting.put(&mut facts, &cluster, Some(configured), &edition(ProductLine::Mariadb, "11.4.2"));
                 match facts.reading(&cluster, key.id) {
                     Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
                     Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
@@ -347,13 +375,13 @@ mod tests {
         assert_eq!(choices, 3);
     }
 
-    fn default(name: &str, line: Line, version: &str) -> Option<String> {
+    fn default(name: &str, line: ProductLine, version: &str) -> Option<String> {
         named(name).unwrap().in_force(None, &edition(line, version)).value().cloned()
     }
 
     #[test]
     fn defaults_are_those_of_the_version() {
-        use Line::{Mariadb, Mysql};
+        use ProductLine::{Mariadb, Mysql};
         for (name, line, version, expected) in [
             ("innodb_flush_method", Mysql, "8.0.36", Some("fsync")),
             ("innodb_flush_method", Mysql, "8.4.0", Some("O_DIRECT")),

@@ -10,7 +10,7 @@ use super::*;
 use crate::collect::testing::{Fake, sentences, shown};
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Reading, Scope, Subject, Why};
-use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
+use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
 
 const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
 const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
@@ -39,7 +39,8 @@ fn directory(fake: Fake, path: &str, inode: u64) -> Fake {
 
 /// An option file: `[group]`s with `name=value`, and includes.
 fn cnf(fake: Fake, path: &str, lines: &[(&str, &str)]) -> Fake {
-    let setting = |(line, (key, value)): (u32, &(&str, &str))| Setting::new(line, *key, *value).encode();
+    let setting =
+        |(line, (key, value)): (u32, &(&str, &str))| ConfigDirective::new(line, *key, *value).encode();
     let answer: Vec<u8> = (1..).zip(lines).flat_map(setting).collect();
     fake.answer(Question::Config(path.into(), Dialect::Mysql), answer)
         .answer(Question::Stat(path.into()), stat(0o100_644, 9, 50))
@@ -156,7 +157,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
         "/own.cnf",
         &[("mysqld.sync_binlog", "9"), ("mysqld.log_bin", "/srv/x"), ("mysqld-8.0.innodb_io_capacity", "4k")],
     );
-    let persisted = Setting::new(1, "persisted.sync_binlog", "100").encode();
+    let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
     let auto = "/srv/db/mysqld-auto.cnf";
     let fake = fake
         .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
@@ -179,7 +180,7 @@ fn what_is_said_later_wins_and_what_was_persisted_wins_over_all() {
 fn what_was_persisted_counts_only_where_it_is_read() {
     let auto = "/srv/db/mysqld-auto.cnf";
     let base = |lines: &[(&str, &str)]| {
-        let persisted = Setting::new(1, "persisted.sync_binlog", "100").encode();
+        let persisted = ConfigDirective::new(1, "persisted.sync_binlog", "100").encode();
         cnf(running("/usr/sbin/mysqld", MYSQL), "/etc/my.cnf", lines)
             .answer(Question::Config(auto.into(), Dialect::MysqlPersisted), persisted)
             .answer(Question::Stat(auto.into()), stat(0o100_640, 8, 50))

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::server::Answer;
+use super::server::SettingsReply;
 use crate::collect::{Request, refused, tools};
 use crate::facts::{Reading, Remedy, Source, Why};
 use crate::host::{Host, Tool, path_bytes};
@@ -20,7 +20,7 @@ const NAME: &str = "data_checksums";
 pub fn read(
     host: &dyn Host,
     request: &Request,
-    answer: Option<&Answer>,
+    answer: Option<&SettingsReply>,
     major: Option<&Version>,
     data: &Path,
 ) -> Reading<bool> {

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use super::checksums;
 use super::conf::Conf;
-use super::process::Server;
-use super::server::{self, Answer};
+use super::process::Postmaster;
+use super::server::{self, SettingsReply};
 use super::start::Start;
 use super::{installed, settings};
 use crate::collect::inside::Inside;
-use crate::collect::named::Named;
+use crate::collect::named::ConfigArgument;
 use crate::collect::servers::{Proof, Unproven};
 use crate::collect::{Request, path_of, refused, servers};
 use crate::facts::catalog::postgres::CommitOverride;
@@ -35,17 +35,17 @@ pub struct Lead<'a> {
     /// The data directory, unless the configuration names another.
     pub home: Option<PathBuf>,
     /// Its process, when it runs.
-    pub server: Option<Server>,
+    pub server: Option<Postmaster>,
     /// The source that names the data directory, where that is a file.
     pub named_by: Option<Source>,
     /// The configuration that the user named for a server that does not run.
-    pub by_hand: Option<Named<'a>>,
+    pub by_hand: Option<ConfigArgument<'a>>,
     /// The user id that everything is read as.
     pub reader: u32,
 }
 
 /// The place of a cluster, and its configuration so far.
-pub struct Found<'a> {
+pub struct ClusterConfig<'a> {
     lead: Lead<'a>,
     /// The real path of the data directory here.
     pub data: PathBuf,
@@ -62,7 +62,7 @@ impl<'a> Lead<'a> {
         host: &dyn Host,
         inside: Option<&Inside<'_>>,
         facts: &mut FactSet,
-    ) -> Result<Found<'a>, PostgresNote> {
+    ) -> Result<ClusterConfig<'a>, PostgresNote> {
         let mut conf = Conf::default();
         conf.file(host, &self.config_file, facts);
         let absolute = |value: &[u8]| Some(path_of(value.to_vec())).filter(|path| path.is_absolute());
@@ -92,7 +92,7 @@ impl<'a> Lead<'a> {
                 return Err(PostgresNote::OtherMounts { detail });
             }
         };
-        Ok(Found { lead: self, data, seen, data_source, conf })
+        Ok(ClusterConfig { lead: self, data, seen, data_source, conf })
     }
 
     fn origin(&self) -> Source {
@@ -104,7 +104,7 @@ impl<'a> Lead<'a> {
     }
 }
 
-impl Found<'_> {
+impl ClusterConfig<'_> {
     /// Proves that no server runs on it; the error says why that is unknown.
     pub fn is_stopped(&self, host: &dyn Host) -> Result<(), ServerNote> {
         match self.running(&PidFile::read(host, &self.seen)) {
@@ -149,7 +149,7 @@ impl Found<'_> {
         }
     }
 
-    fn not_its_cluster(&self, server: &Server) -> Note {
+    fn not_its_cluster(&self, server: &Postmaster) -> Note {
         PostgresNote::OtherCluster { pid: server.pid, data: shown(&self.data) }.into()
     }
 
@@ -174,7 +174,7 @@ impl Found<'_> {
         let stopped = running.value() == Some(&false);
         let process = self.lead.server.as_ref().map(|server| server.pid);
         let started = || pid_file.ok().and_then(|file| file.started);
-        let start = (!stopped).then(|| match answer.as_ref().and_then(Answer::loaded) {
+        let start = (!stopped).then(|| match answer.as_ref().and_then(SettingsReply::loaded) {
             Some(at_us) => Start::of_load(host, at_us, shown_data.clone()),
             None => Start::new(host, started(), process, shown_data.clone()),
         });
@@ -193,12 +193,12 @@ impl Found<'_> {
         facts.put(&subject, &postgres::WAL, self.wal(host, inside, version.value()));
         facts.put(&subject, &postgres::TABLESPACES, self.tablespaces(host, inside));
         self.put_settings(&subject, answer.as_ref(), certain.as_ref(), version.value(), facts);
-        if let Some((directory, port, source)) = answer.as_ref().and_then(Answer::place) {
+        if let Some((directory, port, source)) = answer.as_ref().and_then(SettingsReply::place) {
             facts.know(&subject, &postgres::SOCKET_DIRECTORY, directory, source.clone());
             facts.know(&subject, &postgres::PORT, port, source);
         }
         facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
-        if answer.as_ref().is_some_and(Answer::lacks_overrides) {
+        if answer.as_ref().is_some_and(SettingsReply::lacks_overrides) {
             facts.warn(PostgresNote::OverridesBeyondBound { data: shown_data, most: MOST_OVERRIDES });
         }
         facts.put(&subject, &postgres::DATA_CHECKSUMS, checksums);
@@ -287,7 +287,12 @@ impl Found<'_> {
     }
 
     /// The running server's own answer, when it proves to be that of this cluster.
-    fn ask(&self, host: &dyn Host, pid_file: Option<&PidFile>, major: Option<&Version>) -> Option<Answer> {
+    fn ask(
+        &self,
+        host: &dyn Host,
+        pid_file: Option<&PidFile>,
+        major: Option<&Version>,
+    ) -> Option<SettingsReply> {
         let server = self.lead.server.as_ref()?;
         // A stopped server would answer once it continues, and log that the client is gone.
         if servers::is_stopped(host, server.pid) {
@@ -321,10 +326,10 @@ impl Found<'_> {
     fn version(
         host: &dyn Host,
         request: &Request,
-        answer: Option<&Answer>,
+        answer: Option<&SettingsReply>,
         major: Reading<Version>,
     ) -> Reading<Version> {
-        if let Some(version) = answer.and_then(Answer::version) {
+        if let Some(version) = answer.and_then(SettingsReply::version) {
             return version;
         }
         let number = major.value().and_then(|major| u32::try_from(major.number(0)).ok());
@@ -408,7 +413,7 @@ impl Found<'_> {
     fn put_settings(
         &self,
         subject: &Subject,
-        answer: Option<&Answer>,
+        answer: Option<&SettingsReply>,
         certain: Option<&Conf>,
         version: Option<&Version>,
         facts: &mut FactSet,
@@ -449,7 +454,7 @@ impl Found<'_> {
 
 /// Settings of databases and roles for their own sessions; they are in a catalog, which only the server reads.
 fn overrides(
-    answer: Option<&Answer>,
+    answer: Option<&SettingsReply>,
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<CommitOverride>> {

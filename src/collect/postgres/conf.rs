@@ -20,17 +20,17 @@ const FILES: usize = 256;
 impl Conf {
     /// Adds a file with its includes. An absent file is a hole, so the caller must rule it out.
     pub fn file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        Reader { host, facts, conf: self, chain: Vec::new(), full: false }.file(path);
+        ConfigReader { host, facts, conf: self, chain: Vec::new(), full: false }.file(path);
     }
 
     /// Adds a file that may be absent.
     pub fn optional_file(&mut self, host: &dyn Host, path: &Path, facts: &mut FactSet) {
-        Reader { host, facts, conf: self, chain: Vec::new(), full: false }.optional_file(path);
+        ConfigReader { host, facts, conf: self, chain: Vec::new(), full: false }.optional_file(path);
     }
 }
 
 /// Reads files into a configuration.
-struct Reader<'a> {
+struct ConfigReader<'a> {
     host: &'a dyn Host,
     facts: &'a mut FactSet,
     conf: &'a mut Conf,
@@ -40,7 +40,7 @@ struct Reader<'a> {
     full: bool,
 }
 
-impl Reader<'_> {
+impl ConfigReader<'_> {
     fn file(&mut self, path: &Path) {
         if self.full {
             return self.unread();
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::{Fake, sentences};
-    use crate::host::{Question, Setting};
+    use crate::host::{ConfigDirective, Question};
 
     fn question(path: &str) -> Question {
         Question::Config(path.into(), Dialect::Postgres)
@@ -163,7 +163,7 @@ mod tests {
     fn with(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
         let encode = |(n, (key, value)): (usize, &(&str, &str))| {
             let line = u32::try_from(n).unwrap() + 1;
-            Setting::new(line, *key, *value).encode()
+            ConfigDirective::new(line, *key, *value).encode()
         };
         let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(encode).collect();
         fake.answer(question(path), answer.concat())

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::collect::servers::{self, Row};
+use crate::collect::servers::{self, ServerProcess};
 use crate::collect::{Request, path_of};
 use crate::facts::note::{PostgresNote, ServerNote};
 use crate::facts::{FactSet, Reading, Source};
@@ -11,7 +11,7 @@ use crate::text::raw;
 
 /// One postmaster.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct Postmaster {
     /// Its process id.
     pub pid: u32,
     /// The user id of the process, which its files are read as.
@@ -24,7 +24,7 @@ pub struct Server {
     pub preloaded: Reading<String>,
 }
 
-impl Server {
+impl Postmaster {
     /// The last value of a setting among the options.
     pub fn setting(&self, name: &str) -> Option<&[u8]> {
         self.settings.iter().rev().find(|(found, _)| found == name).map(|(_, value)| value.as_slice())
@@ -38,7 +38,7 @@ impl Server {
 
 /// The postmasters; an error when processes cannot be listed. Processes that are not looked at are reported here for
 /// servers of every kind.
-pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Server>, Miss> {
+pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Result<Vec<Postmaster>, Miss> {
     let listing = servers::list(host, request)?;
     for &(uid, count) in &listing.more {
         facts.warn(ServerNote::ProcessesBeyondBound { count, uid });
@@ -47,7 +47,7 @@ pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Resul
     Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
 }
 
-fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
+fn server(host: &dyn Host, row: &ServerProcess, facts: &mut FactSet) -> Option<Postmaster> {
     let uid = match servers::reader(row) {
         Ok(uid) => uid,
         Err(note) => {
@@ -75,7 +75,7 @@ fn server(host: &dyn Host, row: &Row, facts: &mut FactSet) -> Option<Server> {
         None if told => None,
         home => host.link(Path::new(&format!("/proc/{}/cwd", row.pid))).ok().or(home),
     };
-    Some(Server {
+    Some(Postmaster {
         pid: row.pid,
         uid,
         home,
@@ -112,7 +112,7 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::facts::Why;
 
-    fn read(fake: &Fake) -> Vec<Server> {
+    fn read(fake: &Fake) -> Vec<Postmaster> {
         super::servers(fake, &Request::default(), &mut FactSet::default()).unwrap()
     }
 

@@ -19,18 +19,18 @@ use crate::version::Version;
 
 /// One server's answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct SettingsReply {
     socket: String,
-    rows: BTreeMap<String, Row>,
+    rows: BTreeMap<String, PgSetting>,
     /// `None` where the server did not list them.
-    overrides: Option<Vec<Override>>,
+    overrides: Option<Vec<SettingOverride>>,
     /// Whether the server has more than it listed.
     more: bool,
 }
 
 /// A setting of a database or a role; an empty name stands for every one.
 #[derive(Debug)]
-struct Override {
+struct SettingOverride {
     database: String,
     role: String,
     name: String,
@@ -38,7 +38,7 @@ struct Override {
 }
 
 #[derive(Debug)]
-struct Row {
+struct PgSetting {
     value: Vec<u8>,
     origin: String,
     file: Option<(String, u32)>,
@@ -51,26 +51,26 @@ const SYNCHRONOUS_COMMIT: &str = "synchronous_commit";
 const OWN: [&str; 6] = ["database", "user", "database user", "client", "session", "interactive"];
 
 /// Asks the server behind a socket; `None` when it does not answer, which only costs the better source.
-pub fn ask(host: &dyn Host, socket: &Path) -> Option<Answer> {
+pub fn ask(host: &dyn Host, socket: &Path) -> Option<SettingsReply> {
     let answer = host.ask(&Question::PgSettings(socket.to_owned())).ok()?;
     let lines = || answer.split(|b| *b == b'\n');
     let rows: BTreeMap<_, _> = lines().filter_map(row).collect();
     let overrides = rows.get(OVERRIDES).map(|_| lines().filter_map(override_of).collect());
     let more = rows.get(OVERRIDES).is_some_and(|row| row.value == b"more");
-    (!rows.is_empty()).then(|| Answer { socket: safe(path_bytes(socket)), rows, overrides, more })
+    (!rows.is_empty()).then(|| SettingsReply { socket: safe(path_bytes(socket)), rows, overrides, more })
 }
 
 /// `(override)`, database, role, name, value.
-fn override_of(line: &[u8]) -> Option<Override> {
+fn override_of(line: &[u8]) -> Option<SettingOverride> {
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split('\t').map(raw);
     fields.next().filter(|kind| kind == OVERRIDE.as_bytes())?;
     let mut text = || fields.next().map(|field| safe(&field));
     let (database, role, name) = (text()?, text()?, text()?);
-    Some(Override { database, role, name, value: fields.next()? })
+    Some(SettingOverride { database, role, name, value: fields.next()? })
 }
 
-impl Override {
+impl SettingOverride {
     fn is_everybodys(&self) -> bool {
         self.database.is_empty() && self.role.is_empty()
     }
@@ -92,7 +92,7 @@ fn quoted(name: &str) -> String {
 
 /// A line of the answer to [`Question::PgSettings`]; its fields are display-safe, and made so again here, since an
 /// archive may hold anything.
-fn row(line: &[u8]) -> Option<(String, Row)> {
+fn row(line: &[u8]) -> Option<(String, PgSetting)> {
     let line = String::from_utf8_lossy(line);
     let mut fields = line.split('\t').map(raw);
     let name = safe(&fields.next()?);
@@ -100,10 +100,10 @@ fn row(line: &[u8]) -> Option<(String, Row)> {
     let mut text = || fields.next().map(|field| safe(&field)).unwrap_or_default();
     let (_unit, origin, file, number) = (text(), text(), text(), text());
     let file = number.parse().ok().filter(|_| !file.is_empty()).map(|number| (file, number));
-    (!name.is_empty()).then_some((name, Row { value, origin, file }))
+    (!name.is_empty()).then_some((name, PgSetting { value, origin, file }))
 }
 
-impl Answer {
+impl SettingsReply {
     /// Directory and port of its socket, in the form that clients take.
     pub fn place(&self) -> Option<(String, u64, Source)> {
         let (directory, port) = self.socket.rsplit_once("/.s.PGSQL.")?;
@@ -139,7 +139,7 @@ impl Answer {
         };
         let Some(setting) = settings::named(SYNCHRONOUS_COMMIT) else { return Reading::not_collected() };
         let mut own = all.iter().filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_everybodys());
-        let read = |one: &Override| {
+        let read = |one: &SettingOverride| {
             let value = SynchronousCommit::read(&setting.spelled(&one.value))?;
             Ok(CommitOverride { whose: one.whose(), value })
         };
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::collect::testing::Fake;
 
-    fn answer(text: &[u8]) -> Option<Answer> {
+    fn answer(text: &[u8]) -> Option<SettingsReply> {
         let socket = Path::new("/run/.s.PGSQL.5432");
         ask(&Fake::default().answer(Question::PgSettings(socket.into()), text), socket)
     }

@@ -5,14 +5,14 @@
 
 use std::sync::LazyLock;
 
-use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value, Why, catalog};
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
 use crate::servers::{self, Leave, Leaving, Postgres};
 use crate::text::safe;
 use crate::truth::Truth;
 use crate::version::Version;
 
 /// A setting and the fact that holds it.
-pub struct Setting {
+pub struct ConfigParameter {
     /// Its name in the server.
     pub name: &'static str,
     fact: &'static KeyInfo,
@@ -20,21 +20,21 @@ pub struct Setting {
 }
 
 /// All of them, in the order of the table.
-pub static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {
+pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let servers = servers::servers();
     let read = |name: &'static String| {
         let row = servers.postgres.get(name)?;
-        Some(Setting { name, fact: catalog::find(row.fact.as_ref()?)?, row })
+        Some(ConfigParameter { name, fact: catalog::find(row.fact.as_ref()?)?, row })
     };
     servers.read.iter().filter_map(read).collect()
 });
 
 /// The setting of this name.
-pub fn named(name: &str) -> Option<&'static Setting> {
+pub fn named(name: &str) -> Option<&'static ConfigParameter> {
     ALL.iter().find(|setting| setting.name == name)
 }
 
-impl Setting {
+impl ConfigParameter {
     /// Records the setting from the configuration; `None` when all was read and nothing sets it.
     pub fn put(
         &self,
@@ -53,14 +53,16 @@ impl Setting {
             return standbys(text).map(Value::Whole);
         }
         match self.fact.kind {
-            Kind::Bool => flag(text).map(Value::Bool),
-            Kind::Count => count(text).map(Value::Whole),
-            Kind::Number | Kind::Micros => number(text).map(Value::Number),
-            Kind::Bytes => size(text, self.row.unit).map(Value::Whole),
+            ValueKind::Bool => flag(text).map(Value::Bool),
+            ValueKind::Count => count(text).map(Value::Whole),
+            ValueKind::Number | ValueKind::Micros => number(text).map(Value::Number),
+            ValueKind::Bytes => size(text, self.row.unit).map(Value::Whole),
             // A word that a choice lacks is malformed, which is reported where it becomes the fact.
-            Kind::Text | Kind::Choice(_) | Kind::Version | Kind::List | Kind::Choices(_) => {
-                Ok(Value::Text(text.to_owned()))
-            }
+            ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => Ok(Value::Text(text.to_owned())),
         }
     }
 
@@ -124,16 +126,16 @@ impl Setting {
             Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
             // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
             Ok(Value::Whole(number)) => match self.fact.kind {
-                Kind::Bytes => format!("{}kb", number / 1024),
-                Kind::Bool
-                | Kind::Count
-                | Kind::Micros
-                | Kind::Number
-                | Kind::Text
-                | Kind::Choice(_)
-                | Kind::Version
-                | Kind::List
-                | Kind::Choices(_) => number.to_string(),
+                ValueKind::Bytes => format!("{}kb", number / 1024),
+                ValueKind::Bool
+                | ValueKind::Count
+                | ValueKind::Micros
+                | ValueKind::Number
+                | ValueKind::Text
+                | ValueKind::Choice(_)
+                | ValueKind::Version
+                | ValueKind::List
+                | ValueKind::Choices(_) => number.to_string(),
             },
             Ok(Value::Number(number)) => number.to_string(),
             Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
@@ -224,7 +226,7 @@ mod tests {
     use super::*;
     use crate::collect::testing::shown;
 
-    fn setting(name: &str) -> &'static Setting {
+    fn setting(name: &str) -> &'static ConfigParameter {
         named(name).unwrap()
     }
 
@@ -239,7 +241,7 @@ mod tests {
         let mut choices = 0;
         for setting in ALL.iter() {
             let key = setting.fact;
-            let Kind::Choice(words) = key.kind else { continue };
+            let ValueKind::Choice(words) = key.kind else { continue };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();

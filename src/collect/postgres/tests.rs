@@ -6,7 +6,7 @@ use super::*;
 use crate::collect::testing::{Fake, sentences, shown};
 use crate::facts::catalog::postgres;
 use crate::facts::{Reading, Remedy, Scope, Subject, Why};
-use crate::host::{Dialect, MissKind, Moment, Question, Setting, Stat, Tool};
+use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
 
 const DATA: &str = "/srv/pg";
 /// When the server started, in seconds.
@@ -33,7 +33,7 @@ fn with(mode: u64, uid: u64, changed: Option<Moment>) -> Vec<u8> {
 fn conf(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
     let line = |(n, (key, value)): (usize, &(&str, &str))| {
         let line = u32::try_from(n).unwrap() + 1;
-        Setting::new(line, *key, *value).encode()
+        ConfigDirective::new(line, *key, *value).encode()
     };
     let answer: Vec<Vec<u8>> = settings.iter().enumerate().map(line).collect();
     let fake = fake.answer(Question::Config(path.into(), Dialect::Postgres), answer.concat());

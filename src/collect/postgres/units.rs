@@ -118,10 +118,11 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::host::{Question, Setting};
+    use crate::host::{ConfigDirective, Question};
 
     fn unit(fake: Fake, path: &str, settings: &[(&str, &str)]) -> Fake {
-        let encode = |(line, (key, value)): (u32, &(&str, &str))| Setting::new(line, *key, *value).encode();
+        let encode =
+            |(line, (key, value)): (u32, &(&str, &str))| ConfigDirective::new(line, *key, *value).encode();
         let answer: Vec<u8> = (1..).zip(settings).flat_map(encode).collect();
         let (directory, name) = path.rsplit_once('/').unwrap();
         fake.answer(Question::Config(path.into(), Dialect::Service), answer)

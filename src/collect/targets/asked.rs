@@ -6,8 +6,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::role::{self, Home};
-use super::{Place, device_of, mistyped, mount_over};
+use super::role::{self, ServerDirectories};
+use super::{ProspectiveTarget, device_of, mistyped, mount_over};
 use crate::collect::stack::device_of_node;
 use crate::collect::{path_of, refused};
 use crate::facts::catalog::target::TargetKind;
@@ -18,7 +18,13 @@ use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
 use crate::text::{raw, safe};
 
 /// The place that a path means, and what the servers on it keep on other file systems.
-pub fn places(host: &dyn Host, path: &Path, new: bool, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
+pub fn places(
+    host: &dyn Host,
+    path: &Path,
+    new: bool,
+    homes: &[ServerDirectories],
+    facts: &mut FactSet,
+) -> Vec<ProspectiveTarget> {
     // A place that does not answer is asked once: each question could take as long as the first.
     let seen = host.stat(path);
     if let Some(mistake) = mistake(host, path, &seen, new, facts) {
@@ -54,11 +60,16 @@ pub fn mistake(
 }
 
 /// The place that a path means; `None`, with a warning, where it cannot be a target.
-pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
+pub fn place(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<ProspectiveTarget> {
     seen_place(host, path, host.stat(path), facts)
 }
 
-fn seen_place(host: &dyn Host, path: &Path, seen: Result<Stat, Miss>, facts: &mut FactSet) -> Option<Place> {
+fn seen_place(
+    host: &dyn Host,
+    path: &Path,
+    seen: Result<Stat, Miss>,
+    facts: &mut FactSet,
+) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     match seen {
         Ok(stat) if stat.is_block() => device(host, path, stat, facts),
@@ -100,17 +111,17 @@ fn reason(miss: &Miss) -> String {
     if miss.detail.is_empty() { "it cannot be looked at".to_owned() } else { miss.detail.clone() }
 }
 
-fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> Place {
+fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> ProspectiveTarget {
     let base = mount_over(facts, &path);
-    Place { existing: Some(path.clone()), kind, base, path, io_error: false }
+    ProspectiveTarget { existing: Some(path.clone()), kind, base, path, io_error: false }
 }
 
 /// A place that could not be looked at. It is asked nothing more, since each question could take as long as the first.
-pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> Place {
+pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
     let kind = refused(miss, &safe(path_bytes(&path)));
     let kind = if io_error { kind.or_try(Remedy::Do(SEE_WHY.to_owned())) } else { kind };
-    Place { existing: None, io_error, ..directory(facts, path, kind) }
+    ProspectiveTarget { existing: None, io_error, ..directory(facts, path, kind) }
 }
 
 const SEE_WHY: &str = "see why in the kernel's messages (dmesg -T), unmount the file system, and repair it before it is used again";
@@ -122,7 +133,7 @@ fn names_a_device(path: &Path) -> bool {
 }
 
 /// A directory that is to be created beneath the nearest one that exists.
-fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
+fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     if let Ok(to) = host.link(path) {
         facts.warn(TargetNote::DeadLink { path: shown, to: safe(path_bytes(&to)) });
@@ -140,7 +151,13 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
                 }
                 let kind = Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
-                return Some(Place { path: place, kind, existing: Some(real), base, io_error: false });
+                return Some(ProspectiveTarget {
+                    path: place,
+                    kind,
+                    existing: Some(real),
+                    base,
+                    io_error: false,
+                });
             }
             Ok(_) => {
                 facts.warn(TargetNote::FileAbove { path: shown, parent: safe(path_bytes(parent)) });
@@ -158,7 +175,7 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Place> {
 }
 
 /// A block device; where it is mounted, the directory it is mounted on.
-fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Option<Place> {
+fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
     let Some(subject) = device_subject(host, path, &real, stat, facts) else {
@@ -169,7 +186,7 @@ fn device(host: &dyn Host, path: &Path, stat: Stat, facts: &mut FactSet) -> Opti
 }
 
 /// A device that a capture holds, although nobody looked at its node.
-fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> {
+fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<ProspectiveTarget> {
     let shown = safe(path_bytes(path));
     let subject = device_of(facts, &shown)?;
     let Some(source) = facts.get(&subject, &device::PATH).source().cloned() else {
@@ -180,10 +197,15 @@ fn known_device(facts: &mut FactSet, path: &Path, miss: &Miss) -> Option<Place> 
 }
 
 /// The mount point of a device, or else the device.
-fn of_device(facts: &mut FactSet, path: PathBuf, subject: Subject, source: &Source) -> Option<Place> {
+fn of_device(
+    facts: &mut FactSet,
+    path: PathBuf,
+    subject: Subject,
+    source: &Source,
+) -> Option<ProspectiveTarget> {
     let Some(mount) = mounted(facts, &subject) else {
         let kind = Reading::known(TargetKind::Device, source.clone());
-        return Some(Place { path, kind, existing: None, base: Some(subject), io_error: false });
+        return Some(ProspectiveTarget { path, kind, existing: None, base: Some(subject), io_error: false });
     };
     let point = facts.value(&mount, &mount::POINT)?;
     facts.warn(TargetNote::MountPoint { path: safe(path_bytes(&path)), point: point.clone() });

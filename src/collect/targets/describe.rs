@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::Place;
+use super::ProspectiveTarget;
 use crate::collect::refused;
 use crate::facts::catalog::target::{self, Attribute};
 use crate::facts::catalog::{device, mount};
@@ -16,13 +16,13 @@ const FLAGS: [(u32, Attribute); 3] =
     [(0x0080_0000, Attribute::Nocow), (0x8, Attribute::Sync), (0x4000, Attribute::JournalData)];
 
 /// The properties of a directory that exists.
-pub struct Look {
+pub struct DirectoryProperties {
     empty: Reading<bool>,
     flags: Reading<Vec<Attribute>>,
 }
 
 /// Looks at a target, where there is a directory to look at.
-pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
+pub fn look(host: &dyn Host, place: &ProspectiveTarget) -> Option<DirectoryProperties> {
     let existing = place.existing.as_ref()?;
     let created = place.kind.value().is_some_and(|kind| kind.is_created());
     let empty = if created {
@@ -30,14 +30,14 @@ pub fn look(host: &dyn Host, place: &Place) -> Option<Look> {
     } else {
         empty(host, existing)
     };
-    Some(Look { empty, flags: flags(host, existing) })
+    Some(DirectoryProperties { empty, flags: flags(host, existing) })
 }
 
 /// Records everything but the role of the target. `wal` are the WAL directories on its file system.
 pub fn put(
     host: &dyn Host,
-    place: &Place,
-    look: Option<Look>,
+    place: &ProspectiveTarget,
+    look: Option<DirectoryProperties>,
     wal: &[PathBuf],
     swapping: Option<&BTreeSet<Subject>>,
     facts: &mut FactSet,
@@ -73,7 +73,7 @@ pub fn put(
         );
         facts.put(&subject, &target::FLAGS, Reading::Unknown { why, detail, remedy });
     }
-    if let Some(Look { empty, flags }) = look {
+    if let Some(DirectoryProperties { empty, flags }) = look {
         facts.put(&subject, &target::EMPTY, empty);
         facts.put(&subject, &target::FLAGS, flags);
         let flags = facts.get(&subject, &target::FLAGS);
@@ -114,7 +114,7 @@ fn flags(host: &dyn Host, directory: &Path) -> Reading<Vec<Attribute>> {
 fn nocow(
     host: &dyn Host,
     facts: &FactSet,
-    place: &Place,
+    place: &ProspectiveTarget,
     wal: &[PathBuf],
     flags: &Reading<Vec<Attribute>>,
 ) -> Option<Reading<bool>> {

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::role::Home;
-use super::{Place, asked, file_system};
+use super::role::ServerDirectories;
+use super::{ProspectiveTarget, asked, file_system};
 use crate::collect::path_of;
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
@@ -44,9 +44,9 @@ const SYSTEM: [&str; 17] = [
 const PASSING: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// Every place worth advising on, each once.
-pub fn places(host: &dyn Host, homes: &[Home], facts: &mut FactSet) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    for spot in homes.iter().flat_map(Home::apart) {
+pub fn places(host: &dyn Host, homes: &[ServerDirectories], facts: &mut FactSet) -> Vec<ProspectiveTarget> {
+    let mut places: Vec<ProspectiveTarget> = Vec::new();
+    for spot in homes.iter().flat_map(ServerDirectories::apart) {
         places.extend(asked::place(host, &spot.path, facts));
     }
     let used: BTreeSet<Subject> =
@@ -67,7 +67,7 @@ fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf
 }
 
 /// A candidate for the mount that represents its file system.
-struct Candidate<'f> {
+struct MountCandidate<'f> {
     mount: &'f Subject,
     /// The file system, as [`file_system`] names it.
     of: Subject,
@@ -78,7 +78,7 @@ struct Candidate<'f> {
     seen: Option<Result<Stat, Miss>>,
 }
 
-impl Candidate<'_> {
+impl MountCandidate<'_> {
     /// The sort key, best first: the whole file system, then the shortest path.
     fn rank(&self) -> impl Ord + '_ {
         (self.part, self.point.as_os_str().len(), &self.point, self.mount)
@@ -86,10 +86,10 @@ impl Candidate<'_> {
 }
 
 /// One mount point of each data file system that no cluster uses yet.
-fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Vec<Place> {
+fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Vec<ProspectiveTarget> {
     let mounts: Vec<&Subject> = facts.subjects(Scope::Mount).collect();
     let candidates = workers::each(&mounts, |mount| candidate(host, facts, used, mount));
-    let mut best: BTreeMap<Subject, Candidate<'_>> = BTreeMap::new();
+    let mut best: BTreeMap<Subject, MountCandidate<'_>> = BTreeMap::new();
     let mut system: BTreeSet<Subject> = BTreeSet::new();
     for one in candidates.into_iter().flatten() {
         if one.point == Path::new("/") {
@@ -99,10 +99,10 @@ fn data_mounts(host: &dyn Host, facts: &FactSet, used: &BTreeSet<Subject>) -> Ve
         }
     }
     let best = best.into_values().filter(|one| !system.contains(&one.of));
-    best.filter_map(|Candidate { mount, point: path, seen, .. }| Some((mount, path, seen?)))
+    best.filter_map(|MountCandidate { mount, point: path, seen, .. }| Some((mount, path, seen?)))
         .map(|(mount, path, seen)| match seen {
             Err(miss) => asked::unseen(facts, path, &miss),
-            Ok(_) => Place {
+            Ok(_) => ProspectiveTarget {
                 kind: Reading::known(
                     TargetKind::Directory,
                     Source::call(format!("stat {}", safe(path_bytes(&path)))),
@@ -121,7 +121,7 @@ fn candidate<'f>(
     facts: &FactSet,
     used: &BTreeSet<Subject>,
     mount: &'f Subject,
-) -> Option<Candidate<'f>> {
+) -> Option<MountCandidate<'f>> {
     let of = file_system(facts, mount);
     let point = path(facts, mount, &mount::POINT)?;
     let wanted = point != Path::new("/")
@@ -134,7 +134,7 @@ fn candidate<'f>(
         Err(miss) => miss.is_io_error(),
     });
     let part = facts.value(mount, &mount::ROOT).is_none_or(|root| root != "/");
-    Some(Candidate { mount, of, point, part, seen })
+    Some(MountCandidate { mount, of, point, part, seen })
 }
 
 fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
@@ -148,12 +148,12 @@ fn for_data(facts: &FactSet, subject: &Subject, point: &Path) -> bool {
 }
 
 /// Writable devices that nobody uses and that hold nothing.
-fn free_devices(facts: &FactSet) -> Vec<Place> {
+fn free_devices(facts: &FactSet) -> Vec<ProspectiveTarget> {
     let place = |subject: Subject| {
         if facts.value(&subject, &device::READ_ONLY) == Some(true) {
             return None;
         }
-        Some(Place {
+        Some(ProspectiveTarget {
             path: path(facts, &subject, &device::PATH)?,
             kind: facts.get(&subject, &device::CONTENT).map(|_| TargetKind::Device),
             existing: None,

@@ -9,7 +9,7 @@ use crate::facts::Area;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{Place, file_system, mount_over};
+use super::{ProspectiveTarget, file_system, mount_over};
 use crate::collect::path_of;
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::catalog::{mysql, postgres};
@@ -18,29 +18,29 @@ use crate::host::path_bytes;
 use crate::text::{raw, safe};
 
 /// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
-struct Kept {
+struct DirectorySpec {
     role: Role,
     key: &'static KeyInfo,
     optional: bool,
 }
 
-const fn always(role: Role, key: &'static KeyInfo) -> Kept {
-    Kept { role, key, optional: false }
+const fn always(role: Role, key: &'static KeyInfo) -> DirectorySpec {
+    DirectorySpec { role, key, optional: false }
 }
 
-const fn maybe(role: Role, key: &'static KeyInfo) -> Kept {
-    Kept { role, key, optional: true }
+const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
+    DirectorySpec { role, key, optional: true }
 }
 
 /// The directories of a PostgreSQL cluster.
-const POSTGRES: [Kept; 3] = [
+const POSTGRES: [DirectorySpec; 3] = [
     always(Role::Data, &postgres::DATA.info),
     always(Role::Wal, &postgres::WAL.info),
     maybe(Role::Tablespace, &postgres::TABLESPACES.info),
 ];
 
 /// The directories of a MySQL or MariaDB server.
-const MYSQL: [Kept; 6] = [
+const MYSQL: [DirectorySpec; 6] = [
     always(Role::Data, &mysql::DATA.info),
     always(Role::Data, &mysql::INNODB_DATA.info),
     always(Role::Redo, &mysql::REDO.info),
@@ -50,7 +50,7 @@ const MYSQL: [Kept; 6] = [
 ];
 
 /// The directories of a cluster's server, its data first.
-fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
+fn kept(facts: &FactSet, cluster: &Subject) -> &'static [DirectorySpec] {
     match facts.area_of(cluster) {
         Some(Area::Mysql) => &MYSQL,
         Some(Area::Pg) | None => &POSTGRES,
@@ -58,16 +58,16 @@ fn kept(facts: &FactSet, cluster: &Subject) -> &'static [Kept] {
 }
 
 /// The known directories of a server.
-pub struct Home {
+pub struct ServerDirectories {
     cluster: Subject,
-    spots: Vec<Spot>,
+    spots: Vec<ServerDirectory>,
     /// Why some of its directories are unknown, where they are.
     hidden: Option<Reading<Vec<Role>>>,
 }
 
 /// One directory of a server.
 #[derive(Clone)]
-pub struct Spot {
+pub struct ServerDirectory {
     role: Role,
     /// Its real path.
     pub path: PathBuf,
@@ -75,7 +75,7 @@ pub struct Spot {
     file_system: Option<Subject>,
 }
 
-impl Spot {
+impl ServerDirectory {
     fn find(facts: &FactSet, role: Role, path: &str) -> Self {
         let path = path_of(raw(path));
         let mount = mount_over(facts, &path);
@@ -87,7 +87,7 @@ impl Spot {
     }
 
     /// Whether one of the two directories is the other or lies in it.
-    fn meets(&self, place: &Place) -> bool {
+    fn meets(&self, place: &ProspectiveTarget) -> bool {
         self.path.starts_with(&place.path) || place.path.starts_with(&self.path)
     }
 
@@ -97,14 +97,16 @@ impl Spot {
     }
 }
 
-impl Home {
+impl ServerDirectories {
     fn find(facts: &FactSet, cluster: Subject) -> Self {
         let (mut spots, mut hidden) = (Vec::new(), None);
-        for Kept { role, key, optional } in kept(facts, &cluster) {
+        for DirectorySpec { role, key, optional } in kept(facts, &cluster) {
             match facts.reading(&cluster, key.id) {
-                Reading::Known { value: Value::Text(path), .. } => spots.push(Spot::find(facts, *role, path)),
+                Reading::Known { value: Value::Text(path), .. } => {
+                    spots.push(ServerDirectory::find(facts, *role, path))
+                }
                 Reading::Known { value: Value::List(paths), .. } => {
-                    spots.extend(paths.iter().map(|path| Spot::find(facts, *role, path)));
+                    spots.extend(paths.iter().map(|path| ServerDirectory::find(facts, *role, path)));
                 }
                 Reading::Known { .. } => {}
                 Reading::Unknown { why: Why::Absent, .. } if *optional => {}
@@ -117,21 +119,22 @@ impl Home {
         Self { cluster, spots, hidden }
     }
 
-    fn log(&self) -> Option<&Spot> {
+    fn log(&self) -> Option<&ServerDirectory> {
         self.spots.iter().find(|spot| spot.is_log())
     }
 
     /// The first directory on each file system, its data before anything else.
-    pub fn apart(&self) -> Vec<&Spot> {
+    pub fn apart(&self) -> Vec<&ServerDirectory> {
         let mut seen = BTreeSet::new();
         self.spots.iter().filter(|spot| seen.insert(spot.file_system.clone())).collect()
     }
 }
 
 /// All servers, linked to the mounts of their logs.
-pub fn homes(facts: &mut FactSet) -> Vec<Home> {
+pub fn homes(facts: &mut FactSet) -> Vec<ServerDirectories> {
     let clusters: Vec<Subject> = facts.subjects(Scope::Cluster).cloned().collect();
-    let homes: Vec<Home> = clusters.into_iter().map(|cluster| Home::find(facts, cluster)).collect();
+    let homes: Vec<ServerDirectories> =
+        clusters.into_iter().map(|cluster| ServerDirectories::find(facts, cluster)).collect();
     for home in &homes {
         let log = home.log();
         let rest = home.spots.iter().filter(|spot| !spot.is_log());
@@ -149,35 +152,47 @@ pub fn homes(facts: &mut FactSet) -> Vec<Home> {
 }
 
 /// The servers that use a place, each with its directories on the file system of that place.
-fn users<'h>(place: &Place, homes: &'h [Home], facts: &FactSet) -> Vec<(&'h Home, Vec<&'h Spot>)> {
+fn users<'h>(
+    place: &ProspectiveTarget,
+    homes: &'h [ServerDirectories],
+    facts: &FactSet,
+) -> Vec<(&'h ServerDirectories, Vec<&'h ServerDirectory>)> {
     let here = place.base.as_ref().map(|base| file_system(facts, base));
-    let on_it = |home: &'h Home| home.spots.iter().filter(|spot| spot.is_on(here.as_ref())).collect();
+    let on_it =
+        |home: &'h ServerDirectories| home.spots.iter().filter(|spot| spot.is_on(here.as_ref())).collect();
     let spots = homes.iter().map(|home| (home, on_it(home)));
-    spots.filter(|(_, spots): &(_, Vec<&Spot>)| spots.iter().any(|spot| spot.meets(place))).collect()
+    spots
+        .filter(|(_, spots): &(_, Vec<&ServerDirectory>)| spots.iter().any(|spot| spot.meets(place)))
+        .collect()
 }
 
 /// Directories on other file systems that belong to what is on a place: everything else of a server whose data it holds,
 /// and the log of any other, where its commits wait.
-pub fn elsewhere(place: &Place, homes: &[Home], facts: &FactSet) -> BTreeSet<PathBuf> {
+pub fn elsewhere(
+    place: &ProspectiveTarget,
+    homes: &[ServerDirectories],
+    facts: &FactSet,
+) -> BTreeSet<PathBuf> {
     let mut paths = BTreeSet::new();
     for (home, here) in users(place, homes, facts) {
-        let holds = |test: &dyn Fn(&Spot) -> bool| here.iter().any(|spot| test(spot));
-        let (data, log) = (holds(&|spot| spot.role.is_data()), holds(&Spot::is_log));
-        let away = |spot: &&Spot| !holds(&|near| near.file_system == spot.file_system);
-        let beside_log =
-            |spot: &Spot| home.spots.iter().any(|log| log.is_log() && log.file_system == spot.file_system);
-        let wanted = |spot: &&Spot| data || (!log && beside_log(spot));
+        let holds = |test: &dyn Fn(&ServerDirectory) -> bool| here.iter().any(|spot| test(spot));
+        let (data, log) = (holds(&|spot| spot.role.is_data()), holds(&ServerDirectory::is_log));
+        let away = |spot: &&ServerDirectory| !holds(&|near| near.file_system == spot.file_system);
+        let beside_log = |spot: &ServerDirectory| {
+            home.spots.iter().any(|log| log.is_log() && log.file_system == spot.file_system)
+        };
+        let wanted = |spot: &&ServerDirectory| data || (!log && beside_log(spot));
         paths.extend(home.apart().into_iter().filter(away).filter(wanted).map(|spot| spot.path.clone()));
     }
     paths
 }
 
 /// Records the role of the target; returns the log directories that lie on its file system.
-pub fn put(place: &Place, homes: &[Home], facts: &mut FactSet) -> Vec<PathBuf> {
+pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut FactSet) -> Vec<PathBuf> {
     let subject = place.subject();
     let users = users(place, homes, facts);
-    let spots: Vec<&Spot> = users.iter().flat_map(|(_, spots)| spots.iter().copied()).collect();
-    let concerned: Vec<&Home> = match users.as_slice() {
+    let spots: Vec<&ServerDirectory> = users.iter().flat_map(|(_, spots)| spots.iter().copied()).collect();
+    let concerned: Vec<&ServerDirectories> = match users.as_slice() {
         [] => homes.iter().collect(),
         users => users.iter().map(|(home, _)| *home).collect(),
     };

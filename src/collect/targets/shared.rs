@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Place, file_system};
+use super::{ProspectiveTarget, file_system};
 use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
@@ -21,7 +21,7 @@ struct One {
 }
 
 /// Records the resources that the targets of servers share.
-pub fn put(places: &[Place], facts: &mut FactSet) {
+pub fn put(places: &[ProspectiveTarget], facts: &mut FactSet) {
     let all: Vec<One> = places.iter().filter_map(|place| one(facts, place)).collect();
     for of in &all {
         let others = || all.iter().filter(|other| other.subject != of.subject);
@@ -50,7 +50,7 @@ pub fn put(places: &[Place], facts: &mut FactSet) {
     }
 }
 
-fn one(facts: &FactSet, place: &Place) -> Option<One> {
+fn one(facts: &FactSet, place: &ProspectiveTarget) -> Option<One> {
     let subject = place.subject();
     let clusters: BTreeSet<String> = facts.value(&subject, &target::CLUSTERS)?.into_iter().collect();
     if clusters.is_empty() {

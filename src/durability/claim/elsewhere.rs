@@ -4,7 +4,7 @@
 //! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its command line); the
 //! two look the same from here.
 
-use super::{Bears, Cache, Evidence, Word, claim};
+use super::{Bears, Cache, CacheStatement, Evidence, claim};
 use crate::drivers::{self, Driver};
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
@@ -16,7 +16,7 @@ pub fn judge(
     disk: &Subject,
     transport: Option<Transport>,
     queue: Option<bool>,
-    word: &Word,
+    word: &CacheStatement,
 ) -> Option<(Cache, Evidence)> {
     let name = disk.name();
     let fabric = ask.value(disk, &device::FABRIC);
@@ -62,9 +62,12 @@ pub fn judge(
     // itself.
     let remote = fabric.is_some() || transport.is_some_and(Transport::is_network);
     let cache = match word {
-        Word::Volatile => Cache::Volatile,
-        Word::Silent(_) if remote && queue == Some(true) => Cache::Volatile,
-        Word::Silent(_) | Word::Torn(_) | Word::Without(_) | Word::SwitchedOff => Cache::Unknown,
+        CacheStatement::Volatile => Cache::Volatile,
+        CacheStatement::Silent(_) if remote && queue == Some(true) => Cache::Volatile,
+        CacheStatement::Silent(_)
+        | CacheStatement::Torn(_)
+        | CacheStatement::Without(_)
+        | CacheStatement::SwitchedOff => Cache::Unknown,
     };
     let evidence = if fabric.is_some() {
         claim(ask, disk, &device::FABRIC, Bears::Unproven, says)

@@ -5,7 +5,7 @@
 //! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Their atomic write
 //! sizes (AWUPF) are not used.
 
-use super::Word;
+use super::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCache};
@@ -14,27 +14,27 @@ const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H 
 const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
 /// The drive's statement.
-pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
+pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
     let has_one = ask.value(disk, &device::NVME_VOLATILE);
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
-        (Some(false), Some(true)) => {
-            Word::Torn(format!("{name} says that it has no volatile cache and answers that this cache is on"))
-        }
-        (Some(true), Some(false)) => Word::SwitchedOff,
-        (Some(true), _) | (None, Some(true)) => Word::Volatile,
+        (Some(false), Some(true)) => CacheStatement::Torn(format!(
+            "{name} says that it has no volatile cache and answers that this cache is on"
+        )),
+        (Some(true), Some(false)) => CacheStatement::SwitchedOff,
+        (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
         // No volatile cache, or one that is protected: the drive's warnings tell whether the protection still works.
         (Some(false), _) => match ask.value(disk, &device::NVME_WARNINGS) {
-            Some(_) => {
-                Word::Without("VWC of nvme id-ctrl, and it warns of nothing that keeps it so".to_owned())
-            }
-            None => Word::Silent(format!(
+            Some(_) => CacheStatement::Without(
+                "VWC of nvme id-ctrl, and it warns of nothing that keeps it so".to_owned(),
+            ),
+            None => CacheStatement::Silent(format!(
                 "{name} says that it has no volatile cache, and whether it warns that what keeps its memory alive has failed is not known"
             )),
         },
         (None, Some(false) | None) => {
-            Word::Silent(format!("what {name} itself says of its cache is not known"))
+            CacheStatement::Silent(format!("what {name} itself says of its cache is not known"))
         }
     }
 }

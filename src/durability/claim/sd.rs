@@ -5,7 +5,7 @@
 //! *Write through* is believed only from the disk. sd assumes it where a disk has no such page.
 //! `temporary write through` makes queue and `cache_type` both say it while the disk keeps caching.
 
-use super::Word;
+use super::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType, DriveCache};
@@ -14,36 +14,36 @@ const ASK_IT: &str =
     "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
 /// The disk's statement.
-pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
+pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
     let kept = ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes);
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (kept, asked) {
-        (Some(false), Some(true)) => Word::Torn(format!(
+        (Some(false), Some(true)) => CacheStatement::Torn(format!(
             "{name} answers that its write cache is on, although the kernel was told that it has none"
         )),
-        (Some(true), Some(false)) => {
-            Word::Torn(format!("{name} answers that its write cache is off, although the kernel found it on"))
-        }
-        (Some(true), _) | (None, Some(true)) => Word::Volatile,
-        (Some(false), Some(false)) => Word::Without("asked past the kernel".to_owned()),
-        (None, Some(false)) => Word::Silent(format!(
+        (Some(true), Some(false)) => CacheStatement::Torn(format!(
+            "{name} answers that its write cache is off, although the kernel found it on"
+        )),
+        (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
+        (Some(false), Some(false)) => CacheStatement::Without("asked past the kernel".to_owned()),
+        (None, Some(false)) => CacheStatement::Silent(format!(
             "{name} answers that its write cache is off, and what it told the kernel is not known"
         )),
-        (Some(false), None) => Word::Silent(format!(
+        (Some(false), None) => CacheStatement::Silent(format!(
             "that {name} has no volatile cache is the kernel's word alone: it assumes so where a disk says nothing, and can be told so"
         )),
-        (None, None) => Word::Silent(format!("what {name} itself says of its cache is not known")),
+        (None, None) => CacheStatement::Silent(format!("what {name} itself says of its cache is not known")),
     }
 }
 
 /// The statement that a RAID controller's volume shows to the kernel. The volume itself would answer about its
 /// controller's cache, which the controller's own tool describes in full, so it is not asked.
-pub fn as_shown(ask: &mut Ask, disk: &Subject) -> Word {
+pub fn as_shown(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
-        Some(true) => Word::Volatile,
-        Some(false) => Word::Without("shown to the kernel".to_owned()),
-        None => Word::Silent(String::new()),
+        Some(true) => CacheStatement::Volatile,
+        Some(false) => CacheStatement::Without("shown to the kernel".to_owned()),
+        None => CacheStatement::Silent(String::new()),
     }
 }
 

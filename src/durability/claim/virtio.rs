@@ -4,19 +4,22 @@
 //! It is the hypervisor's statement. A guest can set it too, and the hypervisor then obeys. Whether the hypervisor
 //! honours a flush is another question, which no guest can answer.
 
-use super::Word;
+use super::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType};
 
 /// The disk's statement.
-pub fn word(ask: &mut Ask, disk: &Subject) -> Word {
+pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
-        Some(true) => Word::Volatile,
-        Some(false) => Word::Without("its hypervisor's word, which a guest can also set itself".to_owned()),
-        None => {
-            Word::Silent(format!("what the hypervisor says of the cache of {} is not known", disk.name()))
+        Some(true) => CacheStatement::Volatile,
+        Some(false) => {
+            CacheStatement::Without("its hypervisor's word, which a guest can also set itself".to_owned())
         }
+        None => CacheStatement::Silent(format!(
+            "what the hypervisor says of the cache of {} is not known",
+            disk.name()
+        )),
     }
 }
 

@@ -234,28 +234,28 @@ fn no_fsync(
     }
     let shared = shares_disks(ask, of, cluster);
     match caches(ask.facts, of) {
-        Caches::Safe => {
+        CacheSafety::Safe => {
             (Durable, format!("{name} flushes no data pages ({method}), and no disk here needs it"))
         }
-        Caches::Volatile | Caches::Unknown if shared == Some(true) => (
+        CacheSafety::Volatile | CacheSafety::Unknown if shared == Some(true) => (
             Durable,
             format!(
                 "{name} flushes no data pages ({method}), but its redo log, on the same disks, flushes for both"
             ),
         ),
-        Caches::Volatile if shared == Some(false) => (
+        CacheSafety::Volatile if shared == Some(false) => (
             AtRisk(default_method(cluster)),
             format!(
                 "{name} flushes no data pages ({method}), and the redo log's flushes do not reach the volatile cache here"
             ),
         ),
-        Caches::Volatile => (
+        CacheSafety::Volatile => (
             Unproven,
             format!(
                 "{name} flushes no data pages ({method}), and whether the redo log's flushes reach this disk is not known"
             ),
         ),
-        Caches::Unknown => (
+        CacheSafety::Unknown => (
             Unproven,
             format!(
                 "{name} flushes no data pages ({method}), and whether a cache here needs it is not known"
@@ -268,13 +268,13 @@ fn no_fsync(
 /// (MDEV-33545).
 fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, mend: Mend) -> (Bears, String) {
     match caches(facts, of) {
-        Caches::Volatile => (
+        CacheSafety::Volatile => (
             AtRisk(mend),
             format!(
                 "{name} does not flush data pages before it forgets the redo log for them ({setting}), and a disk here holds writes in a volatile cache"
             ),
         ),
-        Caches::Safe | Caches::Unknown => (
+        CacheSafety::Safe | CacheSafety::Unknown => (
             Unproven,
             format!(
                 "{name} does not flush data pages before it forgets the redo log for them ({setting}), which its makers call safe on some file systems only"
@@ -283,7 +283,7 @@ fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, men
     }
 }
 
-enum Caches {
+enum CacheSafety {
     /// No disk needs a flush.
     Safe,
     /// A disk does.
@@ -291,13 +291,13 @@ enum Caches {
     Unknown,
 }
 
-fn caches(facts: &FactSet, of: &Subject) -> Caches {
+fn caches(facts: &FactSet, of: &Subject) -> CacheSafety {
     let worst =
         facts.leaves(of).iter().map(|leaf| facts.value(leaf, &device::CACHE).unwrap_or(Cache::Unknown)).min();
     match worst {
-        Some(Cache::Volatile | Cache::Contradictory) => Caches::Volatile,
-        Some(Cache::Unknown) | None => Caches::Unknown,
-        Some(Cache::Protected | Cache::None) => Caches::Safe,
+        Some(Cache::Volatile | Cache::Contradictory) => CacheSafety::Volatile,
+        Some(Cache::Unknown) | None => CacheSafety::Unknown,
+        Some(Cache::Protected | Cache::None) => CacheSafety::Safe,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::durability::{Verdict, judge};
 use crate::facts::catalog::{self, target};
-use crate::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
 use crate::version::Version;
 
 /// A machine.
@@ -108,11 +108,11 @@ impl Machine {
             if info.kind.is_list() { word.split_terminator(',').collect() } else { vec![word] };
         assert!(words.iter().all(|word| catalog::allows(info, word)), "{fact} is never {word}");
         let value = match info.kind {
-            Kind::Bool => Value::Bool(word.parse().unwrap()),
-            Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
-            Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
-            Kind::Version => Value::Version(Version::parse(word).unwrap()),
-            Kind::List | Kind::Choices(_) => {
+            ValueKind::Bool => Value::Bool(word.parse().unwrap()),
+            ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
+            ValueKind::Micros | ValueKind::Number => Value::Number(word.parse().unwrap()),
+            ValueKind::Version => Value::Version(Version::parse(word).unwrap()),
+            ValueKind::List | ValueKind::Choices(_) => {
                 Value::List(word.split_terminator(',').map(str::to_owned).collect())
             }
             _ => Value::Text(word.to_owned()),

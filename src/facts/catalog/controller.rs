@@ -2,19 +2,19 @@
 
 facts! {
     /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
-    TOOL: String = Device "controller.tool" Kind::Text, never;
+    TOOL: String = Device "controller.tool" ValueKind::Text, never;
     /// Which of the controller's volumes the disk is, in the words of its tool; `none` where the controller only passes the disk on, so that its battery protects nothing.
-    VOLUME: String = Device "controller.volume" Kind::Text, never;
+    VOLUME: String = Device "controller.volume" ValueKind::Text, never;
     /// Controller model, from its tool.
-    MODEL: String = Device "controller.model" Kind::Text;
+    MODEL: String = Device "controller.model" ValueKind::Text;
     /// Battery or flash module behind the controller's cache, now.
-    BATTERY: Battery = Device "controller.battery", prices, carries(Cause::Battery);
+    BATTERY: Battery = Device "controller.battery", prices, carries(Propagation::Battery);
     /// Cache policy that was set.
-    POLICY: Policy = Device "controller.policy", prices, carries(Cause::Battery);
+    POLICY: Policy = Device "controller.policy", prices, carries(Propagation::Battery);
     /// Cache policy in force now.
-    POLICY_IN_FORCE: InForce = Device "controller.policy_in_force", prices, carries(Cause::Battery);
+    POLICY_IN_FORCE: WriteMode = Device "controller.policy_in_force", prices, carries(Propagation::Battery);
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
-    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, carries(Cause::Battery);
+    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, carries(Propagation::Battery);
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
     DISK_CACHE: DiskCache = Device "controller.disk_cache", prices;
 }
@@ -40,7 +40,7 @@ choice! {
 
 choice! {
     /// How it writes now.
-    pub enum InForce { WriteBack = "write back", WriteThrough = "write through" }
+    pub enum WriteMode { WriteBack = "write back", WriteThrough = "write through" }
 }
 
 choice! {

@@ -3,11 +3,11 @@
 
 facts! {
     /// The day of the last cut, as in RFC 3339, from the record of a drill.
-    ON: String = Target "drill.on" Kind::Text, measured;
+    ON: String = Target "drill.on" ValueKind::Text, measured;
     /// How many times the power was cut while commits were acknowledged, from the record of a drill.
-    CUTS: u64 = Target "drill.cuts" Kind::Count, measured;
+    CUTS: u64 = Target "drill.cuts" ValueKind::Count, measured;
     /// Commits that another machine had received and that could still be looked for afterwards, from the record of a drill.
-    ACKNOWLEDGED: u64 = Target "drill.acknowledged" Kind::Count, measured;
+    ACKNOWLEDGED: u64 = Target "drill.acknowledged" ValueKind::Count, measured;
     /// How many of them were gone, from the record of a drill.
-    LOST: u64 = Target "drill.lost" Kind::Count, measured;
+    LOST: u64 = Target "drill.lost" ValueKind::Count, measured;
 }

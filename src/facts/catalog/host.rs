@@ -2,41 +2,41 @@
 
 facts! {
     /// Distribution id, `ID` in os-release(5).
-    OS_ID: String = Host "os.id" Kind::Text;
+    OS_ID: String = Host "os.id" ValueKind::Text;
     /// Distribution version, `VERSION_ID` in os-release(5).
-    OS_VERSION: String = Host "os.version" Kind::Text;
+    OS_VERSION: String = Host "os.version" ValueKind::Text;
     /// Distribution name, `PRETTY_NAME` in os-release(5).
-    OS_NAME: String = Host "os.name" Kind::Text;
+    OS_NAME: String = Host "os.name" ValueKind::Text;
     /// The host's name, from uname(2).
-    NAME: String = Host "host.name" Kind::Text;
+    NAME: String = Host "host.name" ValueKind::Text;
     /// Virtual machine technology, or `none` on bare metal, from DMI and the cpuid hypervisor flag.
-    VIRTUALISATION: String = Host "host.virtualisation" Kind::Text, prices, carries(Cause::Collected);
+    VIRTUALISATION: String = Host "host.virtualisation" ValueKind::Text, prices, carries(Propagation::Collected);
     /// Container technology walwise runs in, or `none`.
-    CONTAINER: String = Host "host.container" Kind::Text, carries(Cause::Collected);
+    CONTAINER: String = Host "host.container" ValueKind::Text, carries(Propagation::Collected);
     /// From where walwise looks: `host`, `guest` of a hypervisor, or `container`.
     SEEN_BY: Vantage = Host "host.seen_by", concluded, instead(&["host.virtualisation", "host.container"]);
     /// Whether walwise runs with root's privileges.
-    PRIVILEGED: bool = Host "host.privileged" Kind::Bool, never;
+    PRIVILEGED: bool = Host "host.privileged" ValueKind::Bool, never;
     /// Memory of the machine, or of the container where that is less.
-    MEMORY: u64 = Host "host.memory" Kind::Bytes, carries(Cause::Collected);
+    MEMORY: u64 = Host "host.memory" ValueKind::Bytes, carries(Propagation::Collected);
     /// Processors that may be used.
-    CPUS: u64 = Host "host.cpus" Kind::Count, prices;
+    CPUS: u64 = Host "host.cpus" ValueKind::Count, prices;
     /// e2fsprogs, from `mke2fs -V` (which answers on standard error).
-    E2FSPROGS: Version = Host "e2fsprogs.version" Kind::Version;
+    E2FSPROGS: Version = Host "e2fsprogs.version" ValueKind::Version;
     /// xfsprogs, from `mkfs.xfs -V`.
-    XFSPROGS: Version = Host "xfsprogs.version" Kind::Version;
+    XFSPROGS: Version = Host "xfsprogs.version" ValueKind::Version;
     /// btrfs-progs, from `mkfs.btrfs --version`.
-    BTRFSPROGS: Version = Host "btrfsprogs.version" Kind::Version;
+    BTRFSPROGS: Version = Host "btrfsprogs.version" ValueKind::Version;
     /// What `mkfs.ext4` here sets unasked and this kernel cannot mount, or may be unable to, as words for `-O` that leave it out; from the table of features.
-    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" Kind::List, concluded, judged;
+    EXT4_LEAVE_OUT: Vec<String> = Host "mkfs.ext4_leave_out" ValueKind::List, concluded, judged;
     /// The same for `mkfs.xfs`, as words for its `-m`, `-i` and `-n`.
-    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" Kind::List, concluded, judged;
+    XFS_LEAVE_OUT: Vec<String> = Host "mkfs.xfs_leave_out" ValueKind::List, concluded, judged;
     /// The same for `mkfs.btrfs`, as words for its `-O`.
-    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" Kind::List, concluded, judged;
+    BTRFS_LEAVE_OUT: Vec<String> = Host "mkfs.btrfs_leave_out" ValueKind::List, concluded, judged;
     /// mdadm, from `mdadm --version`.
-    MDADM: Version = Host "mdadm.version" Kind::Version;
+    MDADM: Version = Host "mdadm.version" ValueKind::Version;
     /// util-linux, from `mount --version`.
-    UTIL_LINUX: Version = Host "util_linux.version" Kind::Version;
+    UTIL_LINUX: Version = Host "util_linux.version" ValueKind::Version;
 }
 
 choice! {

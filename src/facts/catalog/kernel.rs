@@ -2,29 +2,29 @@
 
 facts! {
     /// The kernel release as it calls itself, from uname(2).
-    RELEASE: String = Host "kernel.release" Kind::Text, prices, carries(Cause::Collected);
+    RELEASE: String = Host "kernel.release" ValueKind::Text, prices, carries(Propagation::Collected);
     /// The kernel version; on kernels whose vendor backports, *below* cannot be concluded from it.
-    VERSION: Version = Host "kernel.version" Kind::Version, concluded, carries(Cause::Collected);
+    VERSION: Version = Host "kernel.version" ValueKind::Version, concluded, carries(Propagation::Collected);
     /// Whose kernel it is: `mainline`, `debian`, `ubuntu`, `el7`, `el8`, `el9`, `el10`, `sles`, `amazon`, `uek` …, `debian-cloud` and `ubuntu-cloud` for what these build for clouds and single kinds of machines, from the release's tail.
-    VENDOR: String = Host "kernel.vendor" Kind::Text, concluded, carries(Cause::Collected);
+    VENDOR: String = Host "kernel.vendor" ValueKind::Text, concluded, carries(Propagation::Collected);
     /// The build text of the kernel, where Debian and Ubuntu keep the real stable level, from /proc/version.
-    BUILD: String = Host "kernel.build" Kind::Text, instead(&["kernel.release"]);
+    BUILD: String = Host "kernel.build" ValueKind::Text, instead(&["kernel.release"]);
     /// Disk file systems the running kernel has loaded, from /proc/filesystems.
-    FILESYSTEMS: Vec<String> = Host "kernel.filesystems" Kind::List, drifting;
+    FILESYSTEMS: Vec<String> = Host "kernel.filesystems" ValueKind::List, drifting;
     /// Whether ext4 in this kernel announces fast_commit, from /sys/fs/ext4/features (absence proves nothing on 5.10).
-    FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" Kind::Bool;
+    FAST_COMMIT: bool = Host "kernel.ext4_fast_commit" ValueKind::Bool;
     /// Mount flags for the root file system on the kernel command line, from /proc/cmdline.
-    ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" Kind::List, carries(Cause::RootFlags);
+    ROOT_FLAGS: Vec<String> = Host "kernel.root_flags" ValueKind::List, carries(Propagation::RootFlags);
     /// What `elevator=` on the kernel command line asks for, an empty list when it is not there, from /proc/cmdline; ignored since 5.0.
-    ELEVATOR: Vec<String> = Host "kernel.elevator" Kind::List;
+    ELEVATOR: Vec<String> = Host "kernel.elevator" ValueKind::List;
     /// Unwritten data at which the kernel begins to write in the background at the latest: vm.dirty_background_bytes, or all memory by vm.dirty_background_ratio (Documentation/admin-guide/sysctl/vm.rst).
-    DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" Kind::Bytes;
+    DIRTY_BACKGROUND: u64 = Host "vm.dirty_background" ValueKind::Bytes;
     /// Unwritten data at which writers are made to wait at the latest: vm.dirty_bytes, or all memory by vm.dirty_ratio.
-    DIRTY: u64 = Host "vm.dirty" Kind::Bytes;
+    DIRTY: u64 = Host "vm.dirty" ValueKind::Bytes;
     /// Whether ZFS was told to send no flushes (module parameter zfs_nocacheflush or zil_nocacheflush).
-    ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" Kind::Bool, prices;
+    ZFS_NO_FLUSH: bool = Host "zfs.no_cache_flush" ValueKind::Bool, prices;
     /// Release of the OpenZFS module that is loaded, from /sys/module/zfs/version.
-    ZFS_VERSION: Version = Host "zfs.version" Kind::Version;
+    ZFS_VERSION: Version = Host "zfs.version" ValueKind::Version;
     /// Whether that release supports the kernel, from the table of releases; `not used` where nothing here is on ZFS.
     ZFS_SUPPORT: ZfsSupport = Host "zfs.kernel_support", concluded, judged;
 }

@@ -2,69 +2,69 @@
 
 facts! {
     /// Server version, from the program that runs or is installed.
-    VERSION: Version = Cluster "mysql.version" Kind::Version, carries(Cause::Release);
+    VERSION: Version = Cluster "mysql.version" ValueKind::Version, carries(Propagation::Release);
     /// Whether a server runs on it now.
-    RUNNING: bool = Cluster "mysql.running" Kind::Bool, never;
+    RUNNING: bool = Cluster "mysql.running" ValueKind::Bool, never;
     /// Name people call it by, such as `mariadb 10.11 in /var/lib/mysql`.
-    NAME: String = Cluster "mysql.name" Kind::Text, never;
+    NAME: String = Cluster "mysql.name" ValueKind::Text, never;
     /// Data directory.
-    DATA: String = Cluster "mysql.data_directory" Kind::Text, never;
+    DATA: String = Cluster "mysql.data_directory" ValueKind::Text, never;
     /// Directory of InnoDB's system tablespace (innodb_data_home_dir).
-    INNODB_DATA: String = Cluster "mysql.innodb_data_directory" Kind::Text, never;
+    INNODB_DATA: String = Cluster "mysql.innodb_data_directory" ValueKind::Text, never;
     /// Directory of InnoDB's redo log (innodb_log_group_home_dir).
-    REDO: String = Cluster "mysql.redo_directory" Kind::Text, never;
+    REDO: String = Cluster "mysql.redo_directory" ValueKind::Text, never;
     /// Directory of InnoDB's undo tablespaces (innodb_undo_directory), where there are any.
-    UNDO: String = Cluster "mysql.undo_directory" Kind::Text, never;
+    UNDO: String = Cluster "mysql.undo_directory" ValueKind::Text, never;
     /// Directory of the binary log (log_bin), where there is one.
-    BINLOG: String = Cluster "mysql.binlog_directory" Kind::Text, never;
+    BINLOG: String = Cluster "mysql.binlog_directory" ValueKind::Text, never;
     /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system tablespace where that holds them.
-    DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" Kind::Text, never;
+    DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text, never;
     /// Owner of the data directory.
-    USER: String = Cluster "mysql.user" Kind::Text, never;
+    USER: String = Cluster "mysql.user" ValueKind::Text, never;
     /// Socket at which the running server answered us, and so the one to ask it at.
-    SOCKET: String = Cluster "mysql.socket" Kind::Text, never;
+    SOCKET: String = Cluster "mysql.socket" ValueKind::Text, never;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
-    FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" Kind::Text;
+    FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
     /// `innodb_flush_method` in force.
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method", with(&["mysql.innodb_data_file_buffering", "mysql.innodb_log_file_buffering"]);
     /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
-    FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" Kind::Count, with(&["mysql.innodb_log_file_buffering"]);
+    FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count, with(&["mysql.innodb_log_file_buffering"]);
     /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
-    SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" Kind::Count;
+    SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).
-    LOG_BIN: bool = Cluster "mysql.log_bin" Kind::Bool, never;
+    LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool, never;
     /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary log itself, or nothing.
-    BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" Kind::Text;
+    BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" ValueKind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
     DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite", with(&["mysql.doublewrite_directory"]);
     /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
-    IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" Kind::Count, with(&["mysql.innodb_io_capacity_max"]);
+    IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count, with(&["mysql.innodb_io_capacity_max"]);
     /// `innodb_io_capacity_max` in force, where it is set.
-    IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" Kind::Count;
+    IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" ValueKind::Count;
     /// `innodb_page_size` in force.
-    PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" Kind::Bytes, never;
+    PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" ValueKind::Bytes, never;
     /// `innodb_use_native_aio` in force.
-    NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" Kind::Bool;
+    NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" ValueKind::Bool;
     /// `innodb_flush_neighbors` in force: 0, 1 or 2.
-    FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" Kind::Count;
+    FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" ValueKind::Count;
     /// `innodb_redo_log_capacity` in force, where it is set (MySQL 8.0.30 and later).
-    REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" Kind::Bytes, with(&["mysql.innodb_log_file_size", "mysql.redo_sizes_ignored"]);
+    REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes, with(&["mysql.innodb_log_file_size", "mysql.redo_sizes_ignored"]);
     /// `innodb_log_file_size` in force, where it is set.
-    LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" Kind::Bytes, with(&["mysql.redo_sizes_ignored"]);
+    LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes, with(&["mysql.redo_sizes_ignored"]);
     /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
-    REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" Kind::List, never;
+    REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List, never;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
-    USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" Kind::Bool;
+    USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).
-    LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" Kind::Bytes;
+    LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" ValueKind::Bytes;
     /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method in 8.0.
-    DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" Kind::Bool, with(&["mysql.innodb_flush_method", "mysql.innodb_redo_log_capacity"]);
+    DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" ValueKind::Bool, with(&["mysql.innodb_flush_method", "mysql.innodb_redo_log_capacity"]);
     /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0 and later).
-    DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" Kind::Bool;
+    DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" ValueKind::Bool;
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
-    LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" Kind::Bool;
+    LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" ValueKind::Bool;
 }
 
 mod words;

@@ -2,33 +2,33 @@
 
 facts! {
     /// The directory, or the block device.
-    PATH: String = Target "target.path" Kind::Text, never;
+    PATH: String = Target "target.path" ValueKind::Text, never;
     /// What it is: an existing `directory`, one that is to be `created`, or a block `device`.
     KIND: TargetKind = Target "target.kind", concluded;
     /// What database servers keep on its file system: `data`, `wal`, `tablespace`, `redo`, `binlog`, `doublewrite`, `undo`; none of them when it is unused.
-    ROLES: Vec<Role> = Target "target.roles" Kind::Choices(Role::WORDS), concluded;
+    ROLES: Vec<Role> = Target "target.roles" ValueKind::Choices(Role::WORDS), concluded;
     /// The directories that those are, each behind its word, such as `wal /srv/fast/wal`.
-    DIRECTORIES: Vec<String> = Target "target.directories" Kind::List, concluded;
+    DIRECTORIES: Vec<String> = Target "target.directories" ValueKind::List, concluded;
     /// The data directories of the database servers that keep something here.
-    CLUSTERS: Vec<String> = Target "target.clusters" Kind::List, concluded;
+    CLUSTERS: Vec<String> = Target "target.clusters" ValueKind::List, concluded;
     /// Whether looking at it ends in an I/O error, as on an XFS that has shut itself down (`xfs_vn_getattr` in fs/xfs/xfs_iops.c) or a disk that is gone.
-    IO_ERROR: bool = Target "target.io_error" Kind::Bool, never;
+    IO_ERROR: bool = Target "target.io_error" ValueKind::Bool, never;
     /// Whether the directory has nothing in it.
-    EMPTY: bool = Target "target.empty" Kind::Bool, drifting;
+    EMPTY: bool = Target "target.empty" ValueKind::Bool, drifting;
     /// Inode flags of the directory: `nocow` (+C), `sync` (+S), `journal-data` (+j), from FS_IOC_GETFLAGS (ioctl_iflags(2)).
-    FLAGS: Vec<Attribute> = Target "target.flags" Kind::Choices(Attribute::WORDS), prices, carries(Cause::Collected);
+    FLAGS: Vec<Attribute> = Target "target.flags" ValueKind::Choices(Attribute::WORDS), prices, carries(Propagation::Collected);
     /// Whether new files in it are overwritten in place on btrfs (+C on the directory, or the mount option).
-    NOCOW: bool = Target "target.nocow" Kind::Bool, prices, instead(&["target.flags", "mount.super_options"]);
+    NOCOW: bool = Target "target.nocow" ValueKind::Bool, prices, instead(&["target.flags", "mount.super_options"]);
     /// Other targets of database servers with a disk at the bottom that this one has too.
-    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" Kind::List, concluded;
+    SHARES_DISK: Vec<String> = Target "target.shares_disk_with" ValueKind::List, concluded;
     /// Other targets of database servers on the same file system, and so with the same journal.
-    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" Kind::List, concluded;
+    SHARES_FILE_SYSTEM: Vec<String> = Target "target.shares_filesystem_with" ValueKind::List, concluded;
     /// Other targets of database servers with a file system of their own in the same thin pool (device-mapper uuid `…-tpool`).
-    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" Kind::List, concluded;
+    SHARES_THIN_POOL: Vec<String> = Target "target.shares_thin_pool_with" ValueKind::List, concluded;
     /// For a log: the data of the same server that lies on faster disks than it.
-    SLOWER_THAN: Vec<String> = Target "target.slower_than" Kind::List, concluded;
+    SLOWER_THAN: Vec<String> = Target "target.slower_than" ValueKind::List, concluded;
     /// Disks at the bottom that also hold swap.
-    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" Kind::List, concluded;
+    SWAP_BESIDE: Vec<String> = Target "target.swap_beside" ValueKind::List, concluded;
     /// The durability verdict.
     VERDICT: Standing = Target "target.verdict", concluded, judged;
     /// State of the redundancy beneath the target: `whole` where nothing is missing, `none` where there are none.
@@ -38,15 +38,15 @@ facts! {
     /// What happens to a flush on its way down.
     FLUSH: Flush = Target "target.flush", concluded, judged;
     /// Where the verdict is *at risk* or *contradictory*: what mends that, by the causes that decide.
-    REMEDY: String = Target "target.remedy" Kind::Text, concluded, judged;
+    REMEDY: String = Target "target.remedy" ValueKind::Text, concluded, judged;
     /// The same where nothing on this machine mends it: why, and where it is to be changed.
-    NO_REMEDY: String = Target "target.no_remedy" Kind::Text, concluded, judged;
+    NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, concluded, judged;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
-    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" Kind::Choices(Suppressor::WORDS), concluded, judged;
+    SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(Suppressor::WORDS), concluded, judged;
     /// Databases and roles of its server whose commits may be lost, though the server's default keeps them.
-    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" Kind::List, concluded, judged;
+    COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, concluded, judged;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
-    INTERLOCK: bool = Target "target.flush_removal_allowed" Kind::Bool, concluded, judged;
+    INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, concluded, judged;
 }
 
 mod place;

@@ -16,13 +16,13 @@ pub fn is_on() -> bool {
 
 /// Calls a function with notes muted.
 pub fn during<T>(act: impl FnOnce() -> T) -> T {
-    struct Off;
-    impl Drop for Off {
+    struct MuteGuard;
+    impl Drop for MuteGuard {
         fn drop(&mut self) {
             ON.set(false);
         }
     }
     ON.set(true);
-    let _off = Off;
+    let _guard = MuteGuard;
     act()
 }

@@ -23,7 +23,7 @@ use self::magic::Regions;
 use self::places::{END, PIECE};
 use super::device;
 use super::files::miss;
-use crate::host::{Content, Look, Miss, path_bytes};
+use crate::host::{DeviceScan, Look, Miss, path_bytes};
 
 /// Time for a device that the user did not name.
 pub const PASSING: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ pub fn content(path: &Path, look: Look) -> Result<Vec<u8>, Miss> {
     };
     let time = Time { until: Instant::now() + budget, whole };
     if named && device::is_held(path)? {
-        return Ok(Content { held: true, places_left: 1, ..Content::default() }.encode());
+        return Ok(DeviceScan { held: true, places_left: 1, ..DeviceScan::default() }.encode());
     }
     let device = device::open(path, OFlag::O_DIRECT)?;
     let mut content = examine(device, seed(path), time).map_err(|e| miss(&e))?;
@@ -70,13 +70,13 @@ fn seed(path: &Path) -> u64 {
     })
 }
 
-fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
+fn examine(mut device: File, seed: u64, time: Time) -> io::Result<DeviceScan> {
     let size = device.seek(SeekFrom::End(0))?;
     let tail = places::tail(size);
     let ends = [(0, END.min(size)), (tail, size - tail)];
     let known = places::known(size).into_iter().map(|at| (at, PIECE));
     let known: Vec<(u64, u64)> = ends.into_iter().chain(known).filter(|(_, length)| *length > 0).collect();
-    let mut looked = Seen { device: &device, time, ranges: Vec::new(), data: false };
+    let mut looked = ReadCoverage { device: &device, time, ranges: Vec::new(), data: false };
     let parts = looked.pieces(&known, Keep::Bytes)?;
     let places_left = known.len() - looked.ranges.len();
     let mut regions = Regions::new(size);
@@ -90,7 +90,7 @@ fn examine(mut device: File, seed: u64, time: Time) -> io::Result<Content> {
         let samples: Vec<_> = places::samples(size, seed).map(|at| (at, PIECE)).collect();
         looked.pieces(&samples, Keep::Nothing)?;
     }
-    Ok(Content {
+    Ok(DeviceScan {
         found: regions.names(),
         data: looked.data,
         held: false,
@@ -118,7 +118,7 @@ struct Time {
 }
 
 /// The device as far as it was read.
-struct Seen<'d> {
+struct ReadCoverage<'d> {
     device: &'d File,
     time: Time,
     /// Beginning and length of each run that was read.
@@ -127,7 +127,7 @@ struct Seen<'d> {
     data: bool,
 }
 
-impl Seen<'_> {
+impl ReadCoverage<'_> {
     /// Reads these pieces in order, several at a time, until the time is over. Pieces that are kept are all read even
     /// after data was found, since their names are wanted; others stop at the first data.
     fn pieces(&mut self, pieces: &[(u64, u64)], keep: Keep) -> io::Result<Vec<(u64, Vec<u8>)>> {
@@ -136,7 +136,7 @@ impl Seen<'_> {
         let done = Mutex::new(Vec::new());
         let (device, until) = (self.device, self.time.until);
         let lane = || -> io::Result<()> {
-            let mut room = Room::default();
+            let mut room = AlignedBuffer::default();
             while Instant::now() < until {
                 let Some((at, length)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 let bytes = room.read(device, *at, *length)?;
@@ -180,7 +180,7 @@ impl Seen<'_> {
     fn whole(&mut self, size: u64) -> io::Result<()> {
         let begun = Instant::now();
         let mut at = 0;
-        let mut room = Room::default();
+        let mut room = AlignedBuffer::default();
         while size <= LARGEST_WHOLE && at < size && !self.data && Instant::now() < self.time.until {
             let bytes = room.read(self.device, at, RUN.min(size - at))?;
             self.data = bytes.chunks(4096).any(holds_data);
@@ -203,9 +203,9 @@ impl Seen<'_> {
 
 /// A buffer aligned for direct reads.
 #[derive(Default)]
-struct Room(Vec<u8>);
+struct AlignedBuffer(Vec<u8>);
 
-impl Room {
+impl AlignedBuffer {
     /// The bytes at this offset; fewer at the end of the device.
     fn read(&mut self, device: &File, offset: u64, length: u64) -> io::Result<&[u8]> {
         let length = usize::try_from(length).unwrap_or(0).next_multiple_of(ALIGNED);

@@ -23,7 +23,7 @@ pub const LARGEST: usize = 1 << 20;
 
 /// The next step.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum ProtocolAction {
     /// Read more.
     Listen,
     /// Send this.
@@ -46,18 +46,18 @@ pub trait Conversation {
     fn heard(&mut self) -> &mut Vec<u8>;
 
     /// The first message, when all of it is there: its kind or number, its body, and what follows it.
-    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss>;
+    fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss>;
 
     /// Handles a message.
-    fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss>;
+    fn message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, Miss>;
 
     /// Handles bytes from the server, however they are split.
-    fn hear(&mut self, bytes: &[u8]) -> Result<Next, Miss> {
+    fn hear(&mut self, bytes: &[u8]) -> Result<ProtocolAction, Miss> {
         self.heard().extend_from_slice(bytes);
         let heard = std::mem::take(self.heard());
         let mut rest = heard.as_slice();
-        let mut next = Next::Listen;
-        while next == Next::Listen
+        let mut next = ProtocolAction::Listen;
+        while next == ProtocolAction::Listen
             && let Some((kind, body, behind)) = Self::split(rest)?
         {
             rest = behind;
@@ -69,7 +69,7 @@ pub trait Conversation {
 }
 
 /// Kind or number, body, and what follows.
-pub type Message<'a> = (u8, &'a [u8], &'a [u8]);
+pub type WireFrame<'a> = (u8, &'a [u8], &'a [u8]);
 
 /// Talks to the server behind a socket; with `server`, the peer must be that user's.
 pub fn with(socket: &Path, ours: &mut impl Conversation, server: Option<u32>) -> Result<Vec<u8>, Miss> {
@@ -118,9 +118,9 @@ fn hold(mut stream: UnixStream, ours: &mut impl Conversation, deadline: Instant)
             Err(e) => return Err(failed(e)),
         };
         match ours.hear(piece.get(..count).unwrap_or_default())? {
-            Next::Listen => {}
-            Next::Say(words) => stream.write_all(&words).map_err(failed)?,
-            Next::Done { answer, farewell } => {
+            ProtocolAction::Listen => {}
+            ProtocolAction::Say(words) => stream.write_all(&words).map_err(failed)?,
+            ProtocolAction::Done { answer, farewell } => {
                 // A courtesy: the server would log a lost connection otherwise.
                 let _ = stream.write_all(&farewell);
                 return Ok(answer);
@@ -145,12 +145,12 @@ mod tests {
             &mut self.0
         }
 
-        fn split(_: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+        fn split(_: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
             Ok(None)
         }
 
-        fn message(&mut self, _: u8, _: &[u8]) -> Result<Next, Miss> {
-            Ok(Next::Listen)
+        fn message(&mut self, _: u8, _: &[u8]) -> Result<ProtocolAction, Miss> {
+            Ok(ProtocolAction::Listen)
         }
     }
 

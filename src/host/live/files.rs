@@ -46,7 +46,7 @@ pub fn miss(error: &io::Error) -> Miss {
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// The target of a path, held without opening it.
-pub struct Held {
+pub struct PathHandle {
     descriptor: OwnedFd,
     /// Its file type.
     pub kind: FileType,
@@ -92,7 +92,7 @@ pub fn own_status() -> Result<Vec<u8>, Miss> {
     contents(&File::from(file.map_err(|e| miss(&e.into()))?), LARGEST_READ)
 }
 
-impl Held {
+impl PathHandle {
     /// The target of a path, links followed.
     pub fn at(path: &Path) -> Result<Self, Miss> {
         let descriptor = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
@@ -116,7 +116,7 @@ impl Held {
 
 /// Opens a regular file, or a directory where that is allowed, for reading and nothing else.
 fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
-    let held = Held::at(path)?;
+    let held = PathHandle::at(path)?;
     match held.kind {
         FileType::RegularFile => held.open(),
         FileType::Directory if allow_directory => held.open(),
@@ -166,7 +166,7 @@ fn is_of_process(path: &Path) -> bool {
 /// A configuration file: the whole of a regular file, with its device and inode. A file larger than [`LARGEST_READ`] is
 /// refused, since the part cut off could say anything.
 pub fn configuration(path: &Path, known: impl Fn((u64, u64)) -> bool) -> Result<Configuration, Miss> {
-    let held = Held::at(path)?;
+    let held = PathHandle::at(path)?;
     if held.kind != FileType::RegularFile {
         return Err(Miss::new(MissKind::Failed, "is no regular file"));
     }
@@ -289,7 +289,7 @@ fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<Vec<u8>, Mi
 
 /// The sorted names, a zero byte after each.
 pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
-    let directory = match Held::at(path)? {
+    let directory = match PathHandle::at(path)? {
         held if held.kind == FileType::Directory => held.open()?,
         _ => return Err(Miss::new(MissKind::Absent, "is no directory")),
     };

@@ -8,7 +8,7 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, Message, Next};
+use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::{Miss, MissKind};
 use crate::servers::{self, Leaving};
@@ -17,12 +17,12 @@ use crate::text;
 /// Name and value, a line each.
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    conversation::with(socket, &mut Conversation::of(user.trim_ascii()), server)
+    conversation::with(socket, &mut MysqlClient::of(user.trim_ascii()), server)
 }
 
 /// The same over a connection that was made as `user`, to a server of the user `server`.
 pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec<u8>, Miss> {
-    conversation::over(stream, &mut Conversation::of(user), Some(server))
+    conversation::over(stream, &mut MysqlClient::of(user), Some(server))
 }
 
 /// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and
@@ -59,7 +59,7 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
 
 /// The next expected message.
 #[derive(Clone, Copy, Default)]
-enum Expected {
+enum ProtocolState {
     #[default]
     Greeting,
     /// The result of the log-in; the number counts requests for another authentication.
@@ -73,14 +73,14 @@ enum Expected {
 
 /// The bytes received so far.
 #[derive(Default)]
-struct Conversation {
+struct MysqlClient {
     user: Vec<u8>,
     heard: Vec<u8>,
-    expected: Expected,
+    expected: ProtocolState,
     answer: String,
 }
 
-impl conversation::Conversation for Conversation {
+impl conversation::Conversation for MysqlClient {
     fn opening(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -89,7 +89,7 @@ impl conversation::Conversation for Conversation {
         &mut self.heard
     }
 
-    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+    fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
         let Some((&[a, b, c, number], rest)) = bytes.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, 0]) as usize;
         if length > LARGEST {
@@ -98,37 +98,39 @@ impl conversation::Conversation for Conversation {
         Ok(rest.split_at_checked(length).map(|(body, behind)| (number, body, behind)))
     }
 
-    fn message(&mut self, number: u8, body: &[u8]) -> Result<Next, Miss> {
+    fn message(&mut self, number: u8, body: &[u8]) -> Result<ProtocolAction, Miss> {
         let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
-        let say = |body: &[u8]| Ok(Next::Say(packet(number.wrapping_add(1), body)));
+        let say = |body: &[u8]| Ok(ProtocolAction::Say(packet(number.wrapping_add(1), body)));
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.expected, body) {
             (_, [0xff, error @ ..]) => return Err(Miss::new(MissKind::Denied, complaint(error))),
-            (Expected::Greeting, [PROTOCOL, ..]) => {
-                self.expected = Expected::Welcome(0);
+            (ProtocolState::Greeting, [PROTOCOL, ..]) => {
+                self.expected = ProtocolState::Welcome(0);
                 return say(&log_in(&self.user));
             }
-            (Expected::Welcome(_), [0, ..]) => {
-                self.expected = Expected::Columns;
-                return Ok(Next::Say(packet(0, &query())));
+            (ProtocolState::Welcome(_), [0, ..]) => {
+                self.expected = ProtocolState::Columns;
+                return Ok(ProtocolAction::Say(packet(0, &query())));
             }
             // caching_sha2_password: that will do, the welcome follows.
-            (Expected::Welcome(_), [1, 3]) => {}
-            (Expected::Welcome(0), [0xfe, ..]) => {
-                self.expected = Expected::Welcome(1);
+            (ProtocolState::Welcome(_), [1, 3]) => {}
+            (ProtocolState::Welcome(0), [0xfe, ..]) => {
+                self.expected = ProtocolState::Welcome(1);
                 return say(&[]);
             }
-            (Expected::Welcome(_), [1 | 0xfe, ..]) => {
+            (ProtocolState::Welcome(_), [1 | 0xfe, ..]) => {
                 return Err(Miss::new(MissKind::Denied, "the server wants a password or the like"));
             }
-            (Expected::Columns, [2]) => self.expected = Expected::Column(2),
-            (Expected::Column(0), _) if end => self.expected = Expected::Rows,
-            (Expected::Column(more), _) if more > 0 && !end => self.expected = Expected::Column(more - 1),
-            (Expected::Rows, _) if end => {
-                let answer = std::mem::take(&mut self.answer).into_bytes();
-                return Ok(Next::Done { answer, farewell: packet(0, &[1]) });
+            (ProtocolState::Columns, [2]) => self.expected = ProtocolState::Column(2),
+            (ProtocolState::Column(0), _) if end => self.expected = ProtocolState::Rows,
+            (ProtocolState::Column(more), _) if more > 0 && !end => {
+                self.expected = ProtocolState::Column(more - 1)
             }
-            (Expected::Rows, row) => {
+            (ProtocolState::Rows, _) if end => {
+                let answer = std::mem::take(&mut self.answer).into_bytes();
+                return Ok(ProtocolAction::Done { answer, farewell: packet(0, &[1]) });
+            }
+            (ProtocolState::Rows, row) => {
                 let (name, rest) = string(row).ok_or_else(garbled)?;
                 let (value, _) = string(rest).ok_or_else(garbled)?;
                 for part in [&text::safe(name), "\t", &text::safe(value), "\n"] {
@@ -138,16 +140,16 @@ impl conversation::Conversation for Conversation {
                     return Err(garbled());
                 }
             }
-            (Expected::Greeting, _) => {
+            (ProtocolState::Greeting, _) => {
                 return Err(Miss::new(MissKind::Failed, "no MySQL or MariaDB answers there"));
             }
             _ => return Err(garbled()),
         }
-        Ok(Next::Listen)
+        Ok(ProtocolAction::Listen)
     }
 }
 
-impl Conversation {
+impl MysqlClient {
     fn of(user: &[u8]) -> Self {
         Self { user: user.to_vec(), ..Self::default() }
     }
@@ -190,10 +192,10 @@ mod tests {
         (0..).zip(bodies).flat_map(|(n, body)| packet(n, body)).collect()
     }
 
-    fn talk(said: &[u8]) -> Vec<Next> {
-        let mut ours = Conversation::of(b"root");
+    fn talk(said: &[u8]) -> Vec<ProtocolAction> {
+        let mut ours = MysqlClient::of(b"root");
         let heard = said.iter().map(|byte| ours.hear(&[*byte]).unwrap());
-        heard.filter(|next| *next != Next::Listen).collect()
+        heard.filter(|next| *next != ProtocolAction::Listen).collect()
     }
 
     #[test]
@@ -209,9 +211,9 @@ mod tests {
         assert_eq!(
             steps,
             [
-                Next::Say(packet(1, &log_in(b"root"))),
-                Next::Say(packet(0, &query())),
-                Next::Done { answer, farewell: packet(0, &[1]) },
+                ProtocolAction::Say(packet(1, &log_in(b"root"))),
+                ProtocolAction::Say(packet(0, &query())),
+                ProtocolAction::Done { answer, farewell: packet(0, &[1]) },
             ]
         );
     }
@@ -219,11 +221,11 @@ mod tests {
     #[test]
     fn nothing_is_all_we_offer() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
-        let mut ours = Conversation::of(b"root");
+        let mut ours = MysqlClient::of(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
-        assert_eq!(ours.hear(&packet(2, switch)).unwrap(), Next::Say(packet(3, &[])));
+        assert_eq!(ours.hear(&packet(2, switch)).unwrap(), ProtocolAction::Say(packet(3, &[])));
         assert_eq!(ours.hear(&packet(4, b"\x01\x04")).unwrap_err().kind, MissKind::Denied);
-        let mut ours = Conversation::of(b"root");
+        let mut ours = MysqlClient::of(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         let miss = ours.hear(&packet(2, b"\xff\x15\x04#28000Access denied\x1b")).unwrap_err();
         assert_eq!(miss, Miss::new(MissKind::Denied, "Access denied\\x1b"));
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn no_file_is_ever_sent() {
-        let mut ours = Conversation::of(b"root");
+        let mut ours = MysqlClient::of(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         ours.hear(&packet(2, WELCOME)).unwrap();
         assert!(ours.hear(&packet(1, b"\xfb/etc/shadow")).is_err());
@@ -249,18 +251,18 @@ mod tests {
                 ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| packet(1, &row(&name, Some(&value)))),
             ], 0..12)
         ) {
-            let mut ours = Conversation::of(b"root");
+            let mut ours = MysqlClient::of(b"root");
             for piece in pieces {
                 match ours.hear(&piece) {
-                    Ok(Next::Say(words)) => {
+                    Ok(ProtocolAction::Say(words)) => {
                         let body = words.get(4..).unwrap_or_default();
                         prop_assert!(body.is_empty() || body == log_in(b"root") || body == query());
                     }
-                    Ok(Next::Done { answer, .. }) => {
+                    Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();
                         prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\t' | '\n')));
                     }
-                    Ok(Next::Listen) => {}
+                    Ok(ProtocolAction::Listen) => {}
                     Err(miss) => {
                         prop_assert!(!miss.detail.chars().any(text::is_treacherous));
                         break;

@@ -14,18 +14,18 @@ use crate::host::{Miss, MissKind, Question};
 
 /// An allowance of time and bytes.
 #[derive(Clone, Copy, Debug)]
-struct Account {
+struct ReadBudget {
     time: Duration,
     bytes: usize,
 }
 
 /// The share of one user.
-const SHARE: Account = Account { time: Duration::from_secs(15), bytes: 2 << 20 };
+const SHARE: ReadBudget = ReadBudget { time: Duration::from_secs(15), bytes: 2 << 20 };
 
 /// The total of all users; later users get what the first ones leave.
-const ALL: Account = Account { time: Duration::from_secs(40), bytes: 16 << 20 };
+const ALL: ReadBudget = ReadBudget { time: Duration::from_secs(40), bytes: 16 << 20 };
 
-impl Account {
+impl ReadBudget {
     fn is_spent(self) -> bool {
         self.time.is_zero() || self.bytes == 0
     }
@@ -39,21 +39,21 @@ impl Account {
 /// The children, by user.
 pub struct Owners {
     program: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<OwnerRegistry>,
 }
 
-struct State {
+struct OwnerRegistry {
     /// The user of each process that is named like a server.
     processes: BTreeMap<u32, u32>,
     children: BTreeMap<Owner, Arc<Expendable>>,
-    accounts: BTreeMap<u32, Account>,
-    all: Account,
+    accounts: BTreeMap<u32, ReadBudget>,
+    all: ReadBudget,
 }
 
 impl Owners {
     /// Children will be processes of this program.
     pub fn new(program: PathBuf) -> Self {
-        let state = State {
+        let state = OwnerRegistry {
             processes: BTreeMap::new(),
             children: BTreeMap::new(),
             accounts: BTreeMap::new(),
@@ -62,7 +62,7 @@ impl Owners {
         Self { program, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OwnerRegistry> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, Message, Next};
+use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::pg_lines::{LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
@@ -20,7 +20,7 @@ use crate::text;
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
     let user = String::from_utf8_lossy(user.trim_ascii()).into_owned();
-    conversation::with(socket, &mut Conversation { user, ..Conversation::default() }, server)
+    conversation::with(socket, &mut PostgresClient { user, ..PostgresClient::default() }, server)
 }
 
 /// The first packet: protocol 3.0, our user, and read-only.
@@ -87,7 +87,7 @@ fn length(body: &[u8]) -> [u8; 4] {
 
 /// The answers received so far.
 #[derive(Default)]
-struct Conversation {
+struct PostgresClient {
     user: String,
     heard: Vec<u8>,
     authenticated: bool,
@@ -106,7 +106,7 @@ enum Asking {
     Overrides,
 }
 
-impl conversation::Conversation for Conversation {
+impl conversation::Conversation for PostgresClient {
     fn opening(&self) -> Vec<u8> {
         startup(&self.user)
     }
@@ -115,7 +115,7 @@ impl conversation::Conversation for Conversation {
         &mut self.heard
     }
 
-    fn split(bytes: &[u8]) -> Result<Option<Message<'_>>, Miss> {
+    fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss> {
         let Some((kind, rest)) = bytes.split_first() else { return Ok(None) };
         let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
         let length = u32::from_be_bytes(*length) as usize;
@@ -125,7 +125,7 @@ impl conversation::Conversation for Conversation {
         }
     }
 
-    fn message(&mut self, kind: u8, body: &[u8]) -> Result<Next, Miss> {
+    fn message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, Miss> {
         let garbled = || Miss::new(MissKind::Failed, "the server's answer is garbled");
         match kind {
             b'R' => match body.first_chunk().copied().map(u32::from_be_bytes) {
@@ -155,24 +155,24 @@ impl conversation::Conversation for Conversation {
             b'Z' => match self.asking {
                 Asking::Nothing if self.authenticated => {
                     self.asking = Asking::Settings;
-                    return Ok(Next::Say(message(b'Q', settings_query().as_bytes())));
+                    return Ok(ProtocolAction::Say(message(b'Q', settings_query().as_bytes())));
                 }
                 Asking::Nothing => return Err(garbled()),
                 Asking::Settings => {
                     self.asking = Asking::Overrides;
-                    return Ok(Next::Say(message(b'Q', overrides_query().as_bytes())));
+                    return Ok(ProtocolAction::Say(message(b'Q', overrides_query().as_bytes())));
                 }
                 Asking::Overrides => {
-                    return Ok(Next::Done { answer: self.said(), farewell: message(b'X', b"") });
+                    return Ok(ProtocolAction::Done { answer: self.said(), farewell: message(b'X', b"") });
                 }
             },
             _ => {}
         }
-        Ok(Next::Listen)
+        Ok(ProtocolAction::Listen)
     }
 }
 
-impl Conversation {
+impl PostgresClient {
     /// The whole answer. A line of its own says that all overrides were sent, since there may be none.
     fn said(&mut self) -> Vec<u8> {
         let mut answer = std::mem::take(&mut self.answer);
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_conversation_in_single_bytes() {
-        let mut conversation = Conversation::default();
+        let mut conversation = PostgresClient::default();
         let mut steps = Vec::new();
         let rows = [
             data(&[Some("fsync"), Some("on"), None, Some("file"), Some("/a\tb"), Some("3")]),
@@ -253,41 +253,41 @@ mod tests {
         .concat();
         for byte in [ready(), rows].concat() {
             let next = conversation.hear(&[byte]).unwrap();
-            if next != Next::Listen {
+            if next != ProtocolAction::Listen {
                 steps.push(next);
             }
         }
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
             (override)\tapp\t\tsynchronous_commit\toff\n"
             .to_vec();
-        let say = |query: String| Next::Say(message(b'Q', query.as_bytes()));
-        let done = Next::Done { answer, farewell: message(b'X', b"") };
+        let say = |query: String| ProtocolAction::Say(message(b'Q', query.as_bytes()));
+        let done = ProtocolAction::Done { answer, farewell: message(b'X', b"") };
         assert_eq!(steps, [say(settings_query()), say(overrides_query()), done]);
     }
 
     #[test]
     fn demands_and_errors_are_denials() {
         let password = message(b'R', &3u32.to_be_bytes());
-        assert_eq!(Conversation::default().hear(&password).unwrap_err().kind, MissKind::Denied);
+        assert_eq!(PostgresClient::default().hear(&password).unwrap_err().kind, MissKind::Denied);
         let error = message(b'E', b"SFATAL\0C28000\0Mrole \"x\x1b\" does not exist\0\0");
-        let miss = Conversation::default().hear(&error).unwrap_err();
+        let miss = PostgresClient::default().hear(&error).unwrap_err();
         assert_eq!(miss, Miss::new(MissKind::Denied, "role \"x\\x1b\" does not exist"));
         assert!(
-            Conversation::default().hear(&message(b'Z', b"I")).is_err(),
+            PostgresClient::default().hear(&message(b'Z', b"I")).is_err(),
             "ready without having let us in"
         );
     }
 
     /// The answer when this many overrides are told and then the server refuses, or does not.
     fn told(overrides: usize, refused: bool) -> String {
-        let mut conversation = Conversation::default();
+        let mut conversation = PostgresClient::default();
         let one = data(&[Some("(override)"), None, Some("r"), Some("synchronous_commit"), Some("off")]);
         let end = if refused { message(b'E', b"SERROR\0Mno\0\0") } else { message(b'C', b"SELECT\0") };
         let all = [ready(), message(b'Z', b"I"), one.repeat(overrides), end, message(b'Z', b"I")];
         all.iter()
             .find_map(|bytes| match conversation.hear(bytes).unwrap() {
-                Next::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
-                Next::Listen | Next::Say(_) => None,
+                ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),
+                ProtocolAction::Listen | ProtocolAction::Say(_) => None,
             })
             .unwrap()
     }
@@ -310,10 +310,10 @@ mod tests {
                 (prop::sample::select(b"RSKZEDTCN".to_vec()), any::<Vec<u8>>()).prop_map(|(k, b)| message(k, &b)),
             ], 0..6)
         ) {
-            let mut conversation = Conversation::default();
+            let mut conversation = PostgresClient::default();
             for piece in pieces {
                 match conversation.hear(&piece) {
-                    Ok(Next::Done { answer, .. }) => {
+                    Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();
                         prop_assert!(!text.chars().any(|c| text::is_treacherous(c) && !matches!(c, '\t' | '\n')));
                     }

@@ -19,7 +19,7 @@ use nix::unistd::Pid;
 use rustix::fs::FileType;
 
 use super::{files, trust};
-use crate::host::tool::{Answer, Home};
+use crate::host::tool::{InstallLocation, OutputPolicy};
 use crate::host::{Miss, MissKind, SERVER_DIRECTORIES, Tool};
 use crate::text;
 
@@ -48,16 +48,16 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     let candidates = candidates(tool);
     let (name, program) = find(&candidates)?;
     let (deadline, printed_counts) = match tool.row().answer {
-        Answer::Success => (DEADLINE, false),
-        Answer::Printed => (DEADLINE, true),
-        Answer::Firmware => (CONTROLLER_DEADLINE, true),
+        OutputPolicy::Success => (DEADLINE, false),
+        OutputPolicy::Printed => (DEADLINE, true),
+        OutputPolicy::Firmware => (CONTROLLER_DEADLINE, true),
     };
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
 }
 
 /// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
 fn control_file(directory: &Path) -> Result<(), Miss> {
-    match files::Held::at(&directory.join("global/pg_control"))?.kind {
+    match files::PathHandle::at(&directory.join("global/pg_control"))?.kind {
         FileType::RegularFile => Ok(()),
         _ => Err(Miss::new(MissKind::Failed, "its control file is no regular file")),
     }
@@ -84,10 +84,10 @@ fn candidates(tool: Tool) -> Vec<PathBuf> {
         all.collect::<Vec<_>>()
     };
     match tool.row().home {
-        Home::System => within(&DIRECTORIES, &[name]),
-        Home::Server => within(&SERVER_DIRECTORIES, &[name]),
-        Home::Major => tool.major().map(|major| of_postgres(major, name)).unwrap_or_default(),
-        Home::Maker(places) => {
+        InstallLocation::System => within(&DIRECTORIES, &[name]),
+        InstallLocation::Server => within(&SERVER_DIRECTORIES, &[name]),
+        InstallLocation::Major => tool.major().map(|major| of_postgres(major, name)).unwrap_or_default(),
+        InstallLocation::Maker(places) => {
             let others = within(&DIRECTORIES, &[&format!("{name}64"), name]);
             places.iter().map(PathBuf::from).chain(others).collect()
         }

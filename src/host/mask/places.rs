@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use super::Kind;
+use super::IdentityKind;
 use super::names::{self, Mount};
 use super::parts::{WORDS, fields, lines, pieces, pieces_of, trimmed};
 use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
@@ -45,7 +45,7 @@ const UDEV_FIELDS: [&str; 8] = [
     "SCSI_IDENT_SERIAL",
 ];
 
-type Place = (Range<usize>, Kind);
+type IdentityRange = (Range<usize>, IdentityKind);
 
 /// Words with a meaning in this capture.
 pub fn vocabulary() -> BTreeSet<Vec<u8>> {
@@ -64,7 +64,7 @@ pub fn add_words(vocabulary: &mut BTreeSet<Vec<u8>>, question: &Question) {
 }
 
 /// The identities in a path, which may be a link's target.
-pub fn in_path(path: &[u8]) -> Vec<Place> {
+pub fn in_path(path: &[u8]) -> Vec<IdentityRange> {
     let behind =
         |mark: &[u8]| path.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
     let device = behind(b"disk/by-id/").and_then(|start| in_device_id(path, start..path.len()));
@@ -73,16 +73,18 @@ pub fn in_path(path: &[u8]) -> Vec<Place> {
 }
 
 /// The identities in an answer.
-pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
+pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
     match question.bare() {
-        Question::Uname => lines(answer).nth(1).map(|range| (range, Kind::Host)).into_iter().collect(),
+        Question::Uname => {
+            lines(answer).nth(1).map(|range| (range, IdentityKind::Host)).into_iter().collect()
+        }
         Question::Read(path) => in_file(path, answer),
         Question::Link(_) | Question::RealPath(_) => in_path(answer),
         Question::List(path) if path.ends_with("disk/by-id") => {
             pieces(answer, 0).filter_map(|range| in_device_id(answer, range)).collect()
         }
         Question::List(path) if path.ends_with("disk/by-uuid") || path.ends_with("disk/by-partuuid") => {
-            pieces(answer, 0).map(|range| (range, Kind::Serial)).collect()
+            pieces(answer, 0).map(|range| (range, IdentityKind::Serial)).collect()
         }
         Question::Run(Tool::Zpool, _) => lines(answer).filter_map(|line| in_pool(answer, line)).collect(),
         Question::Run(..) => super::tools::places(answer),
@@ -104,15 +106,15 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<Place> {
 }
 
 /// The database and the role of an override, which are always names.
-fn in_override(text: &[u8], line: Range<usize>) -> Vec<Place> {
+fn in_override(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
     let mut parts = pieces_of(text, line, b'\t');
     let is_one = parts.next().and_then(|kind| text.get(kind)) == Some(pg_lines::OVERRIDE.as_bytes());
     let names = parts.take(if is_one { 2 } else { 0 }).filter(|name| !name.is_empty());
-    names.map(|name| (name, Kind::Name)).collect()
+    names.map(|name| (name, IdentityKind::Name)).collect()
 }
 
 /// The identity of a device in the tree of a pool, which may be named by a link under /dev/disk/by-id.
-fn in_pool(text: &[u8], line: Range<usize>) -> Option<Place> {
+fn in_pool(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     let start = bytes.iter().position(|b| !b.is_ascii_whitespace())?;
     let length = bytes.get(start..)?.iter().take_while(|b| !b.is_ascii_whitespace()).count();
@@ -122,10 +124,10 @@ fn in_pool(text: &[u8], line: Range<usize>) -> Option<Place> {
     Some((start + range.start..start + range.end, kind))
 }
 
-fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {
+fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if HOST_NAMES.iter().any(|host| path == Path::new(host)) {
-        return vec![(trimmed(answer, 0..answer.len()), Kind::Host)];
+        return vec![(trimmed(answer, 0..answer.len()), IdentityKind::Host)];
     }
     if path.starts_with("/run/udev/data") {
         return lines(answer).filter_map(|line| in_udev_line(answer, line)).collect();
@@ -137,7 +139,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {
         return Vec::new();
     }
     if FILES.contains(&name) {
-        return vec![(trimmed(answer, 0..answer.len()), Kind::Serial)];
+        return vec![(trimmed(answer, 0..answer.len()), IdentityKind::Serial)];
     }
     if name == "wwid" {
         return in_wwid(answer).into_iter().collect();
@@ -147,7 +149,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Place> {
 
 /// The identity in a device's wwid: `naa.…` and `eui.…` have shapes of their own; `t10.` ends with the serial; `nvme.`
 /// holds it in hexadecimal between vendor and model.
-fn in_wwid(text: &[u8]) -> Option<Place> {
+fn in_wwid(text: &[u8]) -> Option<IdentityRange> {
     let whole = trimmed(text, 0..text.len());
     let id = text.get(whole.clone())?;
     let part = if id.starts_with(b"nvme.") {
@@ -158,12 +160,12 @@ fn in_wwid(text: &[u8]) -> Option<Place> {
         let start = id.iter().rposition(|b| *b == b' ').or_else(|| id.iter().position(|b| *b == b'.'))?;
         start + 1..id.len()
     };
-    Some((whole.start + part.start..whole.start + part.end, Kind::Serial))
+    Some((whole.start + part.start..whole.start + part.end, IdentityKind::Serial))
 }
 
 /// The identity in a name under /dev/disk/by-id, such as `ata-Model_Name_SERIAL-part1`, `virtio-SERIAL` or
 /// `md-name-HOST:0`.
-fn in_device_id(text: &[u8], range: Range<usize>) -> Option<Place> {
+fn in_device_id(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone())?;
     if name.starts_with(b"md-name-") {
         return of_array(text, range.start + b"md-name-".len()..range.end);
@@ -185,19 +187,19 @@ fn in_device_id(text: &[u8], range: Range<usize>) -> Option<Place> {
         end = start.checked_sub(1)?;
         start = word_start(name, end)?;
     }
-    Some((range.start + start..range.start + end, Kind::Serial))
+    Some((range.start + start..range.start + end, IdentityKind::Serial))
 }
 
 /// The host in the name of an array, `HOST:0`.
-fn of_array(text: &[u8], range: Range<usize>) -> Option<Place> {
+fn of_array(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let colon = text.get(range.clone())?.iter().position(|b| *b == b':')?;
-    Some((range.start..range.start + colon, Kind::Host))
+    Some((range.start..range.start + colon, IdentityKind::Host))
 }
 
 /// A user's name, unless it is an account of a system or a server.
-fn user(text: &[u8], range: Range<usize>) -> Option<Place> {
+fn user(text: &[u8], range: Range<usize>) -> Option<IdentityRange> {
     let name = text.get(range.clone()).filter(|name| !name.is_empty())?;
-    (!names::is_account(name)).then_some((range, Kind::User))
+    (!names::is_account(name)).then_some((range, IdentityKind::User))
 }
 
 /// The beginning of the last word before `end`: after an underscore, else after the bus.
@@ -208,7 +210,7 @@ fn word_start(name: &[u8], end: usize) -> Option<usize> {
 }
 
 /// The identity in a line of udev's database: `E:NAME=value`, `S:disk/by-id/…`.
-fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
+fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     let bytes = text.get(line.clone())?;
     if bytes.starts_with(b"S:disk/by-id/") {
         return in_device_id(text, line.start + b"S:disk/by-id/".len()..line.end);
@@ -223,16 +225,16 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<Place> {
     if name == "ID_SERIAL" {
         let bytes = text.get(value.clone())?;
         let start = bytes.iter().rposition(|b| *b == b'_').map_or(0, |at| at + 1);
-        return Some((value.start + start..value.end, Kind::Serial));
+        return Some((value.start + start..value.end, IdentityKind::Serial));
     }
     if matches!(name, "MD_NAME" | "MD_DEVNAME") {
         return of_array(text, value);
     }
-    UDEV_FIELDS.contains(&name).then_some((value, Kind::Serial))
+    UDEV_FIELDS.contains(&name).then_some((value, IdentityKind::Serial))
 }
 
 /// The servers in a mount's source, for any type of file system.
-fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<Place> {
+fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
     let mount = Mount::of(text, line, mountinfo);
     let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
     mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default()
@@ -240,7 +242,7 @@ fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<Place> {
 
 /// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`, `program#host:/export` or
 /// `scheme://host:port/`.
-fn servers(text: &[u8], range: Range<usize>) -> Vec<Place> {
+fn servers(text: &[u8], range: Range<usize>) -> Vec<IdentityRange> {
     let Some(source) = text.get(range.clone()) else { return Vec::new() };
     let behind =
         |mark: &[u8]| source.windows(mark.len()).position(|part| part == mark).map(|at| at + mark.len());
@@ -266,7 +268,9 @@ fn servers(text: &[u8], range: Range<usize>) -> Vec<Place> {
     let host = |piece: Range<usize>| {
         let length = text.get(piece.clone())?.iter().take_while(|b| is_name(b)).count();
         let name = text.get(piece.start..piece.start + length)?;
-        name.iter().any(u8::is_ascii_alphabetic).then_some((piece.start..piece.start + length, Kind::Host))
+        name.iter()
+            .any(u8::is_ascii_alphabetic)
+            .then_some((piece.start..piece.start + length, IdentityKind::Host))
     };
     pieces.into_iter().filter_map(host).collect()
 }

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
 use super::names::is_account;
-use super::{Kind, Span};
+use super::{IdentityKind, IdentityMatch};
 
 /// Prefixes of a world-wide name.
 const WWN_PREFIXES: [&[u8]; 8] =
@@ -24,13 +24,13 @@ const MEDIA: [&[u8]; 2] = [b"/run/media/", b"/media/"];
 const ID_PREFIXES: [&[u8]; 2] = [b"uuid=", b"uuid/"];
 
 /// All identities, ordered and without overlap.
-pub fn spans(text: &[u8]) -> Vec<Span> {
+pub fn spans(text: &[u8]) -> Vec<IdentityMatch> {
     let mut spans = Vec::new();
     let mut at = 0;
     while at < text.len() {
         if let Some((range, kind)) = shape(text, at) {
             at = range.end.max(at + 1);
-            spans.push(Span::new(text, range, kind));
+            spans.push(IdentityMatch::new(text, range, kind));
         } else {
             at += 1;
         }
@@ -43,7 +43,7 @@ pub fn before(text: &[u8], at: usize) -> Option<u8> {
     text.get(at.checked_sub(1)?).copied()
 }
 
-fn shape(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn shape(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let rest = text.get(at..)?;
     let first = *rest.first()?;
     if !first.is_ascii_alphanumeric() && first != b':' && before(text, at) != Some(b'/') {
@@ -92,7 +92,7 @@ fn groups(text: &[u8], at: usize, sizes: &[usize], separator: &[u8], fits: fn(&u
     (!text.get(end).is_some_and(fits)).then_some(end)
 }
 
-fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
     // Behind `scsi-3` and its like the first digit belongs to the prefix.
     if before(text, at).is_some_and(|b| hex(&b)) && !follows(text, at, &WWN_PREFIXES) {
@@ -105,30 +105,30 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     let nothing = text.get(at..end)?.iter().all(|b| !b.is_ascii_hexdigit() || *b == b'0');
     // The type of a partition is no identity.
     let partition_type = follows(text, at, &[b"part_entry_type="]);
-    (!nothing && !partition_type).then_some((at..end, Kind::Hex32))
+    (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
 }
 
 /// A long run of hexadecimal digits; longer ones name containers, image layers and roots of hash trees.
-fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn long_hex(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
     let length = run(text, at, u8::is_ascii_hexdigit);
     let ends = !text.get(at + length).is_some_and(u8::is_ascii_alphanumeric);
-    (ends && (40..=128).contains(&length)).then_some((at..at + length, Kind::Wwn))
+    (ends && (40..=128).contains(&length)).then_some((at..at + length, IdentityKind::Wwn))
 }
 
 /// Eight bytes with colons between them, as Fibre Channel writes its names.
-fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = groups(text, at, &[2; 8], b":", u8::is_ascii_hexdigit)?;
     let alone = !before(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
     let named = matches!(text.get(at), Some(b'1' | b'2' | b'5'));
-    (alone && named).then_some((at..end, Kind::Wwn))
+    (alone && named).then_some((at..end, IdentityKind::Wwn))
 }
 
 /// The name of a person behind `/home/`, or behind `/media/` where more follows.
-fn user(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn user(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let home = follows(text, at, &HOMES);
     if !home && !follows(text, at, &MEDIA) {
         return None;
@@ -136,35 +136,35 @@ fn user(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     let length = run(text, at, |b| b.is_ascii_alphanumeric() || b"._-+@".contains(b) || *b >= 0x80);
     let name = text.get(at..at + length).filter(|name| !name.is_empty())?;
     let more = text.get(at + length) == Some(&b'/');
-    ((home || more) && !is_account(name)).then_some((at..at + length, Kind::User))
+    ((home || more) && !is_account(name)).then_some((at..at + length, IdentityKind::User))
 }
 
-fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn lvm(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let alnum: fn(&u8) -> bool = u8::is_ascii_alphanumeric;
     if follows(text, at, &[b"LVM-"]) {
-        return (run(text, at, alnum) == 64).then_some((at..at + 32, Kind::Lvm32));
+        return (run(text, at, alnum) == 64).then_some((at..at + 32, IdentityKind::Lvm32));
     }
     // The second half of a logical volume's, which begins where the first one's mask ended.
     let behind_first = at.checked_sub(32).is_some_and(|start| follows(text, start, &[b"LVM-"]));
     if behind_first && run(text, at, alnum) == 32 {
-        return Some((at..at + 32, Kind::Lvm32));
+        return Some((at..at + 32, IdentityKind::Lvm32));
     }
     if before(text, at).is_some_and(|b| alnum(&b)) {
         return None;
     }
     let end = groups(text, at, &[6, 4, 4, 4, 4, 4, 6], b"-", alnum)?;
-    Some((at..end, Kind::Lvm32))
+    Some((at..end, IdentityKind::Lvm32))
 }
 
-fn mac(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn mac(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: u8| b.is_ascii_alphanumeric() || b == b':';
     let end = groups(text, at, &[2; 6], b":", u8::is_ascii_hexdigit)?;
     let alone = !before(text, at).is_some_and(part) && !text.get(end).copied().is_some_and(part);
     let nothing = text.get(at..end)?.iter().all(|b| matches!(b, b'0' | b':'));
-    (alone && !nothing).then_some((at..end, Kind::Mac))
+    (alone && !nothing).then_some((at..end, IdentityKind::Mac))
 }
 
-fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let length = run(text, at, u8::is_ascii_hexdigit);
     let end = at + length;
     if text.get(end).is_some_and(u8::is_ascii_alphanumeric) {
@@ -174,10 +174,10 @@ fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     // SAS addresses and Fibre Channel names begin with their NAA type.
     let numbered =
         length == 16 && follows(text, at, &[b"0x"]) && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
-    (named || numbered).then_some((at..end, Kind::Wwn))
+    (named || numbered).then_some((at..end, IdentityKind::Wwn))
 }
 
-fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let length = run(text, at, |b| b.is_ascii_digit() || *b == b'.');
     let end = at + length;
     let address: Ipv4Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
@@ -198,10 +198,10 @@ fn ipv4(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
         _ => false,
     };
     let whole = text.trim_ascii().len() == length;
-    (expected || with_tail || whole).then_some((at..end, Kind::Ipv4))
+    (expected || with_tail || whole).then_some((at..end, IdentityKind::Ipv4))
 }
 
-fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b':' | b'.');
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric() || part(&b)) {
         return None;
@@ -211,11 +211,11 @@ fn ipv6(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
         return None;
     }
     let address: Ipv6Addr = str::from_utf8(text.get(at..end)?).ok()?.parse().ok()?;
-    (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, Kind::Ipv6))
+    (!address.is_loopback() && !address.is_unspecified()).then_some((at..end, IdentityKind::Ipv6))
 }
 
 /// The part of an iSCSI or NVMe qualified name that a person chose.
-fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-' | b'_');
     if before(text, at).is_some_and(|b| b.is_ascii_alphanumeric()) {
         // Only directly behind the prefix.
@@ -225,14 +225,15 @@ fn qualified_name(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
     let name = text.get(at..at + length)?;
     if follows(text, at, &[b"iqn."]) {
         let lun = name.windows(5).position(|window| window == b"-lun-");
-        return Some((at..at + lun.unwrap_or(length), Kind::Serial));
+        return Some((at..at + lun.unwrap_or(length), IdentityKind::Serial));
     }
     let colon = name.starts_with(b"nqn.").then(|| name.iter().position(|b| *b == b':')).flatten()? + 1;
     let chosen = name.get(colon..)?;
-    (!chosen.is_empty() && !chosen.starts_with(b"uuid:")).then_some((at + colon..at + length, Kind::Serial))
+    (!chosen.is_empty() && !chosen.starts_with(b"uuid:"))
+        .then_some((at + colon..at + length, IdentityKind::Serial))
 }
 
-fn short_id(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
+fn short_id(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     if !follows(text, at, &ID_PREFIXES) {
         return None;
     }
@@ -243,5 +244,5 @@ fn short_id(text: &[u8], at: usize) -> Option<(Range<usize>, Kind)> {
         [disk, _] if disk.len() == 8 && length <= 11 => disk.len(),
         _ => length,
     };
-    (whole >= 4).then_some((at..at + whole, Kind::Serial))
+    (whole >= 4).then_some((at..at + whole, IdentityKind::Serial))
 }

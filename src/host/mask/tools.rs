@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::Kind;
+use super::IdentityKind;
 use crate::host::Tool;
 use crate::host::tool::Identities;
 
@@ -15,7 +15,7 @@ fn printed(of: fn(&Identities) -> &'static [&'static str]) -> impl Iterator<Item
 }
 
 /// The identities in the output of a program.
-pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
+pub fn places(answer: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     let mut start = 0;
     for line in answer.split(|b| *b == b'\n') {
@@ -28,15 +28,15 @@ pub fn places(answer: &[u8]) -> Vec<(Range<usize>, Kind)> {
 }
 
 /// The identities in one line: after every colon with a key before it.
-fn in_line(line: &[u8]) -> Vec<(Range<usize>, Kind)> {
+fn in_line(line: &[u8]) -> Vec<(Range<usize>, IdentityKind)> {
     let mut places = Vec::new();
     for colon in line.iter().enumerate().filter(|(_, b)| **b == b':').map(|(at, _)| at) {
         let (before, after) = line.split_at(colon);
         let key = key(before);
         let kind = if printed(|keys| keys.serials).any(|serial| serial == key) {
-            Kind::Serial
+            IdentityKind::Serial
         } else if printed(|keys| keys.names).any(|name| name == key) {
-            Kind::Wwn
+            IdentityKind::Wwn
         } else if printed(|keys| keys.members).any(|member| key.starts_with(member)) {
             places.extend(last_word(after, colon));
             continue;
@@ -78,12 +78,12 @@ fn value(after: &[u8], colon: usize) -> Option<(Range<usize>, &[u8])> {
 }
 
 /// The last word of a line, behind the place of a disk: `Present (0,0) 3LQ1WEH4`.
-fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, Kind)> {
+fn last_word(after: &[u8], colon: usize) -> Option<(Range<usize>, IdentityKind)> {
     let text = after.trim_ascii_end();
     let start = text.iter().rposition(u8::is_ascii_whitespace)? + 1;
     let word = text.get(start..)?;
     let plain = word.iter().all(u8::is_ascii_alphanumeric);
-    (plain && is_identity(word)).then_some((colon + start..colon + text.len(), Kind::Serial))
+    (plain && is_identity(word)).then_some((colon + start..colon + text.len(), IdentityKind::Serial))
 }
 
 /// Whether the text is an identity; `N/A`, `None`, `0` and asterisks are not.
@@ -92,9 +92,9 @@ fn is_identity(text: &[u8]) -> bool {
 }
 
 /// A world-wide name has hexadecimal digits alone.
-fn kind_of(kind: Kind, text: &[u8]) -> Kind {
+fn kind_of(kind: IdentityKind, text: &[u8]) -> IdentityKind {
     let is_name = text.len() >= 8 && text.iter().all(u8::is_ascii_hexdigit);
-    if kind == Kind::Wwn && is_name { Kind::Wwn } else { Kind::Serial }
+    if kind == IdentityKind::Wwn && is_name { IdentityKind::Wwn } else { IdentityKind::Serial }
 }
 
 #[cfg(test)]

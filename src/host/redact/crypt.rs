@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::mounts::whole;
 use super::options::LOCAL_SOURCES;
-use crate::host::{Setting, into_path};
+use crate::host::{ConfigDirective, into_path};
 
 /// Options that are kept with their values: they name algorithms, file systems and numbers.
 const WITH_VALUE: [&[u8]; 9] = [
@@ -52,7 +52,7 @@ const NAMES: [&[u8]; 23] = [
 
 /// Name, then device, kind of key, options and completeness, separated by tabs. `is_there` tells whether a key file
 /// exists.
-pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<Setting> {
+pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirective> {
     let row = |(number, line): (u32, &[u8])| {
         let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let name = fields.next().filter(|name| !name.starts_with(b"#"))?;
@@ -70,7 +70,11 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<Setting> {
         let options: Vec<&[u8]> = written.split(|b| *b == b',').filter(|option| !option.is_empty()).collect();
         let kept: Vec<Vec<u8>> = options.iter().copied().filter_map(option).collect();
         let all = !spilled && kept == options;
-        Some(Setting::new(number, name, [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t')))
+        Some(ConfigDirective::new(
+            number,
+            name,
+            [device, key, &kept.join(&b',')[..], whole(all)].join(&b'\t'),
+        ))
     };
     (1..).zip(text.split(|b| *b == b'\n')).filter_map(row).collect()
 }

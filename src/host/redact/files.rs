@@ -11,19 +11,20 @@ use crate::host::{Miss, MissKind};
 
 /// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The listen
 /// address follows them and does not.
-const PID_LINES: [Line; 5] = [Line::Number, Line::Path, Line::Number, Line::Number, Line::Path];
+const PID_LINES: [LineSyntax; 5] =
+    [LineSyntax::Number, LineSyntax::Path, LineSyntax::Number, LineSyntax::Number, LineSyntax::Path];
 
 /// PATH_MAX of linux/limits.h.
 const LONGEST_PATH: usize = 4096;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum LineSyntax {
     Number,
     Path,
 }
 
 /// Files with a shape of their own.
-enum Shape {
+enum FileSyntax {
     /// The kernel's file, unchanged.
     Kernel,
     /// /proc/PID/mountinfo and mounts.
@@ -38,7 +39,7 @@ enum Shape {
     Pid,
 }
 
-fn shape(path: &Path) -> Option<Shape> {
+fn shape(path: &Path) -> Option<FileSyntax> {
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
     }
@@ -54,18 +55,18 @@ fn shape(path: &Path) -> Option<Shape> {
     };
     if kernels {
         let table = path.starts_with("/proc") && matches!(name, b"mountinfo" | b"mounts");
-        return Some(if table { Shape::MountTable } else { Shape::Kernel });
+        return Some(if table { FileSyntax::MountTable } else { FileSyntax::Kernel });
     }
     if path.starts_with("/run/udev/data") {
-        return Some(Shape::Udev);
+        return Some(FileSyntax::Udev);
     }
     let system = ["/etc/os-release", "/usr/lib/os-release", "/etc/ld.so.preload", "/run/systemd/container"];
     if system.iter().any(|known| path == Path::new(known)) {
-        return Some(Shape::System);
+        return Some(FileSyntax::System);
     }
     match name {
-        b"PG_VERSION" => Some(Shape::Version),
-        b"postmaster.pid" => Some(Shape::Pid),
+        b"PG_VERSION" => Some(FileSyntax::Version),
+        b"postmaster.pid" => Some(FileSyntax::Pid),
         _ => None,
     }
 }
@@ -80,11 +81,11 @@ pub fn reserved(path: &Path) -> Option<&'static str> {
 /// The part of a plain file that may leave: all of it, or what has the file's shape.
 pub fn plain(path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
     let left = match shape(path) {
-        Some(Shape::Kernel | Shape::System) => return Ok(text),
-        Some(Shape::MountTable) => return Ok(mounts::table(&text)),
-        Some(Shape::Udev) => return Ok(volumes(&text)),
-        Some(Shape::Version) => version(&text),
-        Some(Shape::Pid) => pid(&text),
+        Some(FileSyntax::Kernel | FileSyntax::System) => return Ok(text),
+        Some(FileSyntax::MountTable) => return Ok(mounts::table(&text)),
+        Some(FileSyntax::Udev) => return Ok(volumes(&text)),
+        Some(FileSyntax::Version) => version(&text),
+        Some(FileSyntax::Pid) => pid(&text),
         None => None,
     };
     left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
@@ -100,16 +101,16 @@ fn version(text: &[u8]) -> Option<Vec<u8>> {
 /// The first lines, as far as each is well-formed; the process id at least.
 fn pid(text: &[u8]) -> Option<Vec<u8>> {
     let lines = text.split_inclusive(|b| *b == b'\n').zip(PID_LINES);
-    let fits = |line: &[u8], shape: Line| {
+    let fits = |line: &[u8], shape: LineSyntax| {
         let text = line.trim_ascii();
         match shape {
             // A server for one session writes its own with a minus.
-            Line::Number => {
+            LineSyntax::Number => {
                 let digits = text.strip_prefix(b"-").unwrap_or(text);
                 (1..=20).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit)
             }
             // Without a socket the line is empty.
-            Line::Path => {
+            LineSyntax::Path => {
                 text.is_empty()
                     || text.starts_with(b"/") && !text.contains(&b'=') && text.len() <= LONGEST_PATH
             }

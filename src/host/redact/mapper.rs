@@ -43,17 +43,17 @@ const TARGETS: &[&str] = &[
 const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
 
 /// One line of `dmsetup table` or `status`.
-struct Line<'t> {
+struct DmTargetLine<'t> {
     name: &'t str,
     target: &'static str,
     rest: Vec<&'t str>,
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+fn lines(text: &[u8]) -> impl Iterator<Item = DmTargetLine<'_>> {
     text.split(|b| *b == b'\n').filter_map(|line| line_of(std::str::from_utf8(line).ok()?))
 }
 
-fn line_of(line: &str) -> Option<Line<'_>> {
+fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
     let mut from = 0;
     loop {
         let at = from + line.get(from..)?.find(": ")?;
@@ -62,7 +62,7 @@ fn line_of(line: &str) -> Option<Line<'_>> {
         if number() && number() {
             let target = words.next()?;
             let target = TARGETS.iter().find(|known| **known == target).unwrap_or(&"other");
-            return Some(Line { name: line.get(..at)?, target, rest: words.collect() });
+            return Some(DmTargetLine { name: line.get(..at)?, target, rest: words.collect() });
         }
         from = at + 2;
     }
@@ -71,7 +71,7 @@ fn line_of(line: &str) -> Option<Line<'_>> {
 /// Kinds of targets: `NAME: TARGET`, with the mode behind a cache.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for Line { name, target, rest } in lines(text) {
+    for DmTargetLine { name, target, rest } in lines(text) {
         let mode = if target == "cache" { mode(&rest) } else { "" };
         let _ = writeln!(out, "{}: {} {mode}", mangled(name), target);
     }
@@ -91,7 +91,7 @@ fn mode(rest: &[&str]) -> &'static str {
 /// Use of thin pools: `NAME: thin-pool METADATA/ALL DATA/ALL`, in blocks; `failed` where the pool prints no numbers.
 pub fn status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for Line { name, target, rest } in lines(text).filter(|line| line.target == "thin-pool") {
+    for DmTargetLine { name, target, rest } in lines(text).filter(|line| line.target == "thin-pool") {
         let used = |at: usize| {
             let (used, all) = rest.get(at)?.split_once('/')?;
             Some((used.parse::<u64>().ok()?, all.parse::<u64>().ok()?))

@@ -5,7 +5,7 @@
 //! it is complete, because a line with an option missing must never be pasted.
 
 use super::options::{LOCAL_SOURCES, LOCAL_TYPES, is_local, options};
-use crate::host::Setting;
+use crate::host::ConfigDirective;
 
 /// A device or address without its log-in; `none` where it consists of settings, as with rclone.
 pub fn source(text: &[u8]) -> Vec<u8> {
@@ -36,7 +36,7 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// fstab(5): device, type, options, the two trailing numbers as far as present, and completeness. A line with more than
 /// two trailing fields, as after a blank among the options, is incomplete.
-pub fn fstab(text: &[u8]) -> Vec<Setting> {
+pub fn fstab(text: &[u8]) -> Vec<ConfigDirective> {
     let row = |(line, text): (u32, &[u8])| {
         let mut fields = words(text);
         let device = fields.next().filter(|device| !device.starts_with(b"#"))?;
@@ -52,7 +52,7 @@ pub fn fstab(text: &[u8]) -> Vec<Setting> {
         let all = if spilled { b"excess" } else { whole(numbers && from == device && kept == written) };
         let numbers = if numbers { rest.join(&b' ') } else { Vec::new() };
         let value = [&from, fstype, &kept, &numbers, all].join(&b'\t');
-        Some(Setting::new(line, point, value))
+        Some(ConfigDirective::new(line, point, value))
     };
     lines(text).filter_map(row).collect()
 }
@@ -68,7 +68,7 @@ pub fn whole(all: bool) -> &'static [u8] {
 
 /// systemd.mount(5): the keys `what`, `where`, `type` and `options` of its section `[Mount]`, then `kept` with whether
 /// their values are complete.
-pub fn unit(text: &[u8]) -> Vec<Setting> {
+pub fn unit(text: &[u8]) -> Vec<ConfigDirective> {
     let mut lines_of_mount = Vec::new();
     let mut in_mount = false;
     let mut pending: Option<(u32, Vec<u8>)> = None;
@@ -98,7 +98,7 @@ pub fn unit(text: &[u8]) -> Vec<Setting> {
         assignments.iter().rev().find(|(_, (found, _))| *found == key).map(|(_, (_, value))| *value)
     };
     let local = is_local(last(b"Type").unwrap_or(b"auto"), last(b"What").unwrap_or_default());
-    let mut settings: Vec<Setting> = Vec::new();
+    let mut settings: Vec<ConfigDirective> = Vec::new();
     let mut all = true;
     for (line, (key, value)) in &assignments {
         if let Some(setting) = unit_setting(*line, key, value, local) {
@@ -106,8 +106,11 @@ pub fn unit(text: &[u8]) -> Vec<Setting> {
             settings.push(setting);
         }
     }
-    let kept =
-        settings.last().map(|last| Setting { key: b"kept".to_vec(), value: whole(all).to_vec(), ..*last });
+    let kept = settings.last().map(|last| ConfigDirective {
+        key: b"kept".to_vec(),
+        value: whole(all).to_vec(),
+        ..*last
+    });
     settings.extend(kept);
     settings
 }
@@ -118,14 +121,14 @@ fn assignment(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((key.trim_ascii(), value.get(1..)?.trim_ascii()))
 }
 
-fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<Setting> {
+fn unit_setting(line: u32, key: &[u8], value: &[u8], local: bool) -> Option<ConfigDirective> {
     let value = match key {
         b"What" => source(value),
         b"Options" => options(value, local),
         b"Where" | b"Type" => value.to_vec(),
         _ => return None,
     };
-    Some(Setting::new(line, key.to_ascii_lowercase(), value))
+    Some(ConfigDirective::new(line, key.to_ascii_lowercase(), value))
 }
 
 /// /proc/PID/mountinfo or /proc/PID/mounts. Unless a type is known to need no log-in, its log-in and options are
@@ -167,7 +170,7 @@ fn logs_in_nowhere(fstype: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn read(settings: Vec<Setting>) -> Vec<(u32, String, String)> {
+    fn read(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings.into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::Setting;
+use crate::host::ConfigDirective;
 use crate::servers::{self, Leave, Leaving};
 
 /// Settings that may leave an option file or a command line, at least in part.
@@ -62,7 +62,7 @@ pub fn name(text: &[u8]) -> Option<Name> {
 }
 
 /// The known settings of the groups that servers read, and every include, in their order.
-pub fn option_file(text: &[u8]) -> Vec<Setting> {
+pub fn option_file(text: &[u8]) -> Vec<ConfigDirective> {
     let mut group: Option<String> = None;
     let mut found = Vec::new();
     for (line, text) in (1..).zip(text.split(|b| *b == b'\n')) {
@@ -90,15 +90,15 @@ pub fn is_include(key: &[u8]) -> bool {
     matches!(key, b"include" | b"includedir")
 }
 
-fn include(line: u32, text: &[u8]) -> Option<Setting> {
+fn include(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let words: [&[u8]; 2] = [b"!includedir", b"!include"];
     let word = words.into_iter().find(|word| text.starts_with(word))?;
     let (word, rest) = text.split_at(word.len());
     rest.first().filter(|b| b.is_ascii_whitespace())?;
-    Some(Setting::new(line, word.get(1..)?, rest.trim_ascii()))
+    Some(ConfigDirective::new(line, word.get(1..)?, rest.trim_ascii()))
 }
 
-fn setting(line: u32, group: &str, text: &[u8]) -> Option<Setting> {
+fn setting(line: u32, group: &str, text: &[u8]) -> Option<ConfigDirective> {
     let text = without_comment(text);
     let equals = text.iter().position(|b| *b == b'=');
     let (left, value) = match equals {
@@ -113,7 +113,7 @@ fn setting(line: u32, group: &str, text: &[u8]) -> Option<Setting> {
         }
         Name::Abbreviated(name) => (name, Vec::new()),
     };
-    Some(Setting::new(line, format!("{group}.{name}"), value))
+    Some(ConfigDirective::new(line, format!("{group}.{name}"), value))
 }
 
 /// The line up to a `#` that stands in no quotes (remove_end_comment of my_default.c).
@@ -164,25 +164,25 @@ fn value(text: &[u8]) -> Vec<u8> {
 
 /// The known settings of mysqld-auto.cnf, which is JSON: `"name": {"Value": "…", …}` at any depth (MySQL manual,
 /// *Persisted System Variables*). They leave as `persisted.name`.
-pub fn persisted(text: &[u8]) -> Vec<Setting> {
+pub fn persisted(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     match serde_json::from_slice::<serde_json::Value>(text) {
         Ok(document) => look(&document, &mut found),
         // The file is not empty, but its contents are unknown.
         Err(_) if !text.trim_ascii().is_empty() => {
-            found.push(Setting::new(1, "malformed", ""));
+            found.push(ConfigDirective::new(1, "malformed", ""));
         }
         Err(_) => {}
     }
     found
 }
 
-fn look(value: &serde_json::Value, found: &mut Vec<Setting>) {
+fn look(value: &serde_json::Value, found: &mut Vec<ConfigDirective>) {
     let serde_json::Value::Object(members) = value else { return };
     for (name, member) in members {
         match member.get("Value").and_then(serde_json::Value::as_str) {
             Some(value) if settings().contains_key(name) => {
-                found.push(Setting::new(1, format!("persisted.{name}"), value));
+                found.push(ConfigDirective::new(1, format!("persisted.{name}"), value));
             }
             Some(_) => {}
             None => look(member, found),
@@ -198,7 +198,7 @@ mod tests {
         shown(option_file(text.as_bytes()))
     }
 
-    fn shown(settings: Vec<Setting>) -> Vec<(u32, String, String)> {
+    fn shown(settings: Vec<ConfigDirective>) -> Vec<(u32, String, String)> {
         let shown = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         settings.into_iter().map(|s| (s.line, shown(s.key), shown(s.value))).collect()
     }

@@ -3,15 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::{Miss, MissKind, Setting};
+use crate::host::{ConfigDirective, Miss, MissKind};
 
 /// The largest number of settings kept per file; no server has so many that count.
 const MOST: usize = 2048;
 
 /// Each key once between two includes, with its last value, in the order of the lines; `is_include` tells includes from
 /// settings.
-pub fn each(settings: Vec<Setting>, is_include: impl Fn(&[u8]) -> bool) -> Result<Vec<Setting>, Miss> {
-    let mut kept: Vec<Setting> = Vec::new();
+pub fn each(
+    settings: Vec<ConfigDirective>,
+    is_include: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<ConfigDirective>, Miss> {
+    let mut kept: Vec<ConfigDirective> = Vec::new();
     let mut after: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     // From the end, so that each stands where it stood last: two keys can be one setting (`loose_` of MySQL).
     for setting in settings.into_iter().rev() {
@@ -40,7 +43,7 @@ mod tests {
     use super::*;
 
     fn told(keys: &[&str]) -> Result<Vec<(u32, String, u32)>, Miss> {
-        let settings = (1..).zip(keys).map(|(line, key)| Setting::new(line, *key, "x")).collect();
+        let settings = (1..).zip(keys).map(|(line, key)| ConfigDirective::new(line, *key, "x")).collect();
         let kept = each(settings, |key| key == b"include")?;
         Ok(kept.into_iter().map(|s| (s.line, String::from_utf8(s.key).unwrap(), s.times)).collect())
     }
@@ -64,8 +67,8 @@ mod tests {
         /// Whoever reads them in order comes to the same values after every include.
         #[test]
         fn nothing_that_counts_is_lost(keys in prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "include"]), 0..40)) {
-            let all: Vec<Setting> = (1..).zip(&keys).map(|(line, key)| Setting::new(line, *key, line.to_string())).collect();
-            let values = |settings: &[Setting]| {
+            let all: Vec<ConfigDirective> = (1..).zip(&keys).map(|(line, key)| ConfigDirective::new(line, *key, line.to_string())).collect();
+            let values = |settings: &[ConfigDirective]| {
                 let (mut now, mut at_include) = (BTreeMap::new(), Vec::new());
                 for setting in settings {
                     if setting.key == b"include" {

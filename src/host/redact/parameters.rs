@@ -6,7 +6,7 @@
 
 use super::mounts::{source, whole};
 use super::options::options;
-use crate::host::Setting;
+use crate::host::ConfigDirective;
 
 /// Parameters that mount, unlock or swap to something, or prevent that: kernel-command-line(7),
 /// systemd-fstab-generator(8), systemd-cryptsetup-generator(8), systemd-gpt-auto-generator(8),
@@ -83,7 +83,7 @@ const LONGEST_NAME: usize = 200;
 /// The kernel's parameters root, rootfstype, rootflags and elevator (the kernel's
 /// Documentation/admin-guide/kernel-parameters.txt), resume and those of [`WAITED_FOR`]; `names` with those of [`TOLD_BY_NAME`], and
 /// `kept` with whether all the flags are whole, where there are any.
-pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
+pub fn kernel_command_line(text: &[u8]) -> Vec<ConfigDirective> {
     let mut quoted = false;
     let parameters = text.split(|b| {
         quoted ^= *b == b'"';
@@ -105,7 +105,7 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
         match kept.filter(|_| equals.is_some()) {
             Some(kept) => {
                 all &= key != b"rootflags" || kept == value;
-                settings.push(Setting::new(1, key, kept));
+                settings.push(ConfigDirective::new(1, key, kept));
             }
             None => names.extend(name(key)),
         }
@@ -113,8 +113,8 @@ pub fn kernel_command_line(text: &[u8]) -> Vec<Setting> {
     let has_flags = settings.iter().any(|setting| setting.key == b"rootflags");
     names.sort_unstable();
     names.dedup();
-    settings.push(Setting::new(1, b"names", names.join(",")));
-    settings.extend(has_flags.then(|| Setting::new(1, b"kept", whole(all))));
+    settings.push(ConfigDirective::new(1, b"names", names.join(",")));
+    settings.extend(has_flags.then(|| ConfigDirective::new(1, b"kept", whole(all))));
     settings
 }
 
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        let shown = |setting: Setting| {
+        let shown = |setting: ConfigDirective| {
             let [key, value] = [setting.key, setting.value].map(|bytes| String::from_utf8(bytes).unwrap());
             format!("{key} {value}")
         };

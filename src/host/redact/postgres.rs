@@ -5,7 +5,7 @@
 //! wins.
 
 use super::standbys;
-use crate::host::Setting;
+use crate::host::ConfigDirective;
 use crate::servers::{self, Leave, Leaving};
 
 /// Whether a setting, or part of it, may leave a configuration file or a server.
@@ -26,7 +26,7 @@ pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
 const INCLUDES: [&str; 3] = ["include", "include_dir", "include_if_exists"];
 
 /// The known settings of a configuration file, in its order.
-pub fn settings(text: &[u8]) -> Vec<Setting> {
+pub fn settings(text: &[u8]) -> Vec<ConfigDirective> {
     let lines = (1..).zip(text.split(|b| *b == b'\n'));
     lines.filter_map(|(number, line)| setting(number, line)).collect()
 }
@@ -47,7 +47,7 @@ pub fn control_data(text: &[u8]) -> Vec<u8> {
     line.map(|line| format!("{line}\n").into_bytes()).unwrap_or_default()
 }
 
-fn setting(line: u32, text: &[u8]) -> Option<Setting> {
+fn setting(line: u32, text: &[u8]) -> Option<ConfigDirective> {
     let text = text.trim_ascii_start();
     let end = text.iter().position(|b| !is_name(*b)).unwrap_or(text.len());
     let (name, rest) = text.split_at(end);
@@ -61,7 +61,7 @@ fn setting(line: u32, text: &[u8]) -> Option<Setting> {
         if let Some(quoted) = rest.strip_prefix(b"'") { unquote(quoted)? } else { bare(rest)? };
     let rest = rest.trim_ascii_start();
     let value = self::value(&key, &value);
-    (rest.is_empty() || rest.starts_with(b"#")).then(|| Setting::new(line, key, value))
+    (rest.is_empty() || rest.starts_with(b"#")).then(|| ConfigDirective::new(line, key, value))
 }
 
 fn is_name(byte: u8) -> bool {

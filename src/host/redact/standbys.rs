@@ -17,7 +17,7 @@ pub fn shape(value: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+enum StandbyToken {
     Any,
     First,
     Number(u64),
@@ -28,43 +28,59 @@ enum Word {
 }
 
 /// The method, the number waited for, and the number of names.
-fn read(words: &[Word]) -> Option<(&'static str, u64, usize)> {
+fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
     match words {
-        [Word::Any, Word::Number(count), Word::Open, list @ .., Word::Close] => {
-            Some(("ANY", *count, names(list)?))
+        [
+            StandbyToken::Any,
+            StandbyToken::Number(count),
+            StandbyToken::Open,
+            list @ ..,
+            StandbyToken::Close,
+        ] => Some(("ANY", *count, names(list)?)),
+        [
+            StandbyToken::First,
+            StandbyToken::Number(count),
+            StandbyToken::Open,
+            list @ ..,
+            StandbyToken::Close,
+        ]
+        | [StandbyToken::Number(count), StandbyToken::Open, list @ .., StandbyToken::Close] => {
+            Some(("FIRST", *count, names(list)?))
         }
-        [Word::First, Word::Number(count), Word::Open, list @ .., Word::Close]
-        | [Word::Number(count), Word::Open, list @ .., Word::Close] => Some(("FIRST", *count, names(list)?)),
         list => Some(("FIRST", 1, names(list)?)),
     }
     .filter(|(_, count, _)| *count > 0)
 }
 
 /// The number of names in a list; a number may be a name too.
-fn names(list: &[Word]) -> Option<usize> {
-    let is_name = |word: &Word| match word {
-        Word::Name | Word::Number(_) => true,
-        Word::Any | Word::First | Word::Comma | Word::Open | Word::Close => false,
+fn names(list: &[StandbyToken]) -> Option<usize> {
+    let is_name = |word: &StandbyToken| match word {
+        StandbyToken::Name | StandbyToken::Number(_) => true,
+        StandbyToken::Any
+        | StandbyToken::First
+        | StandbyToken::Comma
+        | StandbyToken::Open
+        | StandbyToken::Close => false,
     };
-    let mut all = list.split(|word| *word == Word::Comma);
+    let mut all = list.split(|word| *word == StandbyToken::Comma);
     let each_is_one = all.all(|part| part.len() == 1 && part.iter().all(is_name));
     each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())
 }
 
-fn words(mut text: &[u8]) -> Option<Vec<Word>> {
+fn words(mut text: &[u8]) -> Option<Vec<StandbyToken>> {
     let mut words = Vec::new();
     while let Some((first, rest)) = text.trim_ascii_start().split_first() {
         let (word, behind) = match first {
-            b',' => (Word::Comma, rest),
-            b'(' => (Word::Open, rest),
-            b')' => (Word::Close, rest),
-            b'*' => (Word::Name, rest),
-            b'"' => (Word::Name, unquoted(rest)?),
+            b',' => (StandbyToken::Comma, rest),
+            b'(' => (StandbyToken::Open, rest),
+            b')' => (StandbyToken::Close, rest),
+            b'*' => (StandbyToken::Name, rest),
+            b'"' => (StandbyToken::Name, unquoted(rest)?),
             b'0'..=b'9' => {
                 let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
                 let (digits, behind) = rest.split_at(end);
                 let number = [&[*first], digits].concat();
-                (Word::Number(str::from_utf8(&number).ok()?.parse().ok()?), behind)
+                (StandbyToken::Number(str::from_utf8(&number).ok()?.parse().ok()?), behind)
             }
             byte if begins_name(*byte) => {
                 let fits = |b: &u8| begins_name(*b) || b.is_ascii_digit() || *b == b'$';
@@ -72,9 +88,9 @@ fn words(mut text: &[u8]) -> Option<Vec<Word>> {
                 let (more, behind) = rest.split_at(end);
                 let name = [&[*first], more].concat();
                 let word = match name.to_ascii_lowercase().as_slice() {
-                    b"any" => Word::Any,
-                    b"first" => Word::First,
-                    _ => Word::Name,
+                    b"any" => StandbyToken::Any,
+                    b"first" => StandbyToken::First,
+                    _ => StandbyToken::Name,
                 };
                 (word, behind)
             }

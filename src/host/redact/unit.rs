@@ -5,10 +5,10 @@
 //! `%i`, which only the name of the instance resolves; that is left to `collect`. A directory with a blank in its name
 //! does not leave: it could be a quote that swallowed the next assignment.
 
-use crate::host::Setting;
+use crate::host::ConfigDirective;
 
 /// The keys `pgdata`, `data` and `user`, in the order of the file.
-pub fn service(text: &[u8]) -> Vec<Setting> {
+pub fn service(text: &[u8]) -> Vec<ConfigDirective> {
     let mut found = Vec::new();
     let mut in_service = false;
     for (line, text) in whole_lines(text) {
@@ -23,7 +23,7 @@ pub fn service(text: &[u8]) -> Vec<Setting> {
             // An equals sign or a blank marks a quote that was not closed as intended.
             let foreign = |b: &u8| matches!(b, b'$' | b'=') || b.is_ascii_whitespace();
             if !value.is_empty() && !value.iter().any(foreign) {
-                found.push(Setting::new(line, key, value));
+                found.push(ConfigDirective::new(line, key, value));
             }
         };
         match key.trim_ascii() {

@@ -4,7 +4,7 @@
 //! A new program is one row; the compiler and the tests beside this file point out the rest. One digit makes some of
 //! these write (`hdparm -W0`), and the tools of RAID controllers leave log files unless told not to.
 
-use super::{Answer, Home, Identities, Row};
+use super::{Identities, InstallLocation, OutputPolicy, ToolSpec};
 
 tools! {
     /// e2fsprogs' mke2fs.

@@ -22,9 +22,9 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
         return Some(Err("this JSON of fio has no jobs".to_owned()));
     };
     let global = document.get("global options");
-    let jobs: Vec<Job> = jobs.iter().map(|job| Job::of(job, global, jobs)).collect();
+    let jobs: Vec<JobStatistics> = jobs.iter().map(|job| JobStatistics::of(job, global, jobs)).collect();
     let rows: Vec<ImportedRow> = jobs.iter().filter_map(|job| job.row.clone()).collect();
-    let flushed: Vec<(&Job, &ImportedRow, f64)> = jobs
+    let flushed: Vec<(&JobStatistics, &ImportedRow, f64)> = jobs
         .iter()
         .filter(|job| job.flushes)
         .filter_map(|job| Some((job, job.row.as_ref()?, job.row.as_ref()?.per_second?)))
@@ -67,7 +67,7 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
 }
 
 /// One of fio's results: of a job, or of several aggregated ones.
-struct Job {
+struct JobStatistics {
     name: String,
     /// Whether anything was flushed.
     flushes: bool,
@@ -77,13 +77,13 @@ struct Job {
     row: Option<ImportedRow>,
 }
 
-impl Job {
+impl JobStatistics {
     fn of(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
-        let told = Told::of(job, global);
+        let told = JobOptions::of(job, global);
         let (name, group) = (job.get("jobname"), job.get("groupid"));
         let of_group = all.iter().filter(|other| other.get("groupid") == group);
         let of_name = of_group.clone().filter(|other| other.get("jobname") == name).count();
-        let seen = Seen::of(job);
+        let seen = IoCounters::of(job);
         let flushes = match seen.flushes {
             Some(flushes) => flushes > 0.0 || told.is_sync,
             None => !told.flush_every.is_empty() || told.is_sync,
@@ -111,7 +111,7 @@ impl Job {
 }
 
 /// The options of a job; its own ones override the global ones. For an aggregate, the options of one of its jobs.
-struct Told {
+struct JobOptions {
     /// The number of operations before a flush is due, for each kind of flush that is configured.
     flush_every: Vec<u64>,
     is_sync: bool,
@@ -119,7 +119,7 @@ struct Told {
     depth: u64,
 }
 
-impl Told {
+impl JobOptions {
     fn of(job: &Value, global: Option<&Value>) -> Self {
         let own = job.get("job options");
         let option =
@@ -136,7 +136,7 @@ impl Told {
 }
 
 /// The counters; `None` where this version of fio lacks them.
-struct Seen {
+struct IoCounters {
     /// Writes per second.
     writes_per_second: Option<f64>,
     /// Reads and writes.
@@ -150,7 +150,7 @@ struct Seen {
     is_queued_singly: bool,
 }
 
-impl Seen {
+impl IoCounters {
     fn of(job: &Value) -> Self {
         let of = |part: &str| job.get(part);
         let figure = |part: &str, name: &str| of(part)?.get(name)?.as_f64();
@@ -177,7 +177,7 @@ impl Seen {
     }
 
     /// Flushes per second; for a job without flushes, its writes.
-    fn per_second(&self, told: &Told) -> Option<f64> {
+    fn per_second(&self, told: &JobOptions) -> Option<f64> {
         let counted = self.flushes.filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !told.is_sync);
         match counted {
             Some(flushes) => Some(flushes / self.seconds),
@@ -186,14 +186,14 @@ impl Seen {
     }
 
     /// Writes per flush, where flushes were not counted.
-    fn every(&self, told: &Told) -> f64 {
+    fn every(&self, told: &JobOptions) -> f64 {
         let is_told = self.flushes.is_none() && !told.is_sync;
         told.flush_every.iter().filter(|_| is_told).min().map_or(1.0, |every| *every as f64)
     }
 
     /// The number according to the options, unless the counters show that the options are not those of the whole
     /// aggregate.
-    fn at_a_time(&self, told: &Told, processes: u64) -> Option<u64> {
+    fn at_a_time(&self, told: &JobOptions, processes: u64) -> Option<u64> {
         let count = processes.saturating_mul(if self.is_queued_singly { 1 } else { told.depth });
         let due: f64 = told.flush_every.iter().map(|every| self.operations / *every as f64).sum();
         // A process may end before its next flush is due.

@@ -68,7 +68,7 @@ pub fn measured(line: &str) -> Option<f64> {
 }
 
 /// A line that the tool prints.
-struct Expected {
+struct ExpectedLine {
     group: Group,
     name: String,
     /// For the writes of different size: how many, and how large.
@@ -78,7 +78,7 @@ struct Expected {
 }
 
 /// Every line in the tool's order; ours omit the method that Linux lacks.
-fn tests() -> impl Iterator<Item = Expected> {
+fn tests() -> impl Iterator<Item = ExpectedLine> {
     PG_TESTS.into_iter().flat_map(|test| {
         let name = test.label().split_whitespace().collect::<Vec<_>>().join(" ");
         let (sizes, may_lack) = match test {
@@ -86,17 +86,17 @@ fn tests() -> impl Iterator<Item = Expected> {
             PgTest::Sizes(writes) => (Some((writes.into(), test.bytes() / 1024)), true),
             PgTest::WriteFsyncClose | PgTest::WriteCloseFsync | PgTest::NotSynced => (None, false),
         };
-        let writethrough = test.is_last_of_its_section().then(|| Expected {
+        let writethrough = test.is_last_of_its_section().then(|| ExpectedLine {
             group: test.group(),
             name: "fsync_writethrough".to_owned(),
             sizes: None,
             may_lack: true,
         });
-        writethrough.into_iter().chain([Expected { group: test.group(), name, sizes, may_lack }])
+        writethrough.into_iter().chain([ExpectedLine { group: test.group(), name, sizes, may_lack }])
     })
 }
 
-impl Expected {
+impl ExpectedLine {
     /// The result in a line; `None` for a line of another test.
     fn figures(&self, line: &str) -> Option<Figures> {
         let line = line.trim();

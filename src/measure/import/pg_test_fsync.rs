@@ -20,7 +20,7 @@ const HEADINGS: &[(&str, Group)] = &[
 ];
 
 /// The contents of a text.
-pub struct Found {
+pub struct TestOutput {
     /// Every run that was understood: a page may hold several.
     pub runs: Vec<Imported>,
     /// Whether there are further lines of this tool in a language that is not understood for certain.
@@ -28,11 +28,11 @@ pub struct Found {
 }
 
 /// Looks through a text.
-pub fn read(input: &str) -> Found {
+pub fn read(input: &str) -> TestOutput {
     let lines: Vec<&str> = input.lines().map(str::trim).collect();
     let starts: Vec<usize> = (0..lines.len()).filter(|at| begins(&lines, *at)).collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
-    let mut found = Found { runs: Vec::new(), is_foreign: starts.is_empty() && is_part(&lines) };
+    let mut found = TestOutput { runs: Vec::new(), is_foreign: starts.is_empty() && is_part(&lines) };
     for (start, end) in starts.iter().zip(ends) {
         let lines = lines.get(*start..end).unwrap_or_default();
         let first = lines.first().copied().unwrap_or_default();

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-const USUAL: Manner = Manner { replace: true, mode: Some(0o600), runs: false, missing: Missing::Refused };
+const USUAL: WriteOptions =
+    WriteOptions { replace: true, mode: Some(0o600), runs: false, missing: CreationPolicy::Refused };
 
 struct Place(tempfile::TempDir);
 
@@ -29,13 +30,13 @@ impl Place {
         names
     }
 
-    fn write(&self, name: &str, manner: Manner, document: &str) -> Result<(), Refused> {
+    fn write(&self, name: &str, manner: WriteOptions, document: &str) -> Result<(), Refused> {
         write(Walker::ourselves(), &self.at(name), manner, document)
     }
 }
 
-fn write(walker: Walker, path: &Path, manner: Manner, document: &str) -> Result<(), Refused> {
-    let spot = Spot::find(walker, path, manner)?;
+fn write(walker: Walker, path: &Path, manner: WriteOptions, document: &str) -> Result<(), Refused> {
+    let spot = OutputLocation::find(walker, path, manner)?;
     spot.write(document.as_bytes())?.name_it()
 }
 
@@ -67,10 +68,10 @@ fn the_mode_is_the_wanted_one_and_else_the_umask_s() {
     let place = Place::new();
     // The mode that this process' umask leaves, as for any program.
     fs::write(place.at("usual"), "").unwrap();
-    place.write("by umask", Manner { mode: None, ..USUAL }, "").unwrap();
+    place.write("by umask", WriteOptions { mode: None, ..USUAL }, "").unwrap();
     assert_eq!(mode(&place.at("by umask")), mode(&place.at("usual")));
     for wanted in [0o600, 0o640, 0o644, 0o755] {
-        place.write("report", Manner { mode: Some(wanted), ..USUAL }, "").unwrap();
+        place.write("report", WriteOptions { mode: Some(wanted), ..USUAL }, "").unwrap();
         assert_eq!(mode(&place.at("report")), wanted);
     }
 }
@@ -105,8 +106,8 @@ fn a_link_of_ours_is_followed_and_stays() {
 #[test]
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     let place = Place::new();
-    let new = Manner { replace: false, ..USUAL };
-    let spot = Spot::find(Walker::ourselves(), &place.at("report"), new).unwrap();
+    let new = WriteOptions { replace: false, ..USUAL };
+    let spot = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
     let draft = spot.write(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     assert_eq!(draft.name_it(), Err(Refused::Exists));
@@ -121,7 +122,7 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = Place::new();
     fs::create_dir(place.at("reports")).unwrap();
-    let spot = Spot::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
+    let spot = OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
     fs::rename(place.at("reports"), place.at("before")).unwrap();
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
@@ -130,7 +131,7 @@ fn an_exchange_meanwhile_leads_nowhere() {
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
 
-    let spot = Spot::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
+    let spot = OutputLocation::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
     let draft = spot.write(b"ours").unwrap();
     symlink("precious/x", place.at("y")).unwrap();
     assert!(draft.name_it().is_err());
@@ -140,9 +141,9 @@ fn an_exchange_meanwhile_leads_nowhere() {
 #[test]
 fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
     let place = Place::new();
-    assert!(Spot::find(Walker::ourselves(), &place.at("none/report"), USUAL).is_err());
-    assert!(Spot::find(Walker::ourselves(), Path::new("/proc/report"), USUAL).is_err());
-    drop(Spot::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap());
+    assert!(OutputLocation::find(Walker::ourselves(), &place.at("none/report"), USUAL).is_err());
+    assert!(OutputLocation::find(Walker::ourselves(), Path::new("/proc/report"), USUAL).is_err());
+    drop(OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap());
     assert_eq!(place.names(), [""; 0], "a draft stays nowhere");
 }
 
@@ -150,13 +151,13 @@ fn it_is_seen_beforehand_that_nothing_can_be_made_there() {
 #[ignore = "needs root: files of somebody else"]
 fn a_script_is_not_written_where_somebody_else_rules() {
     let place = Place::new();
-    let script = Manner { runs: true, ..USUAL };
+    let script = WriteOptions { runs: true, ..USUAL };
     place.write("setup.sh", script, "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
     );
-    let spot = Spot::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
+    let spot = OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
     assert!(spot.notice.is_some_and(|notice| notice.contains("belongs to uid 4242")));
 }
 

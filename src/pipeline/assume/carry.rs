@@ -5,11 +5,11 @@
 //! assumption itself can be extended, because ext4 prints further words with some options.
 
 use super::Assumption;
-use super::ext4::{self, InForce};
-use crate::facts::catalog::controller::{self, Battery, InForce as Writes, OnFailure, Policy};
+use super::ext4::{self, MountOptionLists};
+use crate::facts::catalog::controller::{self, Battery, OnFailure, Policy, WriteMode as Writes};
 use crate::facts::catalog::device::{self, CacheType, DriveCache, WriteCache};
 use crate::facts::catalog::{boot, kernel, mount, mysql};
-use crate::facts::{Cause, FactSet, FactValue, Key, KeyInfo, Scope, Source, Subject, Supposing, Value};
+use crate::facts::{FactSet, FactValue, Key, KeyInfo, Propagation, Scope, Source, Subject, Supposing, Value};
 
 const COMMAND_LINE: &str = "/proc/cmdline";
 
@@ -34,33 +34,33 @@ pub fn expanded(all: &[Assumption], real: &FactSet) -> Vec<Assumption> {
 
 /// The consequences of one of them; the error says what would have to be assumed too.
 pub fn follows(
-    cause: Cause,
+    cause: Propagation,
     one: &Assumption,
     all: &[Assumption],
     real: &FactSet,
 ) -> Result<Vec<Assumption>, String> {
-    let of = Of { one, all, real };
+    let of = AssumptionContext { one, all, real };
     match cause {
-        Cause::Collected => Ok(Vec::new()),
-        Cause::Mount => of.mount(),
-        Cause::Superblock => of.superblock(),
-        Cause::Line => Ok(of.line()),
-        Cause::RootFlags => of.root_flags(),
-        Cause::DiskCache => of.disk_cache(),
-        Cause::Battery => of.battery(),
-        Cause::Scheduler => of.scheduler(),
-        Cause::Release => of.release(),
+        Propagation::Collected => Ok(Vec::new()),
+        Propagation::Mount => of.mount(),
+        Propagation::Superblock => of.superblock(),
+        Propagation::Line => Ok(of.line()),
+        Propagation::RootFlags => of.root_flags(),
+        Propagation::DiskCache => of.disk_cache(),
+        Propagation::Battery => of.battery(),
+        Propagation::Scheduler => of.scheduler(),
+        Propagation::Release => of.release(),
     }
 }
 
 /// One assumption among others about a machine.
-struct Of<'a> {
+struct AssumptionContext<'a> {
     one: &'a Assumption,
     all: &'a [Assumption],
     real: &'a FactSet,
 }
 
-impl Of<'_> {
+impl AssumptionContext<'_> {
     fn is_assumed(&self, key: &KeyInfo) -> bool {
         self.all.iter().any(|one| one.subject == self.one.subject && one.key.name == key.name)
     }
@@ -100,7 +100,7 @@ impl Of<'_> {
         if let Some(listed) = real.value(subject, &mount::EXT4_OPTIONS)
             && stays_ext4
         {
-            let InForce { listed, printed } = ext4::in_force(&listed, &now, &words)?;
+            let MountOptionLists { listed, printed } = ext4::in_force(&listed, &now, &words)?;
             let features = self.features(is_read_only(&words))?;
             for mount in others.iter().chain([subject]) {
                 let (key, value) = (&mount::EXT4_OPTIONS.info, listed.clone().into_value());

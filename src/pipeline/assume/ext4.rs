@@ -7,7 +7,7 @@
 
 /// Both lists.
 #[derive(Debug, PartialEq, Eq)]
-pub struct InForce {
+pub struct MountOptionLists {
     /// All options in force.
     pub listed: Vec<String>,
     /// The options printed among the mounts.
@@ -28,8 +28,8 @@ const SWITCHES: &[&str] =
 const SEVERAL: &[&str] = &["quota", "usrquota", "grpquota", "prjquota", "journal_async_commit"];
 
 /// The lists when the mount shows `then` in place of `now`; the error names the unknown part.
-pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<InForce, String> {
-    let mut lists = InForce { listed: listed.to_vec(), printed: Vec::new() };
+pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<MountOptionLists, String> {
+    let mut lists = MountOptionLists { listed: listed.to_vec(), printed: Vec::new() };
     let own = |word: &&String| !is_before(word);
     let access = then.iter().find(|word| ["rw", "ro"].contains(&word.as_str()));
     let access = access.ok_or("it begins with rw or ro")?;
@@ -70,7 +70,7 @@ pub fn in_force(listed: &[String], now: &[String], then: &[String]) -> Result<In
     Ok(lists)
 }
 
-impl InForce {
+impl MountOptionLists {
     /// Replaces the word of the same family; returns whether it changed.
     fn replace(&mut self, of: &str, word: &str) -> Result<bool, String> {
         let is_switch = !word.contains('=');
@@ -167,7 +167,7 @@ mod tests {
         for there in ["rw,nobarrier", "rw,discard", "rw,commit=60", "ro", "rw,nodelalloc,commit=9"] {
             let out = in_force(&words(LISTED), &words("rw"), &words(there)).unwrap();
             let back = in_force(&out.listed, &out.printed, &words("rw")).unwrap();
-            assert_eq!(back, InForce { listed: words(LISTED), printed: words("rw") }, "{there}");
+            assert_eq!(back, MountOptionLists { listed: words(LISTED), printed: words("rw") }, "{there}");
         }
     }
 

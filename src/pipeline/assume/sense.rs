@@ -58,7 +58,7 @@ fn is_bitmap(text: &str) -> bool {
 
 /// Why no machine like this one shows a value.
 pub fn nonsense(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<String> {
-    let of = Of { subject: &one.subject, all, read };
+    let of = AssumedSubject { subject: &one.subject, all, read };
     let words = || Vec::<String>::from_value(&one.value).unwrap_or_default();
     let name = one.key.name;
     let wrong = if name == mount::SUPER_OPTIONS.name() {
@@ -88,10 +88,10 @@ pub fn nonsense(one: &Assumption, all: &[Assumption], read: &FactSet) -> Option<
 /// Assumptions that exclude each other, or facts that stay as they are.
 pub fn contradictions(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let host = Subject::host();
-    let of_host = Of { subject: &host, all, read };
+    let of_host = AssumedSubject { subject: &host, all, read };
     let mut found: Vec<String> = of_host.kernel().into_iter().collect();
     for one in all.iter().filter(|one| one.subject.scope() == Scope::Device) {
-        let of = Of { subject: &one.subject, all, read };
+        let of = AssumedSubject { subject: &one.subject, all, read };
         let of_array =
             [device::MD_CONSISTENCY.name(), device::MD_BITMAP.name(), device::MD_WRITE_BEHIND.name()];
         let is_other = read.reading(&one.subject, one.key.id).value() != Some(&one.value);
@@ -103,20 +103,20 @@ pub fn contradictions(all: &[Assumption], read: &FactSet) -> Vec<String> {
         }
     }
     for one in all.iter().filter(|one| one.key.name == mount::EXT4_OPTIONS.name()) {
-        found.extend(Of { subject: &one.subject, all, read }.both_lists());
+        found.extend(AssumedSubject { subject: &one.subject, all, read }.both_lists());
     }
     found.dedup();
     found
 }
 
 /// A subject with its assumed facts.
-struct Of<'a> {
+struct AssumedSubject<'a> {
     subject: &'a Subject,
     all: &'a [Assumption],
     read: &'a FactSet,
 }
 
-impl Of<'_> {
+impl AssumedSubject<'_> {
     fn assumed<T: FactValue>(&self, key: &Key<T>) -> Option<T> {
         let one = self.all.iter().find(|one| one.subject == *self.subject && one.key.name == key.name())?;
         T::from_value(&one.value)
@@ -129,7 +129,7 @@ impl Of<'_> {
     /// The assumed kernel, with its vendor.
     fn next_kernel(&self) -> Option<(Version, String)> {
         let host = Subject::host();
-        let of = Of { subject: &host, ..*self };
+        let of = AssumedSubject { subject: &host, ..*self };
         let named = of
             .assumed(&kernel::RELEASE)
             .and_then(|release| collect::kernel_named(&release, of.assumed(&kernel::VENDOR)));

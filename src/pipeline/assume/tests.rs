@@ -2,7 +2,7 @@
 
 use super::carry::expanded;
 use super::parse;
-use crate::facts::catalog::controller::{self, Battery, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{self, Battery, OnFailure, Policy, WriteMode};
 use crate::facts::catalog::device::{self, ArrayLevel, ConsistencyPolicy, WriteCache};
 use crate::facts::catalog::{kernel, mount};
 use crate::facts::{FactSet, FactValue, Source, Subject};
@@ -50,7 +50,7 @@ fn machine() -> FactSet {
         let disk = Subject::device(name);
         facts.know(&disk, &controller::BATTERY, Battery::Failed, seen());
         facts.know(&disk, &controller::POLICY, Policy::WriteBack, seen());
-        facts.know(&disk, &controller::POLICY_IN_FORCE, InForce::WriteThrough, seen());
+        facts.know(&disk, &controller::POLICY_IN_FORCE, WriteMode::WriteThrough, seen());
         facts.know(&disk, &controller::ON_BATTERY_FAILURE, OnFailure::WriteThrough, seen());
         facts.know(&disk, &device::WRITE_CACHE, WriteCache::WriteBack, seen());
         facts.know(&disk, &device::NVME_VOLATILE, false, seen());
@@ -186,8 +186,8 @@ fn how_a_controller_writes_follows_from_what_it_was_told() {
                     *subject == Subject::device("sda") && name == controller::POLICY_IN_FORCE.name()
                 };
                 let found = all.iter().find(|one| is_it(&one.subject, one.key.name));
-                let found = found.and_then(|one| InForce::from_value(&one.value));
-                assert_eq!(found.map(InForce::word), writes, "{assumed:?}");
+                let found = found.and_then(|one| WriteMode::from_value(&one.value));
+                assert_eq!(found.map(WriteMode::word), writes, "{assumed:?}");
             }
             (Err(told), Err(says)) => assert!(told.join("\n").contains(says), "{assumed:?}: {told:?}"),
             (is, _) => panic!("{assumed:?}: {is:?}"),

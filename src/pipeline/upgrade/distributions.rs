@@ -51,20 +51,20 @@ struct Kernel {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct DistributionTable {
     distribution: Vec<Distribution>,
     release: Vec<Release>,
 }
 
 /// If it does not load, which a test excludes, no distribution is known.
-fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(|| toml::from_str(TEXT).unwrap_or_default());
+fn table() -> &'static DistributionTable {
+    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| toml::from_str(TEXT).unwrap_or_default());
     &TABLE
 }
 
 /// The user's choice: a distribution, with as much of its release as was given.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct DistributionChoice {
     distribution: &'static Distribution,
     /// Its release as in os-release(5) after the upgrade; empty where none was given.
     pub(super) version: String,
@@ -76,7 +76,7 @@ pub(super) struct Named {
 
 /// A distribution by its name with its release, and its kernel where there are several: `rhel10`, `debian 13`, `sles15sp6`,
 /// `ol9-uek7`.
-pub(super) fn named(given: &str) -> Result<Named, String> {
+pub(super) fn named(given: &str) -> Result<DistributionChoice, String> {
     let written = given.trim().to_ascii_lowercase();
     let letters = written.bytes().take_while(u8::is_ascii_alphabetic).count();
     let (name, rest) = written.split_at_checked(letters).unwrap_or_default();
@@ -92,7 +92,7 @@ pub(super) fn named(given: &str) -> Result<Named, String> {
     let rest = rest.trim_start_matches(between).replace("sp", ".");
     let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
     let (version, kernel) = rest.split_at_checked(end).unwrap_or_default();
-    Ok(Named {
+    Ok(DistributionChoice {
         distribution,
         version: version.trim_matches('.').to_owned(),
         release: release(distribution, version.trim_matches('.')),
@@ -132,7 +132,7 @@ impl Release {
     }
 }
 
-impl Named {
+impl DistributionChoice {
     /// `ID` of os-release(5).
     pub(super) fn id(&self) -> &'static str {
         &self.distribution.id
@@ -247,7 +247,7 @@ mod tests {
     /// with several kernels names each.
     #[test]
     fn the_table_is_sound() {
-        let table: Table = toml::from_str(TEXT).unwrap();
+        let table: DistributionTable = toml::from_str(TEXT).unwrap();
         let vendors = ["el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba"];
         let names: Vec<&String> = table.distribution.iter().flat_map(|one| &one.names).collect();
         let distinct: BTreeSet<&String> = names.iter().copied().collect();

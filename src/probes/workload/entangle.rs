@@ -13,8 +13,8 @@ use std::time::Duration;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{Cursor, PAGE, Writer, again};
 use crate::probes::error::{ErrorKind, ProbeError};
@@ -23,11 +23,11 @@ use crate::probes::error::{ErrorKind, ProbeError};
 const CHUNK: usize = 256 << 10;
 const PAUSE: Duration = Duration::from_millis(8);
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled("wal")?;
     let failed = |errno| stage.failed(errno, "making a scratch file");
     let neighbour = Rc::new(stage.scratch.make("neighbour", OFlags::empty()).map_err(failed)?);
-    let mut parts: Vec<Box<dyn Part>> = Vec::new();
+    let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
     for (i, method) in [Method::Fdatasync, Method::Fsync].into_iter().enumerate() {
         for beside in [false, true] {
             let file = stage.scratch.open("wal", OFlags::empty()).map_err(failed)?;
@@ -53,12 +53,12 @@ struct Commits {
     neighbour: Option<Rc<OwnedFd>>,
 }
 
-impl Part for Commits {
+impl LoadGenerator for Commits {
     fn rows(&self) -> Vec<Series> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let Some(neighbour) = self.neighbour.clone() else { return Ok(vec![self.commits(stage)?]) };
         let pass = self.beside(stage, &neighbour);
         // The neighbour's remains are removed before others are measured.
@@ -69,16 +69,16 @@ impl Part for Commits {
 }
 
 impl Commits {
-    fn commits(&mut self, stage: &Stage<'_>) -> Result<Pass, Stop> {
+    fn commits(&mut self, stage: &WorkloadContext<'_>) -> Result<Pass, Stop> {
         let (writer, cursor) = (&self.writer, &mut self.cursor);
         stage.repeat("a commit", PAGE as u64, u64::MAX, || {
             let done = writer.commit(stage.pages.bytes(PAGE), cursor.take(PAGE))?;
-            Ok(Done { flush_calls: 1, interrupted: done.interrupted })
+            Ok(OperationResult { flush_calls: 1, interrupted: done.interrupted })
         })
     }
 
     /// Commits while the neighbour writes.
-    fn beside(&mut self, stage: &Stage<'_>, neighbour: &OwnedFd) -> Result<Pass, Stop> {
+    fn beside(&mut self, stage: &WorkloadContext<'_>, neighbour: &OwnedFd) -> Result<Pass, Stop> {
         let ended = AtomicBool::new(false);
         let mut at = 0;
         let noise = stage.pages.bytes(CHUNK);
@@ -105,7 +105,7 @@ impl Commits {
 }
 
 /// Appends a chunk and starts its writeback without waiting.
-fn append(stage: &Stage<'_>, file: &OwnedFd, noise: &[u8], at: &mut u64) -> Result<(), Stop> {
+fn append(stage: &WorkloadContext<'_>, file: &OwnedFd, noise: &[u8], at: &mut u64) -> Result<(), Stop> {
     stage.spend(noise.len() as u64)?;
     let failed = |errno| stage.failed(errno, "writing beside commits");
     match again(&mut false, || rustix::io::pwrite(file, noise, *at)).map_err(failed)? {

@@ -6,8 +6,8 @@
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Pass, Series};
 use crate::probes::commit::again;
 
@@ -20,15 +20,15 @@ const BYTES: usize = 4096;
 /// The largest number of files that a pass creates.
 pub(in crate::probes) const MOST: u64 = 2_000;
 
-pub(super) fn prepare(_: &Stage<'_>) -> Vec<Box<dyn Part>> {
-    THREADS.into_iter().map(|threads| Box::new(Files { threads }) as Box<dyn Part>).collect()
+pub(super) fn prepare(_: &WorkloadContext<'_>) -> Vec<Box<dyn LoadGenerator>> {
+    THREADS.into_iter().map(|threads| Box::new(Files { threads }) as Box<dyn LoadGenerator>).collect()
 }
 
 struct Files {
     threads: u32,
 }
 
-impl Part for Files {
+impl LoadGenerator for Files {
     fn rows(&self) -> Vec<Series> {
         let name =
             if self.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", self.threads) };
@@ -36,7 +36,7 @@ impl Part for Files {
         vec![if self.threads == 1 { row } else { row.against(0) }]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let limit = MOST / u64::from(self.threads);
         let one = |thread: u32, turn: u64| {
             make(stage, thread, turn).map_err(|errno| stage.failed(errno, "making a small file"))
@@ -49,7 +49,7 @@ impl Part for Files {
 
 impl Files {
     /// Removes the files of a pass.
-    fn remove(&self, stage: &Stage<'_>, limit: u64) -> Result<(), Errno> {
+    fn remove(&self, stage: &WorkloadContext<'_>, limit: u64) -> Result<(), Errno> {
         for thread in 0..self.threads {
             for turn in 0..limit {
                 match stage.scratch.unlink(&name(thread, turn)) {
@@ -66,7 +66,7 @@ fn name(thread: u32, turn: u64) -> String {
     format!("file-{thread}-{turn}")
 }
 
-fn make(stage: &Stage<'_>, thread: u32, turn: u64) -> Result<Done, Errno> {
+fn make(stage: &WorkloadContext<'_>, thread: u32, turn: u64) -> Result<OperationResult, Errno> {
     let (mut interrupted, name) = (false, name(thread, turn));
     let temporary = format!("{name}.new");
     let file = stage.scratch.make(&temporary, OFlags::empty())?;
@@ -78,5 +78,5 @@ fn make(stage: &Stage<'_>, thread: u32, turn: u64) -> Result<Done, Errno> {
     drop(file);
     stage.scratch.rename(&temporary, &name)?;
     stage.scratch.sync_names()?;
-    Ok(Done { flush_calls: 2, interrupted })
+    Ok(OperationResult { flush_calls: 2, interrupted })
 }

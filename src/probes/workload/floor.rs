@@ -9,45 +9,49 @@ use std::cell::Cell;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{Cursor, PAGE, Writer};
 use crate::probes::method::open_flags;
 
 const FILE: &str = "floor";
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled(FILE)?;
     let row = |name: &str| Series::new(name, PAGE as u64);
     let open = |method| stage.scratch.open(FILE, open_flags(method));
     let failed = |errno| stage.failed(errno, "opening the scratch file");
-    let part = |row, kind| -> Box<dyn Part> {
+    let part = |row, kind| -> Box<dyn LoadGenerator> {
         let pages = stage.file_bytes / PAGE as u64;
         Box::new(Floor { row, kind, cursor: Cursor::new(0, pages * PAGE as u64) })
     };
     let kept = |method| open(method).map(|file| Writer::new(method, file));
     let mut parts = vec![
-        part(row("write"), Kind::Kept(kept(Method::Floor).map_err(failed)?)),
-        part(row("open, write, close").against(0), Kind::Opened),
+        part(row("write"), DescriptorMode::Kept(kept(Method::Floor).map_err(failed)?)),
+        part(row("open, write, close").against(0), DescriptorMode::Opened),
     ];
     let refused = |why: &str| Series { error: Some(why.to_owned()), ..row("write, O_DIRECT") };
     parts.push(match kept(Method::FloorDirect) {
-        Err(Errno::INVAL | Errno::OPNOTSUPP) => part(refused("O_DIRECT is refused here"), Kind::Refused),
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => {
+            part(refused("O_DIRECT is refused here"), DescriptorMode::Refused)
+        }
         Err(errno) => return Err(failed(errno)),
         Ok(writer) if writer.is_buffered(stage.pages, 0) => {
-            part(refused("O_DIRECT is buffered here"), Kind::Refused)
+            part(refused("O_DIRECT is buffered here"), DescriptorMode::Refused)
         }
         Ok(writer) => match writer.commit(stage.pages.bytes(PAGE), 0) {
-            Err(Errno::INVAL) => part(refused("O_DIRECT writes of 8 kB are refused here"), Kind::Refused),
+            Err(Errno::INVAL) => {
+                part(refused("O_DIRECT writes of 8 kB are refused here"), DescriptorMode::Refused)
+            }
             Err(errno) => return Err(failed(errno)),
-            Ok(_) => part(row("write, O_DIRECT").against(0), Kind::Kept(writer)),
+            Ok(_) => part(row("write, O_DIRECT").against(0), DescriptorMode::Kept(writer)),
         },
     });
     Ok(parts)
 }
 
-enum Kind {
+enum DescriptorMode {
     Kept(Writer),
     Opened,
     Refused,
@@ -55,16 +59,16 @@ enum Kind {
 
 struct Floor {
     row: Series,
-    kind: Kind,
+    kind: DescriptorMode,
     cursor: Cursor,
 }
 
-impl Part for Floor {
+impl LoadGenerator for Floor {
     fn rows(&self) -> Vec<Series> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let (page, cursor) = (stage.pages.bytes(PAGE), Cell::new(self.cursor));
         let place = || {
             let mut next = cursor.get();
@@ -72,13 +76,16 @@ impl Part for Floor {
             cursor.set(next);
             at
         };
-        let done = |done: crate::probes::commit::Done| Done { flush_calls: 0, interrupted: done.interrupted };
+        let done = |done: crate::probes::commit::CommitTiming| OperationResult {
+            flush_calls: 0,
+            interrupted: done.interrupted,
+        };
         let pass = match &self.kind {
-            Kind::Refused => return Ok(vec![Pass::default()]),
-            Kind::Kept(writer) => {
+            DescriptorMode::Refused => return Ok(vec![Pass::default()]),
+            DescriptorMode::Kept(writer) => {
                 stage.repeat("a write", PAGE as u64, MOST, || writer.commit(page, place()).map(done))?
             }
-            Kind::Opened => stage.repeat("a write", PAGE as u64, MOST, || {
+            DescriptorMode::Opened => stage.repeat("a write", PAGE as u64, MOST, || {
                 let file = stage.scratch.open(FILE, OFlags::empty())?;
                 Writer::new(Method::Floor, file).commit(page, place()).map(done)
             })?,

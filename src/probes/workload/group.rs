@@ -9,8 +9,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer};
 
@@ -20,7 +20,7 @@ const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
 /// The size of a small transaction's WAL record, in bytes.
 const RECORD: u64 = 512;
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     let wal = Wal {
         writer: Writer::new(Method::Fdatasync, stage.filled("group-wal")?),
         bytes: stage.file_bytes / PAGE as u64 * PAGE as u64,
@@ -28,16 +28,16 @@ pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
         changed: Condvar::new(),
     };
     let wal = Arc::new(wal);
-    let part = |sessions| Box::new(Group { sessions, wal: Arc::clone(&wal) }) as Box<dyn Part>;
+    let part = |sessions| Box::new(GroupCommit { sessions, wal: Arc::clone(&wal) }) as Box<dyn LoadGenerator>;
     Ok(SESSIONS.into_iter().map(part).collect())
 }
 
-struct Group {
+struct GroupCommit {
     sessions: u32,
     wal: Arc<Wal>,
 }
 
-impl Part for Group {
+impl LoadGenerator for GroupCommit {
     fn rows(&self) -> Vec<Series> {
         let name =
             if self.sessions == 1 { "1 session".to_owned() } else { format!("{} sessions", self.sessions) };
@@ -45,7 +45,7 @@ impl Part for Group {
         vec![if self.sessions == 1 { row } else { row.against(0) }]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         // The leader counts the bytes, since it writes whole pages.
         let pass =
             stage.together("a group commit", self.sessions, 0, u64::MAX, &|_, _| self.wal.commit(stage));
@@ -57,12 +57,12 @@ impl Part for Group {
 struct Wal {
     writer: Writer,
     bytes: u64,
-    log: Mutex<Log>,
+    log: Mutex<LogPosition>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Log {
+struct LogPosition {
     inserted: u64,
     flushed: u64,
     /// Whether a session leads.
@@ -71,7 +71,7 @@ struct Log {
 
 impl Wal {
     /// Inserts a record and returns when it is flushed.
-    fn commit(&self, stage: &Stage<'_>) -> Result<Done, Stop> {
+    fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, Stop> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.inserted += RECORD;
         let wanted = log.inserted;
@@ -79,7 +79,7 @@ impl Wal {
             log = self.changed.wait(log).unwrap_or_else(PoisonError::into_inner);
         }
         if log.flushed >= wanted {
-            return Ok(Done { flush_calls: 0, interrupted: false });
+            return Ok(OperationResult { flush_calls: 0, interrupted: false });
         }
         log.busy = true;
         let (from, to) = (log.flushed, log.inserted);
@@ -96,7 +96,7 @@ impl Wal {
     }
 
     /// Writes the pages between two positions at once and flushes them.
-    fn flush(&self, stage: &Stage<'_>, from: u64, to: u64) -> Result<Done, Stop> {
+    fn flush(&self, stage: &WorkloadContext<'_>, from: u64, to: u64) -> Result<OperationResult, Stop> {
         let page = PAGE as u64;
         let (start, end) = (from / page * page, to.next_multiple_of(page));
         stage.spend(end - start)?;
@@ -104,7 +104,7 @@ impl Wal {
         Ok(done)
     }
 
-    fn write(&self, stage: &Stage<'_>, start: u64, end: u64) -> Result<Done, Errno> {
+    fn write(&self, stage: &WorkloadContext<'_>, start: u64, end: u64) -> Result<OperationResult, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE);
         let (at, bytes) = (start % self.bytes, end - start);
         // At the end of the segment the server starts the next one with another write.
@@ -112,9 +112,9 @@ impl Wal {
         if first < bytes {
             self.writer.write(stage.pages.bytes(length(first)), at)?;
             let rest = self.writer.commit(stage.pages.bytes(length(bytes - first)), 0)?;
-            return Ok(Done { flush_calls: 1, interrupted: rest.interrupted });
+            return Ok(OperationResult { flush_calls: 1, interrupted: rest.interrupted });
         }
         let done = self.writer.commit(stage.pages.bytes(length(bytes)), at)?;
-        Ok(Done { flush_calls: 1, interrupted: done.interrupted })
+        Ok(OperationResult { flush_calls: 1, interrupted: done.interrupted })
     }
 }

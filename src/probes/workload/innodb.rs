@@ -11,8 +11,8 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::Writer;
 use crate::probes::method::open_flags;
@@ -23,27 +23,27 @@ const SIZES: [(usize, &str); 2] = [(512, "512 B"), (4096, "4 kB")];
 /// The size at which a binary log starts over, in bytes.
 const BINLOG: u64 = 4 << 20;
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled("redo")?;
     let at = Rc::new(Cell::new(0));
-    let redo = |method| -> Result<Log, Stop> {
+    let redo = |method| -> Result<RedoLog, Stop> {
         let file = stage.scratch.open("redo", open_flags(method));
         let file = file.map_err(|errno| stage.failed(errno, "opening the redo log"))?;
         let (writer, end) = (Writer::new(method, file), stage.file_bytes);
-        Ok(Log { writer, end, at: Rc::clone(&at), grows: None })
+        Ok(RedoLog { writer, end, at: Rc::clone(&at), grows: None })
     };
     let mut binlogs = 0;
-    let mut binlog = || -> Result<Log, Stop> {
+    let mut binlog = || -> Result<RedoLog, Stop> {
         binlogs += 1;
         let name = format!("binlog-{binlogs}");
         let file = stage.scratch.make(&name, OFlags::empty());
         let again = file.and_then(|file| Ok((file, stage.scratch.open(&name, OFlags::empty())?)));
         let (file, again) = again.map_err(|errno| stage.failed(errno, "making a binary log"))?;
         let writer = Writer::new(Method::Fdatasync, file);
-        Ok(Log { writer, end: BINLOG.min(stage.file_bytes), at: Rc::default(), grows: Some(again) })
+        Ok(RedoLog { writer, end: BINLOG.min(stage.file_bytes), at: Rc::default(), grows: Some(again) })
     };
-    let mut parts: Vec<Box<dyn Part>> = Vec::new();
-    let mut add = |name: &str, logs: [Vec<Log>; 2], against: bool| {
+    let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
+    let mut add = |name: &str, logs: [Vec<RedoLog>; 2], against: bool| {
         for (i, ((bytes, size), logs)) in SIZES.into_iter().zip(logs).enumerate() {
             let row = Series::new(format!("{name}, {size}"), bytes as u64);
             // The first two rows are those of the redo log.
@@ -61,7 +61,7 @@ pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
 }
 
 /// A log that records are appended to.
-struct Log {
+struct RedoLog {
     writer: Writer,
     at: Rc<Cell<u64>>,
     /// The offset at which it starts over, in bytes.
@@ -70,7 +70,7 @@ struct Log {
     grows: Option<OwnedFd>,
 }
 
-impl Log {
+impl RedoLog {
     /// Appends a record and flushes it; returns whether a signal interrupted that.
     fn append(&self, record: &[u8]) -> Result<bool, Errno> {
         let at = self.at.get();
@@ -98,16 +98,16 @@ impl Log {
 struct Transaction {
     row: Series,
     bytes: usize,
-    logs: Vec<Log>,
+    logs: Vec<RedoLog>,
 }
 
-impl Part for Transaction {
+impl LoadGenerator for Transaction {
     fn rows(&self) -> Vec<Series> {
         vec![self.row.clone()]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
-        let cut = self.logs.iter().try_for_each(Log::cut);
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
+        let cut = self.logs.iter().try_for_each(RedoLog::cut);
         cut.map_err(|errno| stage.failed(errno, "cutting a binary log"))?;
         let record = stage.pages.bytes(self.bytes);
         let bytes = (self.bytes * self.logs.len()) as u64;
@@ -117,7 +117,7 @@ impl Part for Transaction {
             for log in &self.logs {
                 interrupted |= log.append(record)?;
             }
-            Ok(Done { flush_calls: self.logs.len() as u64, interrupted })
+            Ok(OperationResult { flush_calls: self.logs.len() as u64, interrupted })
         });
         Ok(vec![pass?])
     }

@@ -10,11 +10,11 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, PG_TESTS, Pass, PgTest, Series};
 use crate::probes::commit::{PAGE, again};
-use crate::probes::method::{Flush, flush, open_flags};
+use crate::probes::method::{SyncCall, flush, open_flags};
 
 const FILE: &str = "pg-test-fsync";
 
@@ -22,9 +22,9 @@ const FILE: &str = "pg-test-fsync";
 /// of such a write.
 const UNSYNCED: usize = 64;
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled(FILE)?;
-    let part = |test: PgTest| -> Result<Box<dyn Part>, Stop> {
+    let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, Stop> {
         let opened =
             Opened::of(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
         Ok(Box::new(TestPart { test, opened }))
@@ -43,7 +43,7 @@ enum Opened {
 }
 
 impl Opened {
-    fn of(test: PgTest, stage: &Stage<'_>) -> Result<Self, Errno> {
+    fn of(test: PgTest, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
         let Some(method) = test.method() else { return Ok(Self::Anew) };
         let file = match stage.scratch.open(FILE, open_flags(method)) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),
@@ -61,14 +61,14 @@ struct TestPart {
     opened: Opened,
 }
 
-impl Part for TestPart {
+impl LoadGenerator for TestPart {
     fn rows(&self) -> Vec<Series> {
         let row = Series::new(self.test.name(), (self.test.writes() * self.test.bytes()) as u64);
         let refused = matches!(self.opened, Opened::Refused).then(|| "O_DIRECT is refused here".to_owned());
         vec![Series { error: refused, ..row }]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let bytes = (self.test.writes() * self.test.bytes()) as u64;
         let pass = match (self.test.method(), &self.opened) {
             (Some(_), Opened::Refused) => Pass::default(),
@@ -87,26 +87,26 @@ impl Part for TestPart {
 
 /// Repeats an operation. The first one is not counted, because it may pay for another test's remains.
 fn repeat(
-    stage: &Stage<'_>,
+    stage: &WorkloadContext<'_>,
     bytes: u64,
     mut operation: impl FnMut() -> Result<(), Errno>,
 ) -> Result<Pass, Stop> {
     stage.spend(bytes)?;
     operation().map_err(|errno| stage.failed(errno, "a write"))?;
     stage.repeat("a write", bytes, u64::MAX, || {
-        operation().map(|()| Done { flush_calls: 1, interrupted: false })
+        operation().map(|()| OperationResult { flush_calls: 1, interrupted: false })
     })
 }
 
 /// One operation on an open file: its writes one after the other from the beginning, then the flush.
-fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &Stage<'_>) -> Result<(), Errno> {
+fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     for nth in 0..test.writes() {
         write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
     }
     match flush(method) {
-        Flush::Not => Ok(()),
-        Flush::Data => again(&mut false, || rustix::fs::fdatasync(file)),
-        Flush::All => again(&mut false, || rustix::fs::fsync(file)),
+        SyncCall::Not => Ok(()),
+        SyncCall::Data => again(&mut false, || rustix::fs::fdatasync(file)),
+        SyncCall::All => again(&mut false, || rustix::fs::fsync(file)),
     }
 }
 
@@ -116,7 +116,7 @@ fn write(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
 }
 
 /// Whether a flush through another descriptor counts: write, fsync, close, open, close; or write, close, open, fsync, close.
-fn other_descriptor(reopens: bool, stage: &Stage<'_>) -> Result<(), Errno> {
+fn other_descriptor(reopens: bool, stage: &WorkloadContext<'_>) -> Result<(), Errno> {
     let open = || stage.scratch.open(FILE, OFlags::empty());
     let sync = |file: &OwnedFd| again(&mut false, || rustix::fs::fsync(file));
     let file = open()?;
@@ -131,7 +131,7 @@ fn other_descriptor(reopens: bool, stage: &Stage<'_>) -> Result<(), Errno> {
 
 /// Writes into one page of the page cache repeatedly. Only that page reaches the disk, now and then, so they do not
 /// count against the budget of bytes.
-fn unsynced(file: &OwnedFd, stage: &Stage<'_>) -> Result<Pass, Stop> {
+fn unsynced(file: &OwnedFd, stage: &WorkloadContext<'_>) -> Result<Pass, Stop> {
     let page = stage.pages.bytes(PAGE);
     let mut pass = Pass::default();
     let begun = Instant::now();

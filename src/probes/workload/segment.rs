@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{Done, Stage};
-use super::{Part, Stop};
+use super::stage::{OperationResult, WorkloadContext};
+use super::{LoadGenerator, Stop};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer, again};
 
@@ -20,7 +20,7 @@ const USED: &str = "segment";
 /// The alternating names of the recycled segment.
 const RECYCLED: [&str; 2] = ["segment-old", "segment-recycled"];
 
-pub(super) fn prepare(stage: &Stage<'_>) -> Result<Vec<Box<dyn Part>>, Stop> {
+pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled(RECYCLED[0])?;
     Ok(vec![
         Box::new(Recycled { turn: 0 }),
@@ -33,12 +33,12 @@ struct Recycled {
     turn: usize,
 }
 
-impl Part for Recycled {
+impl LoadGenerator for Recycled {
     fn rows(&self) -> Vec<Series> {
         vec![Series::new("recycled", PAGE as u64), Series::new("recycling", 0)]
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let [a, b] = RECYCLED;
         let (from, to) = if self.turn == 0 { (a, b) } else { (b, a) };
         let made = stage.once(3, || durable_rename(stage, from, to))?;
@@ -51,7 +51,7 @@ struct Fresh {
     zeros: bool,
 }
 
-impl Part for Fresh {
+impl LoadGenerator for Fresh {
     fn rows(&self) -> Vec<Series> {
         let (used, made) = if self.zeros {
             ("filled with zeros", "filling with zeros")
@@ -61,11 +61,11 @@ impl Part for Fresh {
         vec![Series::new(used, PAGE as u64).against(0), Series::new(made, u64::from(!self.zeros)).against(1)]
     }
 
-    fn fixed_bytes(&self, stage: &Stage<'_>) -> u64 {
+    fn fixed_bytes(&self, stage: &WorkloadContext<'_>) -> u64 {
         if self.zeros { stage.file_bytes } else { 1 }
     }
 
-    fn round(&mut self, stage: &Stage<'_>) -> Result<Vec<Pass>, Stop> {
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         let made = stage.once(4, || {
             let file = stage.scratch.make(NEW, OFlags::empty());
             let file = file.map_err(|errno| stage.failed(errno, "making a segment"))?;
@@ -86,7 +86,7 @@ impl Part for Fresh {
 }
 
 /// The server's write without `wal_init_zero`, and the flush.
-fn last_byte(stage: &Stage<'_>, file: &OwnedFd) -> Result<(), Stop> {
+fn last_byte(stage: &WorkloadContext<'_>, file: &OwnedFd) -> Result<(), Stop> {
     stage.spend(1)?;
     let written = again(&mut false, || rustix::io::pwrite(file, &[0], stage.file_bytes - 1));
     let flushed = written.and_then(|_| again(&mut false, || rustix::fs::fsync(file)));
@@ -94,7 +94,7 @@ fn last_byte(stage: &Stage<'_>, file: &OwnedFd) -> Result<(), Stop> {
 }
 
 /// As the server does: both names are flushed, and the directory.
-fn durable_rename(stage: &Stage<'_>, from: &str, to: &str) -> Result<(), Stop> {
+fn durable_rename(stage: &WorkloadContext<'_>, from: &str, to: &str) -> Result<(), Stop> {
     let flush = |name| {
         let file = stage.scratch.open(name, OFlags::empty())?;
         again(&mut false, || rustix::fs::fsync(&file))
@@ -107,7 +107,7 @@ fn durable_rename(stage: &Stage<'_>, from: &str, to: &str) -> Result<(), Stop> {
 }
 
 /// One-page commits from the beginning of a segment, at most one per page of it.
-fn commits(stage: &Stage<'_>, name: &str) -> Result<Pass, Stop> {
+fn commits(stage: &WorkloadContext<'_>, name: &str) -> Result<Pass, Stop> {
     let file = stage.scratch.open(name, OFlags::empty());
     let file = file.map_err(|errno| stage.failed(errno, "opening a segment"))?;
     let writer = Writer::new(Method::Fdatasync, file);
@@ -116,6 +116,6 @@ fn commits(stage: &Stage<'_>, name: &str) -> Result<Pass, Stop> {
     stage.repeat("a commit into a segment", page, stage.file_bytes / page, || {
         let done = writer.commit(stage.pages.bytes(PAGE), at)?;
         at += page;
-        Ok::<_, Errno>(Done { flush_calls: 1, interrupted: done.interrupted })
+        Ok::<_, Errno>(OperationResult { flush_calls: 1, interrupted: done.interrupted })
     })
 }

@@ -21,7 +21,7 @@ use crate::probes::meters::Disks;
 use crate::probes::scratch::Scratch;
 
 /// The result of an operation.
-pub struct Done {
+pub struct OperationResult {
     /// The number of flushes it requested.
     pub flush_calls: u64,
     /// Whether a signal interrupted it, so that its time is meaningless.
@@ -29,7 +29,7 @@ pub struct Done {
 }
 
 /// The place and the limits of a workload.
-pub struct Stage<'a> {
+pub struct WorkloadContext<'a> {
     pub scratch: &'a Scratch,
     pub pages: &'a Pages,
     /// Size of a segment, a redo log and the like, in bytes.
@@ -48,7 +48,7 @@ pub struct Stage<'a> {
 /// The bytes that a pass may always write: on a fast disk fewer rounds are better than a pass of a few operations.
 const LEAST_SHARE: u64 = 1 << 20;
 
-impl<'a> Stage<'a> {
+impl<'a> WorkloadContext<'a> {
     /// A stage with this limit of time and bytes.
     pub fn new(
         scratch: &'a Scratch,
@@ -127,7 +127,7 @@ impl<'a> Stage<'a> {
         self.scratch.failed(errno, doing).into()
     }
 
-    /// A new file of [`Stage::file_bytes`] zeros, flushed.
+    /// A new file of [`WorkloadContext::file_bytes`] zeros, flushed.
     pub fn filled(&self, name: &str) -> Result<OwnedFd, Stop> {
         let file = self.scratch.make(name, OFlags::empty());
         let file = file.map_err(|errno| self.failed(errno, "making a scratch file"))?;
@@ -135,7 +135,7 @@ impl<'a> Stage<'a> {
         Ok(file)
     }
 
-    /// Fills a file with [`Stage::file_bytes`] zeros and flushes it.
+    /// Fills a file with [`WorkloadContext::file_bytes`] zeros and flushes it.
     pub fn fill(&self, file: &OwnedFd) -> Result<(), Stop> {
         self.spend(self.file_bytes)?;
         let go_on = || self.check().is_ok();
@@ -155,7 +155,7 @@ impl<'a> Stage<'a> {
         doing: &str,
         bytes: u64,
         limit: u64,
-        mut operation: impl FnMut() -> Result<Done, Errno>,
+        mut operation: impl FnMut() -> Result<OperationResult, Errno>,
     ) -> Result<Pass, Stop> {
         let mut pass = Pass::default();
         let before = self.flushes();
@@ -196,7 +196,7 @@ impl<'a> Stage<'a> {
         threads: u32,
         bytes: u64,
         limit: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, Stop> + Sync),
     ) -> Result<Pass, Stop> {
         let (gate, ended) = (RwLock::new(()), AtomicBool::new(false));
         let written = self.written();
@@ -249,7 +249,7 @@ impl<'a> Stage<'a> {
         (bytes, limit): (u64, u64),
         ended: &AtomicBool,
         written: u64,
-        operation: &(dyn Fn(u32, u64) -> Result<Done, Stop> + Sync),
+        operation: &(dyn Fn(u32, u64) -> Result<OperationResult, Stop> + Sync),
     ) -> Result<Pass, Stop> {
         let mut pass = Pass::default();
         let begun = Instant::now();

@@ -47,9 +47,9 @@ impl Kept {
 
     fn parse_up_to(largest: u64, document: impl Read) -> Result<Self, Unusable> {
         let mut limited = document.take(largest + 1);
-        let mut reading = Reading::default();
+        let mut reading = PartialReport::default();
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(limited.by_ref()));
-        let read = json.deserialize_map(Document(&mut reading)).and_then(|()| json.end());
+        let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
         drop(json);
         if limited.limit() == 0 {
             return Err(Unusable::TooLarge);
@@ -65,15 +65,15 @@ impl Kept {
 
 /// The parts read so far.
 #[derive(Default)]
-struct Reading {
+struct PartialReport {
     kept: Kept,
     format: Option<u64>,
 }
 
 /// The whole document. What stands before a mistake in its syntax is read, because it may say which format it has.
-struct Document<'r>(&'r mut Reading);
+struct ReportVisitor<'r>(&'r mut PartialReport);
 
-impl<'de> Visitor<'de> for Document<'_> {
+impl<'de> Visitor<'de> for ReportVisitor<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for Document<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Reading { kept, format } = self.0;
+        let PartialReport { kept, format } = self.0;
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
@@ -90,16 +90,18 @@ impl<'de> Visitor<'de> for Document<'_> {
                 }
                 "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
                 "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
-                "tool" => take(kept, map.next_value()?, |kept, tool: Tool| kept.made.walwise = tool.version),
-                "pack" => take(kept, map.next_value()?, |kept, pack: Pack| kept.made.pack = pack.sha256),
+                "tool" => {
+                    take(kept, map.next_value()?, |kept, tool: ToolEntry| kept.made.walwise = tool.version)
+                }
+                "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| kept.made.pack = pack.sha256),
                 "host" => take(kept, map.next_value()?, host),
-                "targets" => map.next_value_seed(Rows(kept, target))?,
-                "stacks" => map.next_value_seed(Rows(kept, stack))?,
-                "verdicts" => map.next_value_seed(Rows(kept, verdict))?,
-                "probes" => map.next_value_seed(Rows(kept, probe))?,
-                "findings" | "undecided" => map.next_value_seed(Rows(kept, finding))?,
-                "rules" => map.next_value_seed(Rows(kept, rule))?,
-                "facts" => map.next_value_seed(Rows(kept, fact))?,
+                "targets" => map.next_value_seed(ListVisitor(kept, target))?,
+                "stacks" => map.next_value_seed(ListVisitor(kept, stack))?,
+                "verdicts" => map.next_value_seed(ListVisitor(kept, verdict))?,
+                "probes" => map.next_value_seed(ListVisitor(kept, probe))?,
+                "findings" | "undecided" => map.next_value_seed(ListVisitor(kept, finding))?,
+                "rules" => map.next_value_seed(ListVisitor(kept, rule))?,
+                "facts" => map.next_value_seed(ListVisitor(kept, fact))?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
@@ -108,9 +110,9 @@ impl<'de> Visitor<'de> for Document<'_> {
 }
 
 /// A list of the document, of which each row is kept or costs itself; anything else in its place is one mistake.
-struct Rows<'k, T>(&'k mut Kept, fn(&mut Kept, T));
+struct ListVisitor<'k, T>(&'k mut Kept, fn(&mut Kept, T));
 
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Rows<'_, T> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
@@ -127,7 +129,7 @@ macro_rules! no_list {
     };
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Rows<'_, T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -178,9 +180,9 @@ fn is_plain(text: &str) -> bool {
 /// A subject that is a target.
 #[derive(Deserialize)]
 #[serde(try_from = "Subject")]
-struct Place(Subject);
+struct TargetSubject(Subject);
 
-impl TryFrom<Subject> for Place {
+impl TryFrom<Subject> for TargetSubject {
     type Error = &'static str;
 
     fn try_from(subject: Subject) -> Result<Self, Self::Error> {
@@ -189,17 +191,17 @@ impl TryFrom<Subject> for Place {
 }
 
 #[derive(Deserialize)]
-struct Tool {
+struct ToolEntry {
     version: String,
 }
 
 #[derive(Deserialize)]
-struct Pack {
+struct PackEntry {
     sha256: String,
 }
 
 #[derive(Deserialize)]
-struct Host {
+struct HostEntry {
     name: String,
     os: String,
     kernel: String,
@@ -208,7 +210,7 @@ struct Host {
     live: bool,
 }
 
-fn host(kept: &mut Kept, Host { name, os, kernel, privileged, live }: Host) {
+fn host(kept: &mut Kept, HostEntry { name, os, kernel, privileged, live }: HostEntry) {
     let made = &mut kept.made;
     (made.host, made.os, made.kernel) = (name, os, kernel);
     (made.privileged, made.live) = (privileged.as_bool(), live);
@@ -216,7 +218,7 @@ fn host(kept: &mut Kept, Host { name, os, kernel, privileged, live }: Host) {
 
 #[derive(Deserialize)]
 struct TargetRow {
-    target: Place,
+    target: TargetSubject,
     title: String,
     subjects: Vec<Subject>,
 }
@@ -228,12 +230,12 @@ fn target(kept: &mut Kept, TargetRow { target, title, subjects }: TargetRow) {
 
 #[derive(Deserialize)]
 struct StackRow {
-    target: Place,
-    layers: Vec<LayerRow>,
+    target: TargetSubject,
+    layers: Vec<LayerEntry>,
 }
 
 #[derive(Deserialize)]
-struct LayerRow {
+struct LayerEntry {
     subject: Subject,
 }
 
@@ -243,7 +245,7 @@ fn stack(kept: &mut Kept, StackRow { target, layers }: StackRow) {
 
 #[derive(Deserialize)]
 struct VerdictRow {
-    target: Place,
+    target: TargetSubject,
     standing: Standing,
 }
 
@@ -264,14 +266,14 @@ fn rule(kept: &mut Kept, RuleRow { rule }: RuleRow) {
 struct FindingRow {
     rule: String,
     subject: Subject,
-    outcome: Outcome,
+    outcome: OutcomeTag,
     level: Level,
     title: String,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
-enum Outcome {
+enum OutcomeTag {
     Applies,
     Undecided,
     DoesNotApply,
@@ -279,15 +281,15 @@ enum Outcome {
 
 fn finding(kept: &mut Kept, FindingRow { rule, subject, outcome, level, title }: FindingRow) {
     let applies = match outcome {
-        Outcome::Applies => true,
-        Outcome::Undecided => false,
-        Outcome::DoesNotApply => return,
+        OutcomeTag::Applies => true,
+        OutcomeTag::Undecided => false,
+        OutcomeTag::DoesNotApply => return,
     };
     kept.findings.insert((rule, subject), KeptFinding { applies, level, title });
 }
 
 #[derive(Deserialize)]
-struct FactRow {
+struct FactEntry {
     subject: Subject,
     fact: String,
     #[serde(default)]
@@ -296,19 +298,19 @@ struct FactRow {
 
 #[derive(Deserialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
-enum State {
+enum ReadingTag {
     Known { value: Value },
     Unknown { why: Why },
 }
 
-fn fact(kept: &mut Kept, FactRow { subject, fact, reading }: FactRow) {
+fn fact(kept: &mut Kept, FactEntry { subject, fact, reading }: FactEntry) {
     let Some(info) = catalog::find(&fact) else {
         kept.foreign += 1;
         return;
     };
-    let state = match State::deserialize(reading) {
-        Ok(State::Known { value }) => KeptFact::Known { value: Shown::of(info, &value) },
-        Ok(State::Unknown { why }) => KeptFact::Unknown { why },
+    let state = match ReadingTag::deserialize(reading) {
+        Ok(ReadingTag::Known { value }) => KeptFact::Known { value: Shown::of(info, &value) },
+        Ok(ReadingTag::Unknown { why }) => KeptFact::Unknown { why },
         Err(_) => {
             kept.unreadable += 1;
             return;
@@ -319,27 +321,27 @@ fn fact(kept: &mut Kept, FactRow { subject, fact, reading }: FactRow) {
 
 #[derive(Deserialize)]
 struct ProbeRow {
-    target: Place,
-    measurement: Measurement,
+    target: TargetSubject,
+    measurement: MeasurementEntry,
 }
 
 #[derive(Deserialize)]
-struct Measurement {
+struct MeasurementEntry {
     when: String,
     directory: String,
-    caveats: Vec<Caveat>,
+    caveats: Vec<CaveatEntry>,
     methods: Vec<Json>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Caveat {
+struct CaveatEntry {
     id: Json,
     says: Json,
     refuses_advice: Json,
 }
 
-impl Caveat {
+impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
         // The effect of a caveat that another version of walwise knows and this one does not is unknown.
         let id = self.id.as_str().and_then(CaveatId::of);
@@ -358,7 +360,7 @@ struct MethodRow {
 }
 
 fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
-    let Measurement { when, directory, caveats, methods } = measurement;
+    let MeasurementEntry { when, directory, caveats, methods } = measurement;
     let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
     let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
         kept.unreadable += 1;

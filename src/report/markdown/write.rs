@@ -9,11 +9,11 @@ use crate::report::telling::{Fragment, Phrase};
 
 /// A document.
 #[derive(Default)]
-pub struct Document {
+pub struct MarkdownWriter {
     out: String,
 }
 
-impl Document {
+impl MarkdownWriter {
     /// The text.
     pub fn finish(self) -> String {
         self.out

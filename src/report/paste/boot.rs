@@ -17,7 +17,7 @@ use crate::text::raw;
 
 /// The place of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DeclarationSite {
     /// A line of /etc/fstab.
     Fstab,
     /// A mount unit, by its path.
@@ -27,11 +27,11 @@ pub enum Place {
 }
 
 /// A boot mount, with the plans' changes to it.
-pub struct Line<'a> {
+pub struct BootMountEdit<'a> {
     /// What it is about.
     pub subject: &'a Subject,
     /// Where it is written.
-    pub place: Place,
+    pub place: DeclarationSite,
     /// The same for display: `/etc/fstab:9`.
     pub shown: String,
     /// The options as they are written.
@@ -46,7 +46,7 @@ pub struct Line<'a> {
     pub notes: Vec<String>,
 }
 
-impl Line<'_> {
+impl BootMountEdit<'_> {
     /// The intended options; `None` when they are right already.
     pub fn becomes(&self) -> Option<String> {
         let becomes = options::rewritten(&self.now, &self.add, &self.remove);
@@ -80,7 +80,7 @@ impl Line<'_> {
 }
 
 /// Everything that mounts targets at boot, in the order of their mount points.
-pub fn lines(report: &Report) -> Vec<Line<'_>> {
+pub fn lines(report: &Report) -> Vec<BootMountEdit<'_>> {
     let mut wanted: BTreeMap<&Subject, Vec<&Step>> = BTreeMap::new();
     for target in &report.targets {
         let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
@@ -103,14 +103,16 @@ pub fn lines(report: &Report) -> Vec<Line<'_>> {
     wanted.into_iter().map(|(subject, steps)| line(report, subject, steps)).collect()
 }
 
-fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) -> Line<'a> {
+fn line<'a>(report: &'a Report, subject: &'a Subject, mut steps: Vec<&'a Step>) -> BootMountEdit<'a> {
     let place = match report.facts.reading(subject, boot::OPTIONS.id()).source() {
-        Some(Source::File { path, .. }) if path == "/etc/fstab" => Place::Fstab,
-        Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => Place::Unit(path.clone()),
-        _ => Place::Other,
+        Some(Source::File { path, .. }) if path == "/etc/fstab" => DeclarationSite::Fstab,
+        Some(Source::File { path, .. }) if path.starts_with("/etc/systemd/") => {
+            DeclarationSite::Unit(path.clone())
+        }
+        _ => DeclarationSite::Other,
     };
     let known = report.facts.value(subject, &boot::WHERE);
-    let mut line = Line {
+    let mut line = BootMountEdit {
         subject,
         place,
         shown: known.unwrap_or_else(|| subject.name().to_owned()),
@@ -137,7 +139,7 @@ fn is_of_mounted(step: &Step) -> bool {
 }
 
 /// Applies a step to a line, or notes why not.
-fn follow<'a>(report: &Report, line: &mut Line<'a>, step: &'a Step) {
+fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
     let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
     let words = step.advice.change.words();
     if is_of_mounted(step) && !same_type(report, line.subject, &step.subject) {
@@ -176,7 +178,7 @@ fn same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
 }
 
 /// A target that will not be mounted after the next boot.
-pub struct Missing {
+pub struct AbsentMount {
     /// The target.
     pub title: String,
     /// The statement that nothing mounts it, and the remedy.
@@ -185,14 +187,14 @@ pub struct Missing {
 
 /// The targets without a known boot mount; empty where that is uncertain. The line is a comment with the command that
 /// prints the UUID, which walwise does not read.
-pub fn not_mounted_at_boot(report: &Report) -> Vec<Missing> {
+pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount> {
     let missing = |target: &TargetSummary| {
         let mut says = vec![
             "Nothing in /etc/fstab or /etc/systemd/system was found that mounts it, so after the next boot it may not be there."
                 .to_owned(),
         ];
         says.extend(line_for(report, target).into_iter().flatten());
-        Missing { title: target.title.clone(), says }
+        AbsentMount { title: target.title.clone(), says }
     };
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.resolve(&target.target, Scope::Mount);
@@ -281,7 +283,7 @@ fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
 }
 
 /// Why none of these lines needs a change.
-pub fn why_not(report: &Report, lines: &[Line<'_>]) -> Vec<String> {
+pub fn why_not(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<String> {
     if report.targets.is_empty() {
         return vec!["No database, data mount or free disk was found.".to_owned()];
     }

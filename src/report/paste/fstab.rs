@@ -4,7 +4,7 @@
 //! line (it may hold a password) is described as a change, never as a line. A free disk gets a line too, behind a #,
 //! with placeholders that no boot can mistake for a device.
 
-use super::boot::{Line, Place};
+use super::boot::{BootMountEdit, DeclarationSite};
 use super::{comments, head, not_before, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
@@ -23,7 +23,7 @@ pub fn render(report: &Report) -> String {
 }
 
 /// The change to one line; `None` when it is right.
-fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
+fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     let becomes = line.becomes();
     if becomes.is_none() && line.notes.is_empty() {
         return None;
@@ -33,7 +33,8 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
     let now = line.written();
     let whole = line.is_whole(report);
     match &line.place {
-        Place::Fstab => match (whole, written(report, line, &now), written(report, line, &becomes)) {
+        DeclarationSite::Fstab => match (whole, written(report, line, &now), written(report, line, &becomes))
+        {
             (true, Some(now), Some(becomes)) => {
                 out += &comments(&[format!("now: {now}")]);
                 out += &pasted(report, &line.steps, &[becomes]);
@@ -46,13 +47,13 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
                 ]);
             }
         },
-        Place::Unit(path) => {
+        DeclarationSite::Unit(path) => {
             out += &comments(&[
                 format!("Its options stand in {path}: --format unit, or by hand"),
                 format!("  {}", line.edits()),
             ]);
         }
-        Place::Other => {
+        DeclarationSite::Other => {
             out += &comments(&[
                 "No line of fstab: change it in the configuration of the boot loader.".to_owned(),
                 format!("now:     {now}"),
@@ -64,7 +65,7 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
 }
 
 /// The whole line with these options; `None` when part of it is unknown.
-fn written(report: &Report, line: &Line<'_>, options: &str) -> Option<String> {
+fn written(report: &Report, line: &BootMountEdit<'_>, options: &str) -> Option<String> {
     let text = |key: &Key<String>| report.facts.value(line.subject, key);
     let parts = [text(&SOURCE)?, text(&POINT)?, text(&WRITTEN_TYPE)?, options.to_owned()];
     let mut fields: Vec<String> = parts.iter().map(|part| field(&raw(part))).collect::<Option<_>>()?;

@@ -5,7 +5,7 @@
 //! (`nofail`, `x-systemd.…`) keep a line in fstab, because systemd's generator turns them into other settings than
 //! options.
 
-use super::boot::{Line, Place};
+use super::boot::{BootMountEdit, DeclarationSite};
 use super::{comments, head, not_before, of_boot, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
@@ -27,7 +27,7 @@ pub fn render(report: &Report) -> String {
 }
 
 /// The change to one line; `None` when it is right.
-fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
+fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
     let becomes = line.becomes();
     if becomes.is_none() && line.notes.is_empty() {
         return None;
@@ -35,20 +35,20 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
     let about = reasons(&line.steps) + &comments(&line.notes);
     let Some(becomes) = becomes else { return Some(part(&line.shown) + &about) };
     let (title, body) = match &line.place {
-        Place::Unit(path) => drop_in(report, line, path, &becomes),
-        Place::Fstab if report.asked.is_some() => match instead(report, line, &becomes) {
+        DeclarationSite::Unit(path) => drop_in(report, line, path, &becomes),
+        DeclarationSite::Fstab if report.asked.is_some() => match instead(report, line, &becomes) {
             Ok(Unit { name, text }) => {
                 let note = format!("In place of {}, which is to be taken out.", line.shown);
                 (format!("{DIRECTORY}/{name}"), comments(&[note]) + &pasted(report, &line.steps, &text))
             }
             Err(why) => (line.shown.clone(), comments(&[format!("No unit: {why}. Use --format fstab.")])),
         },
-        Place::Fstab => {
+        DeclarationSite::Fstab => {
             let ask = Command::or_why(Command::check(line.subject.name(), " --format unit"));
             let says = "A line of fstab: --format fstab, or for a unit in its place".to_owned();
             (line.shown.clone(), comments(&[says, format!("  {ask}")]))
         }
-        Place::Other => {
+        DeclarationSite::Other => {
             let says = format!("No unit: change {} in the configuration of the boot loader.", line.shown);
             (line.shown.clone(), comments(&[says, format!("  {}", line.edits())]))
         }
@@ -57,7 +57,7 @@ fn changed(report: &Report, line: &Line<'_>) -> Option<String> {
 }
 
 /// The drop-in that gives a unit its options, with the file that it is.
-fn drop_in(report: &Report, line: &Line<'_>, path: &str, becomes: &str) -> (String, String) {
+fn drop_in(report: &Report, line: &BootMountEdit<'_>, path: &str, becomes: &str) -> (String, String) {
     let file = format!("{path}.d/50-walwise.conf");
     if !line.is_whole(report) {
         let says = "Not all of this unit is known, so its options are not written anew. In Options=:";
@@ -81,7 +81,7 @@ struct Unit {
 }
 
 /// A unit in place of a line of fstab; the error says why the line should stay.
-fn instead(report: &Report, line: &Line<'_>, becomes: &str) -> Result<Unit, String> {
+fn instead(report: &Report, line: &BootMountEdit<'_>, becomes: &str) -> Result<Unit, String> {
     let fact = |key: &Key<String>| report.facts.value(line.subject, key).map(|shown| text::raw(&shown));
     let whole = line.is_whole(report).then(|| Some((fact(&SOURCE)?, fact(&POINT)?, fact(&WRITTEN_TYPE)?)));
     let (source, point, fstype) = whole.flatten().ok_or("not all of the line is known")?;

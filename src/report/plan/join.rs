@@ -6,7 +6,7 @@
 use crate::settings::Mounting;
 use std::cmp::Reverse;
 
-use super::{Overrides, Piece};
+use super::{AdviceItem, Overrides};
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Subject, Value, catalog};
 use crate::report::{Alternative, Conflict, Step, options, stack};
@@ -16,17 +16,17 @@ use crate::rules::{Advice, Change, Level, Reach};
 pub fn join(
     facts: &FactSet,
     subject: &Subject,
-    pieces: &[Piece<'_>],
+    pieces: &[AdviceItem<'_>],
     overrides: &Overrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Option<Step> {
     let ranked = by_precedence(pieces, overrides);
     let leader = *ranked.first()?;
     let is_list = ranked.iter().any(|p| matches!(p.advice.change, Change::Add(_) | Change::Remove(_)));
-    let mut accepted: Vec<Piece<'_>> = Vec::new();
+    let mut accepted: Vec<AdviceItem<'_>> = Vec::new();
     let mut alternatives = Vec::new();
     for piece in &ranked {
-        let rank = |p: &Piece<'_>| p.advice.rank.unwrap_or(1);
+        let rank = |p: &AdviceItem<'_>| p.advice.rank.unwrap_or(1);
         let against = accepted.iter().find(|other| disagree(other, piece, is_list));
         match against {
             None => accepted.push(*piece),
@@ -38,7 +38,7 @@ pub fn join(
             Some(other) => note(conflicts, settle(subject, other, piece, overrides)),
         }
     }
-    let changes: Vec<Piece<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
+    let changes: Vec<AdviceItem<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
     let used = if changes.is_empty() { accepted } else { changes };
     // An alternative with the advised value is no alternative.
     alternatives.retain(|other| Some(&other.value) != leader.advice.change.values().first());
@@ -55,13 +55,14 @@ pub fn join(
     })
 }
 
-fn ranked_both(a: &Piece<'_>, b: &Piece<'_>) -> bool {
+fn ranked_both(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
     a.advice.rank.is_some() && b.advice.rank.is_some()
 }
 
-fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'a>> {
-    let class =
-        |p: &Piece<'_>| (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence));
+fn by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> Vec<AdviceItem<'a>> {
+    let class = |p: &AdviceItem<'_>| {
+        (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
+    };
     let mut rest = pieces.to_vec();
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));
     let mut out = Vec::with_capacity(rest.len());
@@ -74,12 +75,12 @@ fn by_precedence<'a>(pieces: &[Piece<'a>], overrides: &Overrides) -> Vec<Piece<'
     out
 }
 
-fn beats(overrides: &Overrides, winner: &Piece<'_>, loser: &Piece<'_>) -> bool {
+fn beats(overrides: &Overrides, winner: &AdviceItem<'_>, loser: &AdviceItem<'_>) -> bool {
     overrides.get(&winner.finding.rule).is_some_and(|over| over.contains(&loser.finding.rule))
 }
 
 /// Whether two pieces cannot both be followed.
-fn disagree(a: &Piece<'_>, b: &Piece<'_>, is_list: bool) -> bool {
+fn disagree(a: &AdviceItem<'_>, b: &AdviceItem<'_>, is_list: bool) -> bool {
     let (one, other) = (&a.advice.change, &b.advice.change);
     if a.keeps() || b.keeps() {
         // Keeping a list and changing it exclude each other; so do keeping and setting a value.
@@ -97,7 +98,7 @@ fn disagree(a: &Piece<'_>, b: &Piece<'_>, is_list: bool) -> bool {
         || undone(other.values(), one.removed())
 }
 
-fn alternative(piece: &Piece<'_>) -> Alternative {
+fn alternative(piece: &AdviceItem<'_>) -> Alternative {
     Alternative {
         rank: piece.advice.rank.unwrap_or(1),
         value: piece.advice.change.words(),
@@ -113,7 +114,12 @@ fn note(conflicts: &mut Vec<Conflict>, conflict: Conflict) {
     }
 }
 
-fn settle(subject: &Subject, winner: &Piece<'_>, loser: &Piece<'_>, overrides: &Overrides) -> Conflict {
+fn settle(
+    subject: &Subject,
+    winner: &AdviceItem<'_>,
+    loser: &AdviceItem<'_>,
+    overrides: &Overrides,
+) -> Conflict {
     let (won, lost) = (winner.finding, loser.finding);
     let because = if won.level != lost.level {
         format!("{} comes before {}", won.level.word(), lost.level.word())
@@ -124,7 +130,7 @@ fn settle(subject: &Subject, winner: &Piece<'_>, loser: &Piece<'_>, overrides: &
     } else {
         "both matter alike and are as sure; the first by name is followed".to_owned()
     };
-    let wants = |p: &Piece<'_>| format!("{}: {}", p.finding.rule, p.advice.change.words());
+    let wants = |p: &AdviceItem<'_>| format!("{}: {}", p.finding.rule, p.advice.change.words());
     Conflict {
         subject: subject.clone(),
         setting: winner.advice.setting,
@@ -145,7 +151,7 @@ fn unique<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
 }
 
 /// The advice on a single-valued setting: that of the leader. A value already in force is kept.
-fn single(pieces: &[Piece<'_>]) -> Option<Advice> {
+fn single(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
         && advice.current.value().is_some_and(|now| as_written(now) == *value)
@@ -165,12 +171,12 @@ pub fn as_written(value: &Value) -> String {
 }
 
 /// The statements of all pieces, each once.
-fn all<T: Clone + PartialEq>(pieces: &[Piece<'_>], of: fn(&Advice) -> &[T]) -> Vec<T> {
+fn all<T: Clone + PartialEq>(pieces: &[AdviceItem<'_>], of: fn(&Advice) -> &[T]) -> Vec<T> {
     unique(pieces.iter().flat_map(|piece| of(piece.advice).iter().cloned()))
 }
 
 /// The advice on a list setting: every change, every command once.
-fn joined(facts: &FactSet, subject: &Subject, pieces: &[Piece<'_>]) -> Option<Advice> {
+fn joined(facts: &FactSet, subject: &Subject, pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Some(words) = stack::in_force(facts, subject) {
         advice.current = advice.current.map(|_| Value::List(words));

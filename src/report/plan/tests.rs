@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::facts::catalog::mount;
 use crate::facts::{Reading, Source, Value};
-use crate::report::{Circumstances, Input, Report, build, options, sample};
+use crate::report::{Input, Report, RunContext, build, options, sample};
 use crate::rules::{Advice, Confidence, Evaluation, Reach, Risk};
 
 fn target() -> Subject {
@@ -37,7 +37,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
-        circumstances: Circumstances {
+        circumstances: RunContext {
             when: String::new(),
             live: true,
             version: String::new(),

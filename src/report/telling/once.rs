@@ -36,10 +36,10 @@ impl<'a> FindingsByTarget<'a> {
     }
 
     /// Settles what is told under which target, where they are told in this order.
-    pub fn places<'t>(&'t self, order: &[&'a TargetSummary]) -> Places<'t, 'a> {
+    pub fn places<'t>(&'t self, order: &[&'a TargetSummary]) -> SharedSections<'t, 'a> {
         let said = workers::each(order, |target| self.said(target));
         let mut disks: BTreeMap<Vec<String>, &'a str> = BTreeMap::new();
-        let mut places = Places {
+        let mut places = SharedSections {
             by_target: self,
             like: Vec::with_capacity(order.len()),
             findings: BTreeMap::new(),
@@ -94,7 +94,7 @@ fn same(step: &Step) -> Same<'_> {
 }
 
 /// Where everything is told that several targets have in common.
-pub struct Places<'t, 'a> {
+pub struct SharedSections<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     like: Vec<Option<&'a str>>,
@@ -102,7 +102,7 @@ pub struct Places<'t, 'a> {
     steps: BTreeMap<Same<'a>, usize>,
 }
 
-impl<'t, 'a> Places<'t, 'a> {
+impl<'t, 'a> SharedSections<'t, 'a> {
     /// What no target told.
     pub fn rest(&'t self) -> Chapter<'t, 'a> {
         self.chapter(self.like.len())
@@ -128,7 +128,7 @@ pub struct Chapter<'t, 'a> {
     pub report: &'a Report,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     pub like: Option<&'a str>,
-    places: &'t Places<'t, 'a>,
+    places: &'t SharedSections<'t, 'a>,
     place: usize,
     findings: BTreeSet<usize>,
     steps: BTreeSet<Same<'a>>,

@@ -19,7 +19,7 @@ const NAMED: usize = 8;
 pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
     let groups = groups(chapter, target);
     let count: usize = groups.values().map(|group| group.count).sum();
-    let bullet = |(help, group): (Help, Group)| {
+    let bullet = |(help, group): (Help, RemedyGroup)| {
         let more = group.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let names = Phrase::codes(group.names.iter().take(NAMED).map(String::as_str)).and(more);
@@ -99,7 +99,7 @@ impl fmt::Display for Help {
 
 /// Unknown facts with the same remedy.
 #[derive(Default)]
-struct Group {
+struct RemedyGroup {
     /// How many.
     count: usize,
     /// Their names, each once.
@@ -107,8 +107,8 @@ struct Group {
 }
 
 /// What a target needs, by what would help.
-fn groups(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> BTreeMap<Help, Group> {
-    let mut groups: BTreeMap<Help, Group> = BTreeMap::new();
+fn groups(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> BTreeMap<Help, RemedyGroup> {
+    let mut groups: BTreeMap<Help, RemedyGroup> = BTreeMap::new();
     let about = chapter.about(target).iter().map(|(_, finding)| *finding);
     for needed in needed::of_target(chapter.report, target, about) {
         let group = groups.entry(Help::with(&needed.need, chapter.report)).or_default();

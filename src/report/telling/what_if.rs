@@ -20,16 +20,16 @@ pub const DECIDED: &str = "Decided, or no longer decided";
 
 /// Sentences that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct ConsequenceGroup {
     /// Their heading; empty where each stands for itself.
     pub title: &'static str,
     /// The sentences.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Consequence>,
 }
 
 /// A sentence about something that would be different.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct Consequence {
     /// What stands before it: a level, `with`, `without`; may be empty.
     pub label: String,
     /// The sentence.
@@ -38,24 +38,24 @@ pub struct Row {
     pub finding: Option<(String, Subject)>,
 }
 
-impl Row {
+impl Consequence {
     fn new(label: impl Into<String>, says: String) -> Self {
         Self { label: label.into(), says, finding: None }
     }
 }
 
 /// An assumed fact, with what it really is; of one that is stated, what that is never enough for.
-pub fn assumption(one: &Assumed) -> Row {
+pub fn assumption(one: &Assumed) -> Consequence {
     let says = format!("{}{} = {}", one.fact, of(one), show(one, &one.value));
     if one.really.value() == Some(&one.value) {
-        return Row::new("as it is", says);
+        return Consequence::new("as it is", says);
     }
     let really = match &one.really {
         Reading::Known { value, .. } => show(one, value),
         Reading::Unknown { why, .. } => format!("not known: {why}"),
     };
     let never = if one.really.is_known() { "" } else { ", never enough for what can lose data" };
-    Row::new(one.word(), format!("{says} ({}{never}; really {really})", one.word()))
+    Consequence::new(one.word(), format!("{says} ({}{never}; really {really})", one.word()))
 }
 
 /// The same in short, and in shorter.
@@ -89,7 +89,7 @@ pub fn sections(what_if: &WhatIf) -> Vec<Section> {
         sections.push(nothing);
         return sections;
     }
-    for Part { title, rows } in told(what_if) {
+    for ConsequenceGroup { title, rows } in told(what_if) {
         let mut section = Section::part(title);
         section.bullets(&[], rows.into_iter().map(bullet).collect());
         sections.push(section);
@@ -97,36 +97,38 @@ pub fn sections(what_if: &WhatIf) -> Vec<Section> {
     sections
 }
 
-fn bullet(row: Row) -> Bullet {
+fn bullet(row: Consequence) -> Bullet {
     let marks = if row.label.is_empty() { Vec::new() } else { vec![Mark::Change(row.label)] };
     Bullet { marks, says: row.says.into(), ..Bullet::default() }
 }
 
 /// What would be different: verdicts, which rules are decided, findings, steps of plans, what would be offered, and the facts
 /// that follow.
-pub fn told(what_if: &WhatIf) -> Vec<Part> {
+pub fn told(what_if: &WhatIf) -> Vec<ConsequenceGroup> {
     let mut first = verdicts(what_if);
     first.extend(decided(what_if));
-    let mut parts = vec![Part { title: "", rows: first }];
+    let mut parts = vec![ConsequenceGroup { title: "", rows: first }];
     parts.extend(findings(what_if));
-    parts.push(Part { title: "The plan would be another", rows: steps(what_if) });
-    parts.push(Part {
+    parts.push(ConsequenceGroup { title: "The plan would be another", rows: steps(what_if) });
+    parts.push(ConsequenceGroup {
         title: "Would be offered, if all of this had been seen and measured on this machine; it can lose data",
         rows: offers(what_if),
     });
-    parts.push(Part { title: "Facts that follow", rows: facts(what_if) });
+    parts.push(ConsequenceGroup { title: "Facts that follow", rows: facts(what_if) });
     parts.retain(|part| !part.rows.is_empty());
     parts
 }
 
-fn verdicts(what_if: &WhatIf) -> Vec<Row> {
+fn verdicts(what_if: &WhatIf) -> Vec<Consequence> {
     let changes = what_if.difference.verdicts.iter();
     let says = |target: &Subject, before: &str, now: &str| format!("{}: {before} → {now}", target.name());
-    changes.map(|one| Row::new("verdict", says(&one.target, one.before.word(), one.now.word()))).collect()
+    changes
+        .map(|one| Consequence::new("verdict", says(&one.target, one.before.word(), one.now.word())))
+        .collect()
 }
 
 /// The rules that are decided then, each with what it comes to, and those that no longer are; what weighs most first.
-fn decided(what_if: &WhatIf) -> impl Iterator<Item = Row> {
+fn decided(what_if: &WhatIf) -> impl Iterator<Item = Consequence> {
     let rules = |class: Class| {
         let mut found: Vec<&FindingChange> = what_if.difference.findings.iter().collect();
         found.retain(|finding| finding.class == class);
@@ -146,12 +148,12 @@ fn decided(what_if: &WhatIf) -> impl Iterator<Item = Row> {
         said
     };
     let rows = [("decided", Class::Decided), ("undecided", Class::Undecided)];
-    let rows = rows.map(|(label, class)| Row::new(label, rules(class).join(", ")));
+    let rows = rows.map(|(label, class)| Consequence::new(label, rules(class).join(", ")));
     rows.into_iter().filter(|row| !row.says.is_empty())
 }
 
 /// The findings themselves; of what is merely decided or no longer so, those that weigh.
-fn findings(what_if: &WhatIf) -> impl Iterator<Item = Part> {
+fn findings(what_if: &WhatIf) -> impl Iterator<Item = ConsequenceGroup> {
     const PARTS: [(&str, &[Class]); 4] = [
         ("New", &[Class::New, Class::Appeared]),
         ("No longer", &[Class::Fixed, Class::Gone]),
@@ -172,36 +174,36 @@ fn findings(what_if: &WhatIf) -> impl Iterator<Item = Part> {
             let open = if finding.now.as_ref().is_some_and(|now| !now.applies) { "?" } else { "" };
             let gone = if decided && finding.now.is_none() { "does not apply: " } else { "" };
             let of = words::subject(&finding.subject);
-            rows.push(Row {
+            rows.push(Consequence {
                 label: format!("{}{open}", latest.level.word()),
                 says: format!("{of}: {gone}{} ({})", latest.title, finding.rule),
                 finding: Some((finding.rule.clone(), finding.subject.clone())),
             });
         }
-        Part { title, rows }
+        ConsequenceGroup { title, rows }
     })
 }
 
-fn steps(what_if: &WhatIf) -> Vec<Row> {
+fn steps(what_if: &WhatIf) -> Vec<Consequence> {
     let row = |step: &StepChange| {
         let label = if step.comes { "with" } else { "without" };
         let of = words::subject(&step.subject);
-        Row::new(label, format!("{} ({of}; plan of {})", step.advice, step.target.name()))
+        Consequence::new(label, format!("{} ({of}; plan of {})", step.advice, step.target.name()))
     };
     what_if.steps.iter().map(row).collect()
 }
 
-fn offers(what_if: &WhatIf) -> Vec<Row> {
+fn offers(what_if: &WhatIf) -> Vec<Consequence> {
     let row = |offer: &WouldBeOffered| {
         let price = offer.price.as_ref().map(|price| format!(". {price}")).unwrap_or_default();
         let of = words::subject(&offer.subject);
-        Row::new("option", format!("{} on {of} ({}){price}", offer.advice, offer.rule))
+        Consequence::new("option", format!("{} on {of} ({}){price}", offer.advice, offer.rule))
     };
     what_if.would_be_offered.iter().map(row).collect()
 }
 
 /// Facts that follow from what is assumed.
-fn facts(what_if: &WhatIf) -> Vec<Row> {
+fn facts(what_if: &WhatIf) -> Vec<Consequence> {
     let assumed = |change: &&FactChange| {
         what_if.assumed.iter().any(|one| one.subject == change.subject && one.fact == change.fact)
     };
@@ -210,7 +212,7 @@ fn facts(what_if: &WhatIf) -> Vec<Row> {
     };
     let row = |change: &FactChange| {
         let FactChange { subject, fact, before, now, .. } = change;
-        Row::new("", format!("{fact} of {subject}: {} → {} (assumed)", shown(before), shown(now)))
+        Consequence::new("", format!("{fact} of {subject}: {} → {} (assumed)", shown(before), shown(now)))
     };
     what_if.difference.facts.iter().filter(|one| !assumed(one)).map(row).collect()
 }

@@ -1,6 +1,6 @@
 //! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by option.
 
-use super::{Answer, Findings, Item, Part, applies, by_name, item, looks_at, of_boot, same};
+use super::{Answer, FindingIndex, Item, Part, applies, by_name, item, looks_at, of_boot, same};
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Key, Subject};
 use crate::report::Report;
@@ -97,7 +97,7 @@ fn what(option: &str, effect: Effect, fstype: &str) -> String {
 }
 
 /// The items of a finding about a line as a whole.
-fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
+fn whole<'r>(before: &FindingIndex<'r>, supposed: &Report, finding: &'r Finding) -> Option<Item> {
     let already = same(before, finding).is_some_and(applies);
     let fails = FAILING.iter().any(|fact| looks_at(finding, fact));
     let part = match (fails, already) {
@@ -114,7 +114,7 @@ fn whole<'r>(before: &Findings<'r>, supposed: &Report, finding: &'r Finding) -> 
 }
 
 /// Options that were wrong and will be right.
-fn mended<'r>(real: &'r Report, supposed: &Report, now: &Findings<'r>) -> Vec<Item> {
+fn mended<'r>(real: &'r Report, supposed: &Report, now: &FindingIndex<'r>) -> Vec<Item> {
     let mut items = Vec::new();
     for finding in real.findings.iter().filter(|finding| of_boot(finding) && applies(finding)) {
         let line = &finding.subject;

@@ -10,7 +10,7 @@ use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
 use crate::rules::Level;
-use crate::validity::{self, Format, Ruling};
+use crate::validity::{self, DiskFormat, Ruling};
 use crate::version::Version;
 
 /// File systems, besides ext4 and XFS, that cannot be judged because their features are not read.
@@ -18,7 +18,7 @@ const CLOSED: [&str; 3] = ["btrfs", "f2fs", "bcachefs"];
 
 /// Every failure, and everything unknown.
 pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
-    let next = Next::new(real, supposed);
+    let next = BootEnvironment::new(real, supposed);
     let mut items = Vec::new();
     for mounted in supposed.subjects(Scope::Mount) {
         let Some(fstype) = supposed.value(mounted, &mount::FSTYPE) else { continue };
@@ -46,7 +46,7 @@ enum Checker {
 }
 
 /// The next kernel and e2fsck.
-struct Next<'f> {
+struct BootEnvironment<'f> {
     facts: &'f FactSet,
     /// The kernel, if it changes.
     kernel: Option<(Version, String)>,
@@ -57,7 +57,7 @@ struct Next<'f> {
     checker: Checker,
 }
 
-impl<'f> Next<'f> {
+impl<'f> BootEnvironment<'f> {
     fn new(real: &FactSet, supposed: &'f FactSet) -> Self {
         let (now, then) = (kernel_of(real), kernel_of(supposed));
         let is_back = match (&now, &then) {
@@ -125,9 +125,9 @@ impl<'f> Next<'f> {
         }
         let open = |what: String, ruling| Item::open(subject, level(self.facts, subject), what, ruling);
         let judge = if self.again { validity::format_again } else { validity::format };
-        let v4 = judge(Format::XfsV4, version, vendor);
+        let v4 = judge(DiskFormat::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
-            return Some(open(format!("whether it is {} is not known", Format::XfsV4.words()), v4));
+            return Some(open(format!("whether it is {} is not known", DiskFormat::XfsV4.words()), v4));
         }
         let has_features = fstype == "xfs" || fstype.starts_with("ext") || CLOSED.contains(&fstype);
         (self.is_back && has_features).then(|| {

@@ -17,7 +17,7 @@ pub(super) const ZFS: &str = "the pools of ZFS";
 
 /// A node that comes up at the boot, or does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Node {
+pub(super) enum BootDependency {
     /// A line, a file system, or a device.
     Of(Subject),
     /// A subject that items name: an encrypted device of crypttab, a swap, the pools of ZFS.
@@ -26,7 +26,7 @@ pub(super) enum Node {
     Unresolved,
 }
 
-impl Node {
+impl BootDependency {
     /// The meaning of one of its items for everything that stands on it.
     pub(super) fn answer(&self, item: &Item) -> Option<Answer> {
         match self {
@@ -45,7 +45,7 @@ impl Node {
 }
 
 /// The dependencies.
-pub(super) struct Ground<'f> {
+pub(super) struct DependencyGraph<'f> {
     pub(super) facts: &'f FactSet,
     /// Lines with their mount points.
     lines: Vec<(Subject, String)>,
@@ -57,7 +57,7 @@ pub(super) struct Ground<'f> {
 const NAMING: [&str; 5] =
     ["x-systemd.requires=", "x-systemd.requires-mounts-for=", "lowerdir=", "upperdir=", "workdir="];
 
-impl<'f> Ground<'f> {
+impl<'f> DependencyGraph<'f> {
     pub(super) fn new(facts: &'f FactSet) -> Self {
         let point = |line: &Subject| Some((line.clone(), facts.value(line, &boot::POINT)?));
         let list = |key| facts.value(&Subject::host(), key).unwrap_or_default();
@@ -67,15 +67,19 @@ impl<'f> Ground<'f> {
 
     /// The items about a node and everything below it: all items about the node itself, and those that keep the others
     /// from coming up.
-    pub(super) fn reached<'i>(&self, of: &Node, items: &'i [Item]) -> Vec<(Node, &'i Item)> {
+    pub(super) fn reached<'i>(
+        &self,
+        of: &BootDependency,
+        items: &'i [Item],
+    ) -> Vec<(BootDependency, &'i Item)> {
         let own = self.itself(of);
         let mut reached = Vec::new();
         for node in self.all(of) {
             for item in items {
                 let told = match &node {
-                    Node::Of(subject) => item.subject == *subject && item.name.is_none(),
-                    Node::Named(name) => item.name.as_ref() == Some(name),
-                    Node::Unresolved => {
+                    BootDependency::Of(subject) => item.subject == *subject && item.name.is_none(),
+                    BootDependency::Named(name) => item.name.as_ref() == Some(name),
+                    BootDependency::Unresolved => {
                         item.subject.scope() == Scope::Device
                             || item.name.as_ref().is_some_and(|name| self.unlocked.contains(name))
                     }
@@ -90,10 +94,10 @@ impl<'f> Ground<'f> {
     }
 
     /// A node, and the file system that it is.
-    fn itself(&self, of: &Node) -> Vec<Node> {
+    fn itself(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut own = vec![of.clone()];
-        if let Node::Of(subject) = of {
-            own.extend(self.facts.resolve(subject, Scope::Mount).map(Node::Of));
+        if let BootDependency::Of(subject) = of {
+            own.extend(self.facts.resolve(subject, Scope::Mount).map(BootDependency::Of));
             // A device of the device mapper that crypttab names.
             own.extend(self.unlocked_as(subject));
         }
@@ -101,7 +105,7 @@ impl<'f> Ground<'f> {
     }
 
     /// A node, and everything that it stands on.
-    fn all(&self, of: &Node) -> Vec<Node> {
+    fn all(&self, of: &BootDependency) -> Vec<BootDependency> {
         let mut found = vec![of.clone()];
         let mut open = VecDeque::from([of.clone()]);
         while let Some(node) = open.pop_front() {
@@ -115,37 +119,39 @@ impl<'f> Ground<'f> {
         found
     }
 
-    fn beneath(&self, node: &Node) -> Vec<Node> {
+    fn beneath(&self, node: &BootDependency) -> Vec<BootDependency> {
         match node {
-            Node::Of(subject) => match subject.scope() {
+            BootDependency::Of(subject) => match subject.scope() {
                 Scope::Boot => self.beneath_line(subject),
                 Scope::Mount | Scope::Device => self.beneath_device(subject),
                 Scope::Host | Scope::Cluster | Scope::Target => Vec::new(),
             },
-            Node::Named(name) if self.swaps.contains(name) => self.source(name),
-            Node::Named(_) | Node::Unresolved => Vec::new(),
+            BootDependency::Named(name) if self.swaps.contains(name) => self.source(name),
+            BootDependency::Named(_) | BootDependency::Unresolved => Vec::new(),
         }
     }
 
-    fn beneath_line(&self, line: &Subject) -> Vec<Node> {
+    fn beneath_line(&self, line: &Subject) -> Vec<BootDependency> {
         let options = self.facts.value(line, &boot::OPTIONS).unwrap_or_default();
         let source = self.facts.value(line, &boot::SOURCE).unwrap_or_default();
         let point = self.facts.value(line, &boot::POINT).unwrap_or_default();
-        let mut found: Vec<Node> = match self.facts.resolve(line, Scope::Mount) {
+        let mut found: Vec<BootDependency> = match self.facts.resolve(line, Scope::Mount) {
             // For a directory that is mounted at a second place, the way to it is not below the mount.
             Some(mounted) if source.starts_with("/dev/") || !source.starts_with('/') => {
-                vec![Node::Of(mounted)]
+                vec![BootDependency::Of(mounted)]
             }
-            Some(mounted) => self.source(&source).into_iter().chain([Node::Of(mounted)]).collect(),
+            Some(mounted) => self.source(&source).into_iter().chain([BootDependency::Of(mounted)]).collect(),
             None => self.source(&source),
         };
         found.extend(
-            self.lines_over(&point).filter(|(over, _)| over != line).map(|(over, _)| Node::Of(over.clone())),
+            self.lines_over(&point)
+                .filter(|(over, _)| over != line)
+                .map(|(over, _)| BootDependency::Of(over.clone())),
         );
         for option in &options {
             let named = NAMING.iter().find_map(|key| option.strip_prefix(key)).unwrap_or_default();
             for path in named.split([':', ' ', ',']).filter(|path| path.starts_with('/')) {
-                found.extend(self.lines_over(path).map(|(over, _)| Node::Of(over.clone())));
+                found.extend(self.lines_over(path).map(|(over, _)| BootDependency::Of(over.clone())));
             }
         }
         found
@@ -161,18 +167,22 @@ impl<'f> Ground<'f> {
 
     /// The target of a source in fstab: a device by its name, or the line at whose mount point a file or directory
     /// lies.
-    fn source(&self, source: &str) -> Vec<Node> {
+    fn source(&self, source: &str) -> Vec<BootDependency> {
         if source.starts_with("/dev/zvol/") {
-            return vec![Node::Named(ZFS.to_owned())];
+            return vec![BootDependency::Named(ZFS.to_owned())];
         }
         if source.starts_with("/dev/") && !source.starts_with("/dev/disk/") {
-            return self.device(source).into_iter().map(Node::Of).collect();
+            return self.device(source).into_iter().map(BootDependency::Of).collect();
         }
         if source.starts_with('/') && !source.starts_with("/dev/") {
-            return self.lines_over(source).map(|(over, _)| Node::Of(over.clone())).collect();
+            return self.lines_over(source).map(|(over, _)| BootDependency::Of(over.clone())).collect();
         }
         let is_tag = ["/dev/disk/", "UUID=", "LABEL=", "PARTUUID=", "PARTLABEL=", "ID="];
-        if is_tag.iter().any(|tag| source.starts_with(tag)) { vec![Node::Unresolved] } else { Vec::new() }
+        if is_tag.iter().any(|tag| source.starts_with(tag)) {
+            vec![BootDependency::Unresolved]
+        } else {
+            Vec::new()
+        }
     }
 
     fn device(&self, path: &str) -> Option<Subject> {
@@ -188,18 +198,19 @@ impl<'f> Ground<'f> {
         by_path.or_else(by_name).map(|(subject, _)| subject.clone())
     }
 
-    fn beneath_device(&self, subject: &Subject) -> Vec<Node> {
-        let mut found: Vec<Node> = self.facts.stack(subject).into_iter().map(Node::Of).collect();
+    fn beneath_device(&self, subject: &Subject) -> Vec<BootDependency> {
+        let mut found: Vec<BootDependency> =
+            self.facts.stack(subject).into_iter().map(BootDependency::Of).collect();
         let on_pool = self.facts.value(subject, &mount::CLASS).is_some_and(mount::MountClass::is_zfs)
             || self.facts.value(subject, &device::KIND).is_some_and(DeviceKind::is_zvol);
-        found.extend(on_pool.then(|| Node::Named(ZFS.to_owned())));
+        found.extend(on_pool.then(|| BootDependency::Named(ZFS.to_owned())));
         found.extend(self.unlocked_as(subject));
         found
     }
 
-    fn unlocked_as(&self, subject: &Subject) -> Option<Node> {
+    fn unlocked_as(&self, subject: &Subject) -> Option<BootDependency> {
         let name = self.facts.value(subject, &device::DM_NAME)?;
-        self.unlocked.contains(&name).then_some(Node::Named(name))
+        self.unlocked.contains(&name).then_some(BootDependency::Named(name))
     }
 }
 

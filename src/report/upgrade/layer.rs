@@ -11,7 +11,7 @@ use crate::facts::catalog::device::{ArrayLevel, ArrayState, ConsistencyPolicy, D
 use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
 use crate::rules::Level;
-use crate::validity::{self, Layer, Ruling};
+use crate::validity::{self, BlockDriver, Ruling};
 use crate::version::Version;
 
 /// Every failure, and everything unknown.
@@ -28,7 +28,7 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         return items;
     }
     let again = built_again(now.as_ref(), then.as_ref());
-    let judge = |layer: Layer, name: &str| match &then {
+    let judge = |layer: BlockDriver, name: &str| match &then {
         Some((version, vendor)) if again => validity::layer_again(layer, name, version, vendor),
         Some((version, vendor)) => validity::layer(layer, name, version, vendor),
         None => Ruling::unknown("The kernel is not known."),
@@ -149,12 +149,12 @@ fn settles_layouts(kernel: &Version) -> bool {
     (kernel.number(0), kernel.number(1)) >= (5, 4)
 }
 
-fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ruling) -> Vec<Item> {
+fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(BlockDriver, &str) -> Ruling) -> Vec<Item> {
     let mut items = Vec::new();
     match facts.value(subject, &device::MD_LEVEL) {
         // It has a row of its own among the formats.
         Some(level) if level.is_linear() => {}
-        Some(level) => items.extend(ruled(subject, level.word(), judge(Layer::Md, level.word()))),
+        Some(level) => items.extend(ruled(subject, level.word(), judge(BlockDriver::Md, level.word()))),
         None => {
             let what = "of which level the array is, is not known".to_owned();
             items.push(Item::open(subject, Level::Critical, what, Ruling::unknown("")));
@@ -165,7 +165,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Rul
         Some(metadata) if metadata == "0.90" || metadata.starts_with("external:/") => {}
         Some(metadata) => {
             let what = format!("metadata {metadata}");
-            items.extend(ruled(subject, &what, judge(Layer::MdMetadata, &metadata)));
+            items.extend(ruled(subject, &what, judge(BlockDriver::MdMetadata, &metadata)));
         }
         None => {
             let what = "which superblock the array has, is not known".to_owned();
@@ -213,7 +213,7 @@ fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     })
 }
 
-fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ruling) -> Vec<Item> {
+fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(BlockDriver, &str) -> Ruling) -> Vec<Item> {
     let targets = facts.value(subject, &device::DM_TARGETS).unwrap_or_default();
     if targets.is_empty() {
         let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
@@ -225,7 +225,10 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(Layer, &str) -> Ru
         };
         return vec![Item::open(subject, Level::Critical, what, Ruling::unknown(""))];
     }
-    targets.iter().filter_map(|target| ruled(subject, target, judge(Layer::DeviceMapper, target))).collect()
+    targets
+        .iter()
+        .filter_map(|target| ruled(subject, target, judge(BlockDriver::DeviceMapper, target)))
+        .collect()
 }
 
 /// The item for a ruling on one word, unless it works.

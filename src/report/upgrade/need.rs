@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Item;
 use super::answer::Answer;
-use super::ground::{Ground, Node, ZFS};
+use super::ground::{BootDependency, DependencyGraph, ZFS};
 use super::weight::weight;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::mount::MountClass;
@@ -77,7 +77,7 @@ pub struct Need {
 
 /// Everything that the next boot needs, ordered by kind.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
-    let ground = Ground::new(facts);
+    let ground = DependencyGraph::new(facts);
     let mut all: Vec<Need> = things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
@@ -85,11 +85,11 @@ pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
 
 /// Items about lines that matter more than the device below: an optional encrypted device under a required file system.
 pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
-    let ground = Ground::new(facts);
+    let ground = DependencyGraph::new(facts);
     let mut raised = Vec::new();
     for line in facts.subjects(Scope::Boot) {
         let level = weight(facts, line);
-        let reached = ground.reached(&Node::Of(line.clone()), items);
+        let reached = ground.reached(&BootDependency::Of(line.clone()), items);
         let worst = reached.iter().filter_map(|(at, item)| at.answer(item)).max();
         let Some(worst) = worst.filter(|worst| *worst >= Answer::CannotBeTold) else { continue };
         let mut weights =
@@ -111,11 +111,11 @@ struct Thing {
     subject: Subject,
     name: String,
     place: Option<String>,
-    node: Node,
+    node: BootDependency,
 }
 
 impl Thing {
-    fn answered(self, ground: &Ground, items: &[Item]) -> Need {
+    fn answered(self, ground: &DependencyGraph, items: &[Item]) -> Need {
         let Self { kind, subject, name, place, node } = self;
         let reached = ground.reached(&node, items);
         let answer = reached.iter().filter_map(|(at, item)| at.answer(item)).max().unwrap_or(Answer::Works);
@@ -123,9 +123,13 @@ impl Thing {
         for (at, item) in reached {
             let over = at.other_line(&node).and_then(|line| point_of(ground.facts, line));
             let what = match (&at, over) {
-                (Node::Unresolved, _) => "whether it stands on what may not come up is not known".to_owned(),
-                (Node::Of(_) | Node::Named(_), Some(point)) => format!("{point}: {}", item.what),
-                (Node::Of(_) | Node::Named(_), None) => item.what.clone(),
+                (BootDependency::Unresolved, _) => {
+                    "whether it stands on what may not come up is not known".to_owned()
+                }
+                (BootDependency::Of(_) | BootDependency::Named(_), Some(point)) => {
+                    format!("{point}: {}", item.what)
+                }
+                (BootDependency::Of(_) | BootDependency::Named(_), None) => item.what.clone(),
             };
             if !why.contains(&what) {
                 why.push(what);
@@ -141,11 +145,11 @@ fn point_of(facts: &FactSet, line: &Subject) -> Option<String> {
 
 fn things(facts: &FactSet) -> Vec<Thing> {
     let of = |kind, subject: &Subject, name, place| {
-        let node = Node::Of(subject.clone());
+        let node = BootDependency::Of(subject.clone());
         Thing { kind, subject: subject.clone(), name, place, node }
     };
     let named = |kind, name: String| {
-        let node = Node::Named(name.clone());
+        let node = BootDependency::Named(name.clone());
         Thing { kind, subject: Subject::host(), name, place: None, node }
     };
     let mut all = Vec::new();

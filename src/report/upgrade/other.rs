@@ -9,7 +9,7 @@ use crate::facts::catalog::{device, host, kernel, mount};
 use crate::facts::{FactSet, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level};
-use crate::validity::{self, Format, Ruling};
+use crate::validity::{self, DiskFormat, Ruling};
 
 /// All items of that kind.
 pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
@@ -112,17 +112,17 @@ fn tools(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
 
 /// On-disk formats that not every kernel supports.
 fn formats(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
-    let mut found: Vec<(Subject, Format)> = Vec::new();
+    let mut found: Vec<(Subject, DiskFormat)> = Vec::new();
     for (mounted, features) in supposed.known(&mount::XFS_FEATURES) {
         if !features.iter().any(|feature| feature == "crc") {
-            found.push((mounted.clone(), Format::XfsV4));
+            found.push((mounted.clone(), DiskFormat::XfsV4));
         }
     }
     for array in supposed.which(&device::MD_LEVEL, |level| level.is_linear()) {
-        found.push((array, Format::MdLinear));
+        found.push((array, DiskFormat::MdLinear));
     }
     for array in supposed.which(&device::MD_METADATA, |metadata| metadata == "0.90") {
-        found.push((array, Format::Md090));
+        found.push((array, DiskFormat::Md090));
     }
     // It is in use, so the running kernel supports it, whatever the table says.
     let same = runs_alike(real, supposed);

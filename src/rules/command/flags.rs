@@ -15,12 +15,12 @@ pub struct Flags {
 /// The options of a program in the format of getopt(3): `"no:"`, and long ones with a trailing `=` if they take a
 /// value.
 #[derive(Clone, Copy, Debug)]
-pub struct Known {
+pub struct OptionSyntax {
     pub short: &'static str,
     pub long: &'static [&'static str],
 }
 
-impl Known {
+impl OptionSyntax {
     fn short(self, flag: char) -> Option<bool> {
         let mut rest = self.short.chars().peekable();
         while let Some(c) = rest.next() {
@@ -41,7 +41,7 @@ impl Known {
 }
 
 /// Parses arguments; the error names the unknown option.
-pub fn read(words: &[Word], known: Known) -> Result<Flags, String> {
+pub fn read(words: &[Word], known: OptionSyntax) -> Result<Flags, String> {
     let mut flags = Flags::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {

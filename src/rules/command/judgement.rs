@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// The effect of a command, or of a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum CommandEffect {
     /// It is understood, and nothing in it can lose data.
     Harmless,
     /// It is not understood completely.
@@ -21,7 +21,7 @@ pub enum Judgement {
     },
 }
 
-impl Judgement {
+impl CommandEffect {
     /// It is not understood, for this reason.
     pub fn strange(why: impl Into<String>) -> Self {
         Self::Strange { why: why.into() }
@@ -54,6 +54,6 @@ impl Judgement {
 }
 
 /// All parts, each of which is executed.
-pub fn all(parts: impl IntoIterator<Item = Judgement>) -> Judgement {
-    parts.into_iter().fold(Judgement::Harmless, Judgement::and)
+pub fn all(parts: impl IntoIterator<Item = CommandEffect>) -> CommandEffect {
+    parts.into_iter().fold(CommandEffect::Harmless, CommandEffect::and)
 }

@@ -4,8 +4,8 @@
 //! own cache counts as losing data, because nothing here knows whether it is flushed.
 
 use super::J;
-use super::flags::{self, Flags, Known};
-use super::judgement::{Judgement, all};
+use super::flags::{self, Flags, OptionSyntax};
+use super::judgement::{CommandEffect, all};
 use super::words::{Simple, Word};
 use super::{readers, sql, values};
 use crate::facts::Area;
@@ -59,7 +59,7 @@ pub fn is_known(name: &str) -> bool {
 }
 
 /// Judges a program with its arguments; `input` is the text piped into it.
-pub fn judge(one: &Simple, input: Option<&Word>) -> Judgement {
+pub fn judge(one: &Simple, input: Option<&Word>) -> CommandEffect {
     match program(&one.words) {
         Err(why) => J::strange(why),
         Ok((name, word, args)) => {
@@ -152,7 +152,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// Harmless if the condition is true, otherwise not understood.
-    fn fine(&self, fine: bool) -> Judgement {
+    fn fine(&self, fine: bool) -> CommandEffect {
         if fine {
             return J::Harmless;
         }
@@ -183,7 +183,7 @@ fn path(word: &str) -> bool {
     !word.starts_with('-')
 }
 
-type Judge = fn(&Call<'_>) -> Judgement;
+type Judge = fn(&Call<'_>) -> CommandEffect;
 
 /// Every program that is understood, besides the read-only ones.
 const PROGRAMS: &[(&str, Judge)] = &[
@@ -237,7 +237,7 @@ const PROGRAMS: &[(&str, Judge)] = &[
     ("walwise", |call| call.fine(call.begins(&["check", "explain", "facts", "upgrade"], &["--no-probe"]))),
 ];
 
-fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement {
+fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> CommandEffect {
     let shapes: Vec<String> = args.iter().map(Word::shape).collect();
     let words: Vec<&str> = shapes.iter().map(String::as_str).collect();
     let call = Call { word, args, words: &words, input };
@@ -265,12 +265,12 @@ fn of(name: &str, word: &Word, args: &[Word], input: Option<&Word>) -> Judgement
     }
 }
 
-fn turned_on(word: &Word) -> Judgement {
+fn turned_on(word: &Word) -> CommandEffect {
     J::loses(word.range(), "block.write_cache: it turns on a disk's own cache, which can lose data")
 }
 
 /// The options of a program, judged by `each`; other arguments are paths or devices.
-fn flagged(args: &[Word], known: Known, each: impl FnOnce(&Flags) -> Judgement) -> Judgement {
+fn flagged(args: &[Word], known: OptionSyntax, each: impl FnOnce(&Flags) -> CommandEffect) -> CommandEffect {
     match flags::read(args, known) {
         Ok(flags) => each(&flags),
         Err(why) => J::strange(why),
@@ -278,13 +278,13 @@ fn flagged(args: &[Word], known: Known, each: impl FnOnce(&Flags) -> Judgement) 
 }
 
 /// Judges each option with its value.
-fn each(flags: &Flags, judged: impl Fn(&str, &Word) -> Judgement) -> Judgement {
+fn each(flags: &Flags, judged: impl Fn(&str, &Word) -> CommandEffect) -> CommandEffect {
     let none = Word::default();
     all(flags.options.iter().map(|(name, value)| judged(name, value.as_ref().unwrap_or(&none))))
 }
 
-fn mount(args: &[Word]) -> Judgement {
-    let known = Known { short: "o:t:vnrw", long: &["options=", "types=", "verbose", "read-only"] };
+fn mount(args: &[Word]) -> CommandEffect {
+    let known = OptionSyntax { short: "o:t:vnrw", long: &["options=", "types=", "verbose", "read-only"] };
     flagged(args, known, |flags| match flags.rest.len() {
         1 | 2 => each(flags, |name, value| match name {
             "o" | "options" => values::options(value),
@@ -295,8 +295,8 @@ fn mount(args: &[Word]) -> Judgement {
     })
 }
 
-fn sysctl(args: &[Word]) -> Judgement {
-    flagged(args, Known { short: "wnq", long: &["write", "values"] }, |flags| {
+fn sysctl(args: &[Word]) -> CommandEffect {
+    flagged(args, OptionSyntax { short: "wnq", long: &["write", "values"] }, |flags| {
         all(flags.rest.iter().map(|word| match word.split_once('=') {
             Some((name, _)) => values::sysctl(&name.shape().replace('/', ".")),
             None => J::Harmless,
@@ -304,8 +304,8 @@ fn sysctl(args: &[Word]) -> Judgement {
     })
 }
 
-fn tune2fs(args: &[Word]) -> Judgement {
-    flagged(args, Known { short: "lO:o:E:c:i:m:r:L:e:", long: &[] }, |flags| {
+fn tune2fs(args: &[Word]) -> CommandEffect {
+    flagged(args, OptionSyntax { short: "lO:o:E:c:i:m:r:L:e:", long: &[] }, |flags| {
         each(flags, |name, value| match name {
             "O" => all(value.split(',').iter().map(feature)),
             "o" => all(value.split(',').iter().map(mounted_by_default)),
@@ -325,7 +325,7 @@ fn tune2fs(args: &[Word]) -> Judgement {
 /// Features that are understood, besides those that lose data.
 const FEATURES: [&str; 4] = ["fast_commit", "^fast_commit", "orphan_file", "^orphan_file"];
 
-fn feature(word: &Word) -> Judgement {
+fn feature(word: &Word) -> CommandEffect {
     let judged = values::named("mkfs.features", word);
     match word.text() {
         Some(name) if FEATURES.contains(&name.as_str()) => judged,
@@ -334,7 +334,7 @@ fn feature(word: &Word) -> Judgement {
 }
 
 /// A default mount option in the superblock, which for some options has another name: tune2fs(8).
-fn mounted_by_default(word: &Word) -> Judgement {
+fn mounted_by_default(word: &Word) -> CommandEffect {
     match word.text().as_deref() {
         Some("journal_data_writeback") => {
             J::loses(word.range(), "mount.options: data=writeback can lose data")
@@ -353,7 +353,7 @@ fn mounted_by_default(word: &Word) -> Judgement {
     }
 }
 
-fn btrfs(words: &[&str]) -> Judgement {
+fn btrfs(words: &[&str]) -> CommandEffect {
     match words {
         ["property", "get", ..]
         | ["filesystem", "show" | "usage" | "df", ..]
@@ -372,7 +372,7 @@ fn btrfs(words: &[&str]) -> Judgement {
 /// Properties of a dataset that do not affect flushes.
 const ZFS: [&str; 6] = ["atime", "compression", "logbias", "primarycache", "relatime", "xattr"];
 
-fn zfs(args: &[Word], words: &[&str]) -> Judgement {
+fn zfs(args: &[Word], words: &[&str]) -> CommandEffect {
     match words {
         ["get" | "list", ..] => J::Harmless,
         ["set", rest @ .., dataset] if !rest.is_empty() && !dataset.starts_with('-') => {
@@ -388,7 +388,7 @@ fn zfs(args: &[Word], words: &[&str]) -> Judgement {
     }
 }
 
-fn systemctl(words: &[&str]) -> Judgement {
+fn systemctl(words: &[&str]) -> CommandEffect {
     let known = ["--now", "--no-pager", "-q"];
     // A path names a unit of unknown content, and a target can stop the machine.
     let unit = |word: &&str| path(word) && !word.contains('/') && !word.ends_with(".target");
@@ -402,16 +402,16 @@ fn systemctl(words: &[&str]) -> Judgement {
     }
 }
 
-const PSQL: Known = Known {
+const PSQL: OptionSyntax = OptionSyntax {
     short: "h:p:U:d:c:XAtqw",
     long: &["host=", "port=", "username=", "dbname=", "command=", "no-psqlrc", "quiet", "tuples-only"],
 };
-const MYSQL: Known = Known {
+const MYSQL: OptionSyntax = OptionSyntax {
     short: "e:u:h:S:P:NBs",
     long: &["execute=", "user=", "host=", "socket=", "port=", "batch", "skip-column-names"],
 };
 
-fn client(args: &[Word], area: Area, known: Known) -> Judgement {
+fn client(args: &[Word], area: Area, known: OptionSyntax) -> CommandEffect {
     flagged(args, known, |flags| {
         let told =
             flags.options.iter().any(|(name, _)| ["c", "command", "e", "execute"].contains(&name.as_str()));
@@ -429,22 +429,23 @@ fn client(args: &[Word], area: Area, known: Known) -> Judgement {
     })
 }
 
-fn pg_checksums(args: &[Word]) -> Judgement {
-    let known = Known { short: "D:cedP", long: &["enable", "disable", "check", "progress", "pgdata="] };
+fn pg_checksums(args: &[Word]) -> CommandEffect {
+    let known =
+        OptionSyntax { short: "D:cedP", long: &["enable", "disable", "check", "progress", "pgdata="] };
     flagged(args, known, |_| J::Harmless)
 }
 
-fn nvme(args: &[Word], word: &Word) -> Judgement {
+fn nvme(args: &[Word], word: &Word) -> CommandEffect {
     let [verb, rest @ ..] = args else { return J::strange("nvme is told nothing") };
     match verb.shape().as_str() {
         "list" | "id-ctrl" | "id-ns" | "smart-log" | "get-feature" => flagged(
             rest,
-            Known { short: "f:n:Ho:s:", long: &["feature-id=", "human-readable", "namespace-id="] },
+            OptionSyntax { short: "f:n:Ho:s:", long: &["feature-id=", "human-readable", "namespace-id="] },
             |_| J::Harmless,
         ),
         "set-feature" => flagged(
             rest,
-            Known { short: "f:n:v:", long: &["feature-id=", "namespace-id=", "value="] },
+            OptionSyntax { short: "f:n:v:", long: &["feature-id=", "namespace-id=", "value="] },
             |flags| {
                 let of = |names: [&str; 2]| {
                     let mut found = flags.options.iter().filter(|(name, _)| names.contains(&name.as_str()));

@@ -1,16 +1,16 @@
 //! Programs that only read, with their read-only options.
 
-use super::flags::Known;
+use super::flags::OptionSyntax;
 use super::words::Simple;
 
 /// A program that changes nothing with any of these options and arguments.
 pub struct Looker {
     pub name: &'static str,
-    pub known: Known,
+    pub known: OptionSyntax,
 }
 
 const fn looker(name: &'static str, short: &'static str, long: &'static [&'static str]) -> Looker {
-    Looker { name, known: Known { short, long } }
+    Looker { name, known: OptionSyntax { short, long } }
 }
 
 /// Read-only programs.

@@ -1,20 +1,20 @@
 //! The SQL statements that a rule may send to a server: those that show settings, and those that change a known one.
 
 use super::J;
-use super::judgement::Judgement;
+use super::judgement::CommandEffect;
 use super::values;
 use super::words::Word;
 use crate::facts::Area;
 use crate::settings;
 
 /// A word of a statement with its place.
-struct Token {
+struct SqlToken {
     text: String,
     word: Word,
 }
 
 /// Statements for a server.
-pub fn judge(area: Area, statements: &Word) -> Judgement {
+pub fn judge(area: Area, statements: &Word) -> CommandEffect {
     let Some(text) = statements.text() else { return J::strange("a fact stands in a statement") };
     let Some(tokens) = tokens(&text, statements) else {
         return J::strange("its statement is not understood");
@@ -24,7 +24,7 @@ pub fn judge(area: Area, statements: &Word) -> Judgement {
     judged.fold(J::Harmless, J::and)
 }
 
-fn tokens(text: &str, word: &Word) -> Option<Vec<Token>> {
+fn tokens(text: &str, word: &Word) -> Option<Vec<SqlToken>> {
     let chars: Vec<char> = text.chars().collect();
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -54,7 +54,7 @@ fn tokens(text: &str, word: &Word) -> Option<Vec<Token>> {
             return None;
         }
         let place = if c == '\'' { word.part(at + 1..end - 1) } else { word.part(at..end) };
-        tokens.push(Token { text, word: place });
+        tokens.push(SqlToken { text, word: place });
         at = end;
     }
     Some(tokens)
@@ -63,7 +63,7 @@ fn tokens(text: &str, word: &Word) -> Option<Vec<Token>> {
 /// Functions that only read, and the one that reloads the configuration.
 const FUNCTIONS: &[&str] = &["pg_reload_conf", "version", "current_setting"];
 
-fn statement(area: Area, tokens: &[Token]) -> Judgement {
+fn statement(area: Area, tokens: &[SqlToken]) -> CommandEffect {
     let upper: Vec<String> = tokens.iter().map(|token| token.text.to_ascii_uppercase()).collect();
     let words: Vec<&str> = upper.iter().map(String::as_str).collect();
     let strange = || J::strange("its statement is not understood");
@@ -105,8 +105,8 @@ fn find(area: Area, name: &str) -> Option<&'static settings::Setting> {
 }
 
 /// Assignments with commas between them.
-fn assigned(area: Area, tokens: &[Token]) -> Judgement {
-    let one = |tokens: &[Token]| match tokens {
+fn assigned(area: Area, tokens: &[SqlToken]) -> CommandEffect {
+    let one = |tokens: &[SqlToken]| match tokens {
         [name, is, value] if is.text == "=" || is.text.eq_ignore_ascii_case("to") => {
             match find(area, &name.text) {
                 Some(setting) => values::given(setting, &value.word),

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::judgement::Judgement;
+use super::judgement::CommandEffect;
 use super::programs;
 use crate::facts::Area;
 use crate::settings;
@@ -51,13 +51,13 @@ const OTHERS: &[(&str, &str, &str)] = &[
 ];
 
 /// A piece of a command, in lower case, with its place.
-struct Piece {
+struct CommandFragment {
     text: String,
     range: Range<usize>,
 }
 
 /// The first thing in it that can lose data.
-pub fn search(command: &str) -> Option<Judgement> {
+pub fn search(command: &str) -> Option<CommandEffect> {
     let pieces = pieces(command, |c| c.is_whitespace() || "'\"\\;|&()<>`,".contains(c));
     // The same without quotes, which a shell removes within a word.
     let joined = pieces_without_quotes(command);
@@ -74,14 +74,14 @@ pub fn search(command: &str) -> Option<Judgement> {
         })
 }
 
-fn pieces(command: &str, between: impl Fn(char) -> bool) -> Vec<Piece> {
+fn pieces(command: &str, between: impl Fn(char) -> bool) -> Vec<CommandFragment> {
     let mut pieces = Vec::new();
     let mut from = 0;
     for (at, c) in command.char_indices().chain([(command.len(), ' ')]) {
         if between(c) {
             let text = command.get(from..at).unwrap_or_default();
             if !text.is_empty() {
-                pieces.push(Piece { text: text.to_ascii_lowercase(), range: from..at });
+                pieces.push(CommandFragment { text: text.to_ascii_lowercase(), range: from..at });
             }
             from = at + c.len_utf8();
         }
@@ -89,7 +89,7 @@ fn pieces(command: &str, between: impl Fn(char) -> bool) -> Vec<Piece> {
     pieces
 }
 
-fn pieces_without_quotes(command: &str) -> Vec<Piece> {
+fn pieces_without_quotes(command: &str) -> Vec<CommandFragment> {
     let mut pieces = pieces(command, |c| c.is_whitespace() || ";|&()<>`,".contains(c));
     for piece in &mut pieces {
         piece.text.retain(|c| !"'\"\\".contains(c));
@@ -97,7 +97,7 @@ fn pieces_without_quotes(command: &str) -> Vec<Piece> {
     pieces
 }
 
-fn pieces_of_names(command: &str) -> Vec<Piece> {
+fn pieces_of_names(command: &str) -> Vec<CommandFragment> {
     let mut pieces = pieces(command, |c| !(c.is_ascii_alphanumeric() || "_-".contains(c)));
     for piece in &mut pieces {
         piece.text = piece.text.trim_start_matches('-').replace('-', "_");
@@ -105,15 +105,16 @@ fn pieces_of_names(command: &str) -> Vec<Piece> {
     pieces
 }
 
-fn destroyer(pieces: &[Piece]) -> Option<Judgement> {
-    let named = |piece: &&Piece| programs::destroys(piece.text.rsplit('/').next().unwrap_or_default());
+fn destroyer(pieces: &[CommandFragment]) -> Option<CommandEffect> {
+    let named =
+        |piece: &&CommandFragment| programs::destroys(piece.text.rsplit('/').next().unwrap_or_default());
     let piece = pieces.iter().find(named)?;
     let name = piece.text.rsplit('/').next().unwrap_or_default();
-    Some(Judgement::loses(piece.range.clone(), format!("{name} destroys data")))
+    Some(CommandEffect::loses(piece.range.clone(), format!("{name} destroys data")))
 }
 
 /// Mount options and features that lose data. A short word counts only where something is mounted.
-fn option(pieces: &[Piece]) -> Option<Judgement> {
+fn option(pieces: &[CommandFragment]) -> Option<CommandEffect> {
     let mounts = pieces.iter().any(|piece| piece.text.contains("mount") || piece.text.contains("fstab"));
     let of = ["mount.options", "mkfs.features", "zfs.sync"].into_iter().filter_map(settings::find);
     for setting in of {
@@ -127,7 +128,7 @@ fn option(pieces: &[Piece]) -> Option<Judgement> {
                     if short { text.starts_with("sync=") } else { mounts || bare.len() > "softerr".len() };
                 if clear && setting.can_lose(&[bare.to_owned()]) {
                     let what = format!("{}: {bare} can lose data", setting.name);
-                    return Some(Judgement::loses(piece.range.clone(), what));
+                    return Some(CommandEffect::loses(piece.range.clone(), what));
                 }
             }
         }
@@ -136,7 +137,7 @@ fn option(pieces: &[Piece]) -> Option<Judgement> {
 }
 
 /// A server's setting with a value that loses data, with at most one word in between.
-fn server(pieces: &[Piece]) -> Option<Judgement> {
+fn server(pieces: &[CommandFragment]) -> Option<CommandEffect> {
     for setting in settings::ALL {
         let area: Option<Area> = setting.kind.area();
         if area.is_none() || setting.loses().next().is_none() {
@@ -147,10 +148,10 @@ fn server(pieces: &[Piece]) -> Option<Judgement> {
                 continue;
             }
             let near = pieces.iter().skip(at + 1).take(2);
-            let loses = |one: &&Piece| setting.can_lose(std::slice::from_ref(&one.text));
+            let loses = |one: &&CommandFragment| setting.can_lose(std::slice::from_ref(&one.text));
             if let Some(value) = near.take_while(|one| one.text == "to" || loses(one)).find(loses) {
                 let what = format!("{}: {} can lose data", setting.name, value.text);
-                return Some(Judgement::loses(piece.range.start..value.range.end, what));
+                return Some(CommandEffect::loses(piece.range.start..value.range.end, what));
             }
         }
     }
@@ -158,7 +159,7 @@ fn server(pieces: &[Piece]) -> Option<Judgement> {
 }
 
 /// A false statement made to the kernel or to ZFS about caches.
-fn attribute(command: &str) -> Option<Judgement> {
+fn attribute(command: &str) -> Option<CommandEffect> {
     let of = [
         ("write_cache", "block.write_cache"),
         ("cache_type", "block.write_cache"),
@@ -174,12 +175,12 @@ fn attribute(command: &str) -> Option<Judgement> {
     };
     let value = setting.loses().find(loses)?;
     let start = command.find(word)?;
-    Some(Judgement::loses(start..start + word.len(), format!("{}: {value} can lose data", setting.name)))
+    Some(CommandEffect::loses(start..start + word.len(), format!("{}: {value} can lose data", setting.name)))
 }
 
-fn other(pieces: &[Piece]) -> Option<Judgement> {
+fn other(pieces: &[CommandFragment]) -> Option<CommandEffect> {
     for (program, word, what) in OTHERS {
-        let named = |piece: &&Piece| {
+        let named = |piece: &&CommandFragment| {
             let name = piece.text.rsplit('/').next().unwrap_or_default();
             name.starts_with(program)
         };
@@ -190,19 +191,19 @@ fn other(pieces: &[Piece]) -> Option<Judgement> {
                 || piece.text.split('=').any(|part| part.eq_ignore_ascii_case(word))
         });
         if let Some(piece) = found.filter(|_| there) {
-            return Some(Judgement::loses(piece.range.clone(), (*what).to_owned()));
+            return Some(CommandEffect::loses(piece.range.clone(), (*what).to_owned()));
         }
     }
     None
 }
 
 /// A write to a device.
-fn device(command: &str) -> Option<Judgement> {
+fn device(command: &str) -> Option<CommandEffect> {
     command.match_indices('>').find_map(|(at, _)| {
         let into = command.get(at..)?.trim_start_matches(|c: char| c.is_whitespace() || ">|'\"".contains(c));
         let node = into.strip_prefix("/dev/")?.split(|c: char| !c.is_ascii_alphanumeric()).next()?;
         let harmless = ["null", "stderr", "stdout", "tty", "fd"].contains(&node);
         let what = "what is written to a device destroys what is on it";
-        (!harmless).then(|| Judgement::loses(at..at + 1, what))
+        (!harmless).then(|| CommandEffect::loses(at..at + 1, what))
     })
 }

@@ -5,7 +5,7 @@
 //! new or misspelt word is not taken for a harmless one.
 
 use super::J;
-use super::judgement::{Judgement, all};
+use super::judgement::{CommandEffect, all};
 use super::words::Word;
 use crate::settings::{self, Setting};
 
@@ -123,7 +123,7 @@ const SYSCTLS: &[&str] = &[
 ];
 
 /// A setting with a value.
-pub fn given(setting: &'static Setting, value: &Word) -> Judgement {
+pub fn given(setting: &'static Setting, value: &Word) -> CommandEffect {
     let name = setting.name;
     match value.text() {
         None if setting.loses().next().is_none() => J::Harmless,
@@ -137,7 +137,7 @@ pub fn given(setting: &'static Setting, value: &Word) -> Judgement {
 }
 
 /// The same by the setting's name.
-pub fn named(name: &str, value: &Word) -> Judgement {
+pub fn named(name: &str, value: &Word) -> CommandEffect {
     match settings::find(name) {
         Some(setting) => given(setting, value),
         None => J::strange(format!("walwise does not know the setting {name}")),
@@ -145,11 +145,11 @@ pub fn named(name: &str, value: &Word) -> Judgement {
 }
 
 /// Mount options in one word.
-pub fn options(word: &Word) -> Judgement {
+pub fn options(word: &Word) -> CommandEffect {
     all(word.split(',').iter().map(option))
 }
 
-fn option(word: &Word) -> Judgement {
+fn option(word: &Word) -> CommandEffect {
     let Some(setting) = settings::find("mount.options") else {
         return J::strange("walwise knows no mount options");
     };
@@ -164,7 +164,7 @@ fn option(word: &Word) -> Judgement {
 }
 
 /// A sysctl with a value.
-pub fn sysctl(name: &str) -> Judgement {
+pub fn sysctl(name: &str) -> CommandEffect {
     if SYSCTLS.contains(&name) {
         return J::Harmless;
     }
@@ -172,7 +172,7 @@ pub fn sysctl(name: &str) -> Judgement {
 }
 
 /// A value written into a file.
-pub fn written(path: &Word, value: &Word) -> Judgement {
+pub fn written(path: &Word, value: &Word) -> CommandEffect {
     let shape = path.shape();
     let parts: Vec<&str> = shape.split('/').collect();
     let plain = |name: &str| !name.is_empty() && name != "." && name != "..";

@@ -96,7 +96,7 @@ pub struct Simple {
 
 /// A line: pipelines, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct CommandList {
     pub pipelines: Vec<Vec<Simple>>,
 }
 
@@ -148,10 +148,10 @@ fn is_plain_comment(rest: &[At]) -> bool {
     !option && !text.replace("=(", "$").replace("()", "").contains(bad)
 }
 
-impl Line {
+impl CommandList {
     /// Parses a line; the error names the unsupported text.
     pub fn read(line: &[At]) -> Result<Self, String> {
-        let mut reader = Reader::default();
+        let mut reader = ShellLexer::default();
         let mut at = 0;
         while let Some((place, c)) = line.get(at).copied() {
             at += 1;
@@ -197,16 +197,16 @@ impl Line {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ShellLexer {
     word: Option<Word>,
     simple: Simple,
     /// Whether the next word is a file to write.
     redirects: bool,
     pipeline: Vec<Simple>,
-    line: Line,
+    line: CommandList,
 }
 
-impl Reader {
+impl ShellLexer {
     fn push(&mut self, place: usize, c: char) {
         self.word.get_or_insert_default().chars.push((place, c));
     }
@@ -270,7 +270,7 @@ impl Reader {
         Ok(())
     }
 
-    fn end_all(mut self) -> Result<Line, String> {
+    fn end_all(mut self) -> Result<CommandList, String> {
         self.end_pipeline()?;
         Ok(self.line)
     }

@@ -3,11 +3,11 @@
 use toml::Spanned;
 
 use super::cond::{self, Sight};
-use super::fields::{Fields, Item, Shape, Text};
+use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
 use super::{prose, template};
-use crate::facts::{KeyInfo, Kind, catalog};
-use crate::rules::command::{self, Judgement};
-use crate::rules::diagnostic::Problems;
+use crate::facts::{KeyInfo, ValueKind, catalog};
+use crate::rules::command::{self, CommandEffect};
+use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::own::{OwnSpec, Purpose};
 use crate::rules::suggest;
@@ -15,7 +15,7 @@ use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
 use crate::settings::{self, Setting};
 
-const ADVICE: Shape = Shape {
+const ADVICE: TableSchema = TableSchema {
     what: "this advice",
     required: &["setting", "reach", "risk"],
     optional: &[
@@ -38,13 +38,13 @@ const CHANGES: [&str; 7] = ["set", "set_from", "add", "add_from", "remove", "rem
 
 /// Parses a piece of advice of a rule of this level.
 pub(super) fn advice(
-    item: Item<'_>,
+    item: SpannedValue<'_>,
     sight: &Sight,
     level: Option<Level>,
     author: Author,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<AdviceSpec> {
-    let fields = Fields::open(item, &ADVICE, problems)?;
+    let fields = CheckedTable::open(item, &ADVICE, problems)?;
     let setting = fields.text("setting", problems).and_then(|name| setting(&name, problems));
     let change = change(&fields, setting, sight, problems);
     let when = fields.get("when").map(|when| cond::cond(when, sight, problems));
@@ -126,7 +126,7 @@ pub(super) fn advice(
     })
 }
 
-fn setting(name: &Text, problems: &mut Problems) -> Option<&'static Setting> {
+fn setting(name: &Text, problems: &mut Diagnostics) -> Option<&'static Setting> {
     let setting = settings::find(&name.text);
     if setting.is_none() {
         let help = suggest::or_list(&name.text, settings::ALL.iter().map(|setting| setting.name));
@@ -136,10 +136,10 @@ fn setting(name: &Text, problems: &mut Problems) -> Option<&'static Setting> {
 }
 
 fn change(
-    fields: &Fields<'_>,
+    fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
     sight: &Sight,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<ChangeSpec> {
     let given: Vec<&str> = CHANGES.into_iter().filter(|change| fields.get(change).is_some()).collect();
     let mut fit = true;
@@ -190,9 +190,9 @@ fn change(
 /// Whether a change fits the setting's shape.
 fn fits(
     change: &str,
-    fields: &Fields<'_>,
+    fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> bool {
     let Some(setting) = setting else { return true };
     let (fitting, is, help) = match setting.shape {
@@ -236,7 +236,7 @@ fn odd(setting: &Setting, word: &str) -> Option<&'static str> {
 }
 
 /// Reports a word that is more than one option: a single one is judged, and a second after a comma would be skipped.
-fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problems) {
+fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) {
     let Some(setting) = setting else { return };
     // Options of mkfs are written as on its command line, with what belongs to them.
     let as_written = !setting.kind.is_list_of_words();
@@ -258,9 +258,9 @@ fn single(word: &Text, setting: Option<&'static Setting>, problems: &mut Problem
 
 fn words(
     key: &str,
-    fields: &Fields<'_>,
+    fields: &CheckedTable<'_>,
     setting: Option<&'static Setting>,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<Vec<String>> {
     let words = fields.texts(key, problems)?;
     if !fields.get(key).is_some_and(|item| item.get_ref().is_array()) {
@@ -280,9 +280,9 @@ fn words(
 
 fn list_of(
     key: &str,
-    fields: &Fields<'_>,
+    fields: &CheckedTable<'_>,
     sight: &Sight,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
     let item = fields.get(key)?;
     let fact = cond::fact(item, sight, problems)?;
@@ -294,7 +294,7 @@ fn list_of(
     Some(fact)
 }
 
-fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems) -> Option<ChangeSpec> {
+fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) -> Option<ChangeSpec> {
     if !Template::parse(&value.text, catalog::find).1.is_empty() || value.text.contains('{') {
         problems.report(
             value.span.clone(),
@@ -304,8 +304,8 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems)
         return None;
     }
     let words: &[&str] = match setting.and_then(|setting| setting.current).map(|fact| fact.kind) {
-        Some(Kind::Choice(words)) => words,
-        Some(Kind::Bool) => &["on", "off"],
+        Some(ValueKind::Choice(words)) => words,
+        Some(ValueKind::Bool) => &["on", "off"],
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
@@ -322,7 +322,7 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Problems)
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
 }
 
-fn rank(item: Item<'_>, problems: &mut Problems) -> Option<u32> {
+fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
     let rank =
         item.get_ref().as_integer().and_then(|rank| rank.as_str().parse().ok()).filter(|rank| *rank > 0);
     if rank.is_none() {
@@ -333,7 +333,7 @@ fn rank(item: Item<'_>, problems: &mut Problems) -> Option<u32> {
 }
 
 /// Judges the commands within the instructions of a user's rule.
-pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Problems) {
+pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Diagnostics) {
     match author {
         Author::Walwise => {}
         Author::User => {
@@ -349,18 +349,18 @@ const NOT_A_USERS: &str = "a user's rule never does this; leave it out, or give 
 
 /// Judges a command of a user's rule by the settings: returns why it is not understood, where it is not. One that can
 /// lose data is a mistake. Built-in rules are held by their tests.
-fn strange(text: &Text, author: Author, problems: &mut Problems) -> Option<String> {
+fn strange(text: &Text, author: Author, problems: &mut Diagnostics) -> Option<String> {
     match author {
         Author::Walwise => return None,
         Author::User => {}
     }
     match command::judge(&text.text) {
-        Judgement::Harmless => None,
-        Judgement::Loses { range, what } => {
+        CommandEffect::Harmless => None,
+        CommandEffect::Loses { range, what } => {
             problems.report(text.at(range), what, NOT_A_USERS.to_owned());
             None
         }
-        Judgement::Strange { why } => {
+        CommandEffect::Strange { why } => {
             let message = format!("shown as your own and in no script: {why}");
             let help = "walwise shows as its own only what it understands to the last word";
             problems.note(text.span.clone(), message, help.to_owned());
@@ -369,7 +369,7 @@ fn strange(text: &Text, author: Author, problems: &mut Problems) -> Option<Strin
     }
 }
 
-fn command(text: &Text, sight: &Sight, problems: &mut Problems) -> Option<Template> {
+fn command(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Option<Template> {
     if text.text.contains('\n') {
         let help = "write several commands as several texts: [\"…\", \"…\"]".to_owned();
         problems.report(text.span.clone(), "a command is one line", help);

@@ -1,7 +1,7 @@
 //! Conditions: quantifiers, combinations and tests, and whether the facts they name are visible from the rule's
 //! subject.
 
-use super::fields::{Fields, Item, Shape, Text, found, list, shown, text};
+use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, list, shown, text};
 use super::value::{self, OPERATORS};
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use crate::facts::{KeyInfo, Scope, Value, catalog};
-use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{Cond, Op, Relation, Test};
 use crate::rules::{needs, suggest};
 use crate::truth::Truth;
@@ -36,7 +36,7 @@ impl Sight {
     }
 
     /// Reports a fact of a scope that is not visible from here.
-    pub fn check(&self, fact: &KeyInfo, span: &Span, problems: &mut Problems) -> bool {
+    pub fn check(&self, fact: &KeyInfo, span: &Span, problems: &mut Diagnostics) -> bool {
         let Some(from) = self.scope else { return true };
         let scope = fact.scope;
         if scope == Scope::Host
@@ -72,7 +72,7 @@ fn linked(scope: Scope) -> &'static [Scope] {
 }
 
 /// Parses a condition. `None` when anything in it is wrong; every mistake in it is reported.
-pub(super) fn cond(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
+pub(super) fn cond(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Cond> {
     let Some(table) = item.get_ref().as_table() else {
         let help = "such as { fact = \"mount.fstype\", is = \"ext4\" }".to_owned();
         problems.report(item.span(), format!("a condition is a table, found {}", found(item)), help);
@@ -98,7 +98,12 @@ pub(super) fn cond(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Op
     }
 }
 
-fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Cond> {
+fn combination(
+    head: &str,
+    item: SpannedValue<'_>,
+    sight: &Sight,
+    problems: &mut Diagnostics,
+) -> Option<Cond> {
     let (required, quantifier): (&'static [&'static str], _) = match head {
         "all" => (&["all"], None),
         "any" => (&["any"], None),
@@ -106,8 +111,8 @@ fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problem
         "every" => (&["every", "holds"], Some(Cond::Every as fn(_, _) -> _)),
         _ => (&["some", "holds"], Some(Cond::Some as fn(_, _) -> _)),
     };
-    let shape = Shape { what: "this condition", required, optional: &[] };
-    let fields = Fields::open(item, &shape, problems)?;
+    let shape = TableSchema { what: "this condition", required, optional: &[] };
+    let fields = CheckedTable::open(item, &shape, problems)?;
     if let Some(build) = quantifier {
         let relation = fields.word(head, &Relation::ALL, Relation::word, problems);
         let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
@@ -140,7 +145,7 @@ fn combination(head: &str, item: Item<'_>, sight: &Sight, problems: &mut Problem
 const MOST_TESTS: usize = 4;
 
 /// Reports a test that contradicts those before it: no value of the fact satisfies all of them.
-fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Problems) -> bool {
+fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Diagnostics) -> bool {
     let mut seen: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
         let Cond::Fact(test) = cond else { continue };
@@ -161,7 +166,7 @@ fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Proble
     true
 }
 
-fn test(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Test> {
+fn test(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Test> {
     let table = item.get_ref().as_table()?;
     let mut misspelt = false;
     for key in table.keys() {
@@ -198,7 +203,11 @@ fn test(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Test> 
 }
 
 /// A fact by name, which exists and is visible.
-pub(super) fn fact(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<&'static KeyInfo> {
+pub(super) fn fact(
+    item: SpannedValue<'_>,
+    sight: &Sight,
+    problems: &mut Diagnostics,
+) -> Option<&'static KeyInfo> {
     let Text { text, span } = text(item, problems)?;
     named(&text, &span, sight, problems)
 }
@@ -208,13 +217,13 @@ pub(super) fn named(
     name: &str,
     span: &Span,
     sight: &Sight,
-    problems: &mut Problems,
+    problems: &mut Diagnostics,
 ) -> Option<&'static KeyInfo> {
     find(name, span, problems).filter(|fact| sight.check(fact, span, problems))
 }
 
 /// A fact by name, visible or not.
-pub(super) fn find(name: &str, span: &Span, problems: &mut Problems) -> Option<&'static KeyInfo> {
+pub(super) fn find(name: &str, span: &Span, problems: &mut Diagnostics) -> Option<&'static KeyInfo> {
     let fact = catalog::find(name);
     if fact.is_none() {
         let names = catalog::all().map(|info| info.name);

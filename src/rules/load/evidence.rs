@@ -1,11 +1,11 @@
 //! Published measurements in a rule.
 
-use super::fields::{Fields, Item, Shape, Text};
+use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
 use super::flowing;
-use crate::rules::diagnostic::Problems;
+use crate::rules::diagnostic::Diagnostics;
 use crate::rules::evidence::Evidence;
 
-const EVIDENCE: Shape = Shape {
+const EVIDENCE: TableSchema = TableSchema {
     what: "this evidence",
     required: &["source", "year", "says", "caveat"],
     optional: &["kernel", "hardware", "contradicted_by"],
@@ -15,9 +15,9 @@ const EVIDENCE: Shape = Shape {
 const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
 /// Reads a piece of evidence.
-pub(super) fn evidence(item: Item<'_>, problems: &mut Problems) -> Option<Evidence> {
+pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Evidence> {
     let before = problems.count();
-    let fields = Fields::open(item, &EVIDENCE, problems)?;
+    let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
     let mut words = |key: &str| fields.text(key, problems).map(|Text { text, .. }| flowing(&text));
     let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
     let (kernel, hardware, contradicted_by) = (words("kernel"), words("hardware"), words("contradicted_by"));
@@ -36,7 +36,7 @@ pub(super) fn evidence(item: Item<'_>, problems: &mut Problems) -> Option<Eviden
     })
 }
 
-fn year(item: Item<'_>, problems: &mut Problems) -> Option<u16> {
+fn year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
     let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
     let year = year.filter(|year| YEARS.contains(year));
     if year.is_none() {

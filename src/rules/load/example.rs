@@ -4,15 +4,15 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::cond::{self, Sight};
-use super::fields::{Fields, Item, Shape, Text, found, list, shown};
+use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, list, shown};
 use super::value;
-use crate::facts::{KeyInfo, Kind, Reading, Scope, Source, Value, Why};
-use crate::rules::diagnostic::Problems;
+use crate::facts::{KeyInfo, Reading, Scope, Source, Value, ValueKind, Why};
+use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{Example, ExampleStack, Expect, Given};
 use crate::rules::suggest;
 use crate::settings;
 
-const EXAMPLE: Shape = Shape {
+const EXAMPLE: TableSchema = TableSchema {
     what: "this example",
     required: &["name", "expect"],
     optional: &["facts", "leaves", "layers", "mounts", "advise"],
@@ -28,9 +28,9 @@ const UNKNOWN: [(&str, Why); 6] = [
 ];
 
 /// Reads an example.
-pub(super) fn example(item: Item<'_>, sight: &Sight, problems: &mut Problems) -> Option<Example> {
+pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Example> {
     let before = problems.count();
-    let fields = Fields::open(item, &EXAMPLE, problems)?;
+    let fields = CheckedTable::open(item, &EXAMPLE, problems)?;
     let name = fields.text("name", problems);
     let facts = fields.get("facts").map(|facts| {
         let named =
@@ -58,14 +58,14 @@ pub(super) fn example(item: Item<'_>, sight: &Sight, problems: &mut Problems) ->
     })
 }
 
-type Named<'a> = Vec<(&'static KeyInfo, Item<'a>)>;
+type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
 
 /// The facts of a table whose names `find` accepts.
 fn given<'a>(
-    item: Item<'a>,
-    problems: &mut Problems,
-    mut find: impl FnMut(&Text, &mut Problems) -> Option<&'static KeyInfo>,
-) -> Named<'a> {
+    item: SpannedValue<'a>,
+    problems: &mut Diagnostics,
+    mut find: impl FnMut(&Text, &mut Diagnostics) -> Option<&'static KeyInfo>,
+) -> FactAssignments<'a> {
     let Some(table) = item.get_ref().as_table() else {
         let help = "{ \"mount.fstype\" = \"ext4\" }".to_owned();
         problems.report(item.span(), format!("facts are a table, found {}", found(item)), help);
@@ -79,12 +79,12 @@ fn given<'a>(
     named
 }
 
-fn values(named: Named<'_>, problems: &mut Problems) -> Vec<Given> {
+fn values(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<Given> {
     let read = named.into_iter().filter_map(|(fact, item)| Some((fact, reading(fact, item, problems)?)));
     read.collect()
 }
 
-fn stack(fields: &Fields<'_>, problems: &mut Problems) -> Option<ExampleStack> {
+fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"].iter().any(|key| fields.get(key).is_some());
     let mut of = |key: &str, scope: Scope| -> Vec<Vec<Given>> {
         let items: &[Spanned<DeValue<'_>>] = match fields.get(key) {
@@ -116,7 +116,7 @@ fn stack(fields: &Fields<'_>, problems: &mut Problems) -> Option<ExampleStack> {
 }
 
 /// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor that backports.
-fn reading(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Reading<Value>> {
+fn reading(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Reading<Value>> {
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN.iter().find(|(name, _)| *name == word);
         if why.is_none() {
@@ -126,7 +126,7 @@ fn reading(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Re
         return why.map(|(_, why)| Reading::unknown(*why, "the example says so"));
     }
     let mut value = value::value(fact, item, problems)?;
-    if let (Kind::Version, Value::Version(version)) = (fact.kind, &value)
+    if let (ValueKind::Version, Value::Version(version)) = (fact.kind, &value)
         && version.tail().ends_with(" backports")
     {
         value = Value::Version(version.clone().with_backports(true));

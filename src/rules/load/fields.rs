@@ -6,7 +6,7 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::suggest;
 use crate::text::is_treacherous;
 
@@ -16,7 +16,7 @@ const LONGEST: usize = 4000;
 const MANY: usize = 1000;
 
 /// A value of the file with its place.
-pub(super) type Item<'a> = &'a Spanned<DeValue<'a>>;
+pub(super) type SpannedValue<'a> = &'a Spanned<DeValue<'a>>;
 
 /// A text of the file with its place.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Text {
 }
 
 /// The keys that a kind of table can have.
-pub(super) struct Shape {
+pub(super) struct TableSchema {
     /// Its name in messages.
     pub what: &'static str,
     /// Required keys.
@@ -50,15 +50,15 @@ pub(super) struct Shape {
 }
 
 /// A table whose keys have been checked.
-pub(super) struct Fields<'a> {
+pub(super) struct CheckedTable<'a> {
     table: &'a DeTable<'a>,
     /// The place for mistakes about the table as a whole: its name, where it has one.
     pub span: Span,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> CheckedTable<'a> {
     /// Opens a table of the file. Unknown and missing keys are reported.
-    pub fn open(item: Item<'a>, shape: &Shape, problems: &mut Problems) -> Option<Self> {
+    pub fn open(item: SpannedValue<'a>, shape: &TableSchema, problems: &mut Diagnostics) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
             let help = format!("write its keys: {}", shape.required.join(", "));
             problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), help);
@@ -68,8 +68,8 @@ impl<'a> Fields<'a> {
     }
 
     /// The same for a parsed table.
-    pub fn of(table: &'a DeTable<'a>, span: Span, shape: &Shape, problems: &mut Problems) -> Self {
-        let Shape { what, required, optional } = shape;
+    pub fn of(table: &'a DeTable<'a>, span: Span, shape: &TableSchema, problems: &mut Diagnostics) -> Self {
+        let TableSchema { what, required, optional } = shape;
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
         Self { table, span }
     }
 
-    pub fn get(&self, key: &str) -> Option<Item<'a>> {
+    pub fn get(&self, key: &str) -> Option<SpannedValue<'a>> {
         self.table.get(key)
     }
 
@@ -101,17 +101,17 @@ impl<'a> Fields<'a> {
         self.table.get_key_value(key).map(|(key, _)| key.span())
     }
 
-    pub fn text(&self, key: &str, problems: &mut Problems) -> Option<Text> {
+    pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<Text> {
         text(self.get(key)?, problems)
     }
 
     /// A list of texts; `None` when the key is absent.
-    pub fn texts(&self, key: &str, problems: &mut Problems) -> Option<Vec<Text>> {
+    pub fn texts(&self, key: &str, problems: &mut Diagnostics) -> Option<Vec<Text>> {
         self.get(key).map(|item| texts(item, problems))
     }
 
     /// A list of tables; empty when the key is absent.
-    pub fn tables(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn tables(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
         match self.get(key) {
             Some(item) => list(item, problems),
             None => &[],
@@ -119,7 +119,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A repeated table of the file; empty when there is none.
-    pub fn many(&self, key: &str, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+    pub fn many(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
         if let Some(one) = self.get(key).filter(|item| item.get_ref().is_table()) {
             let span = self.key_span(key).unwrap_or(one.span());
             problems.report(
@@ -138,7 +138,7 @@ impl<'a> Fields<'a> {
         key: &str,
         all: &[T],
         word: fn(T) -> &'static str,
-        problems: &mut Problems,
+        problems: &mut Diagnostics,
     ) -> Option<T> {
         let Text { text, span } = self.text(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
@@ -151,7 +151,7 @@ impl<'a> Fields<'a> {
 }
 
 /// The value as text.
-pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
+pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Text> {
     let Some(text) = item.get_ref().as_str() else {
         let help = "write it in quotes".to_owned();
         problems.report(item.span(), format!("expected text in quotes, found {}", found(item)), help);
@@ -172,12 +172,12 @@ pub(super) fn text(item: Item<'_>, problems: &mut Problems) -> Option<Text> {
 }
 
 /// The value as a list of texts.
-pub(super) fn texts(item: Item<'_>, problems: &mut Problems) -> Vec<Text> {
+pub(super) fn texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<Text> {
     list(item, problems).iter().filter_map(|item| text(item, problems)).collect()
 }
 
 /// The value as a list.
-pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<DeValue<'a>>] {
+pub(super) fn list<'a>(item: SpannedValue<'a>, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         let help = "write it in brackets: [ … ]".to_owned();
         problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), help);
@@ -192,7 +192,7 @@ pub(super) fn list<'a>(item: Item<'a>, problems: &mut Problems) -> &'a [Spanned<
 }
 
 /// The kind of value found, in words.
-pub(super) fn found(item: Item<'_>) -> &'static str {
+pub(super) fn found(item: SpannedValue<'_>) -> &'static str {
     match item.get_ref() {
         DeValue::String(_) => "text",
         DeValue::Integer(_) | DeValue::Float(_) => "a number",

@@ -1,19 +1,19 @@
 //! Statements of a file about rules elsewhere: that one is off, or has another level.
 
-use super::fields::{Fields, Item, Shape};
+use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::flowing;
 use crate::rules::Level;
-use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::others::{GIVEN, Off, Override};
 
-const OFF: Shape = Shape { what: "this table", required: &["rule", "because"], optional: &[] };
-const OVERRIDE: Shape =
-    Shape { what: "this override", required: &["rule", "level", "because"], optional: &[] };
+const OFF: TableSchema = TableSchema { what: "this table", required: &["rule", "because"], optional: &[] };
+const OVERRIDE: TableSchema =
+    TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &[] };
 
 /// Reads an `[[off]]`.
-pub(super) fn off(item: Item<'_>, file: &str, problems: &mut Problems) -> Option<(Off, Span)> {
+pub(super) fn off(item: SpannedValue<'_>, file: &str, problems: &mut Diagnostics) -> Option<(Off, Span)> {
     let before = problems.count();
-    let fields = Fields::open(item, &OFF, problems)?;
+    let fields = CheckedTable::open(item, &OFF, problems)?;
     let rule = fields.text("rule", problems);
     let because = reason(&fields, problems);
     let (rule, because) = (rule?, because?);
@@ -25,9 +25,13 @@ pub(super) fn off(item: Item<'_>, file: &str, problems: &mut Problems) -> Option
 }
 
 /// Parses an `[[override]]`. The rule's own level is unknown here.
-pub(super) fn level(item: Item<'_>, file: &str, problems: &mut Problems) -> Option<(Override, Span)> {
+pub(super) fn level(
+    item: SpannedValue<'_>,
+    file: &str,
+    problems: &mut Diagnostics,
+) -> Option<(Override, Span)> {
     let before = problems.count();
-    let fields = Fields::open(item, &OVERRIDE, problems)?;
+    let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
     let rule = fields.text("rule", problems);
     let level = fields.word("level", &GIVEN, Level::word, problems);
     let because = reason(&fields, problems);
@@ -41,7 +45,7 @@ pub(super) fn level(item: Item<'_>, file: &str, problems: &mut Problems) -> Opti
 }
 
 /// The reason, which must not be empty.
-fn reason(fields: &Fields<'_>, problems: &mut Problems) -> Option<String> {
+fn reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
     let because = fields.text("because", problems)?;
     let words = flowing(&because.text);
     if words.is_empty() {

@@ -5,7 +5,7 @@
 
 /// A part of a file, from the head of one table to that of the next; the first begins with the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece<'a> {
+pub(super) struct TableSection<'a> {
     pub text: &'a str,
     /// Its first byte.
     pub start: usize,
@@ -16,12 +16,12 @@ pub(super) struct Piece<'a> {
 }
 
 /// The pieces of a file; concatenated they are the file.
-pub(super) fn of(source: &str) -> Vec<Piece<'_>> {
-    let mut pieces = vec![Piece { text: "", start: 0, lines: 0, word: None }];
+pub(super) fn of(source: &str) -> Vec<TableSection<'_>> {
+    let mut pieces = vec![TableSection { text: "", start: 0, lines: 0, word: None }];
     let (mut at, mut lines) = (0, 0);
     for line in source.split_inclusive('\n') {
         if let Some(word) = head(line) {
-            pieces.push(Piece { text: "", start: at, lines, word: Some(word) });
+            pieces.push(TableSection { text: "", start: at, lines, word: Some(word) });
         }
         at += line.len();
         lines += 1;

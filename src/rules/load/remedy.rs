@@ -4,21 +4,21 @@
 //! fact, may be missing where the rule applies.
 
 use crate::rules::Level;
-use crate::rules::diagnostic::{Problems, Span};
+use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::AdviceSpec;
 use crate::rules::template::Template;
 
 /// The two texts, of which a rule has at most the one that fits.
-pub(super) struct Remedy {
+pub(super) struct RemedyTemplates {
     /// The remedy.
     pub here: Option<Template>,
     /// Why nothing on the host mends it.
     pub none: Option<Template>,
 }
 
-impl Remedy {
+impl RemedyTemplates {
     /// Reports a critical rule without any instruction for its reader.
-    pub fn check(&self, level: Option<Level>, advise: &[AdviceSpec], span: Span, problems: &mut Problems) {
+    pub fn check(&self, level: Option<Level>, advise: &[AdviceSpec], span: Span, problems: &mut Diagnostics) {
         let told =
             self.here.is_some() || self.none.is_some() || advise.iter().any(AdviceSpec::is_always_given);
         if level == Some(Level::Critical) && !told {

@@ -2,9 +2,9 @@
 
 use toml::de::DeValue;
 
-use super::fields::{Item, Text, found, list, text, texts};
-use crate::facts::{KeyInfo, Kind, Value};
-use crate::rules::diagnostic::Problems;
+use super::fields::{SpannedValue, Text, found, list, text, texts};
+use crate::facts::{KeyInfo, Value, ValueKind};
+use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::Op;
 use crate::rules::suggest;
 use crate::version::Version;
@@ -32,22 +32,34 @@ pub(super) const OPERATORS: [&str; 18] = [
 ];
 
 /// Whether an operator is meaningful for a kind of fact.
-fn fits(operator: &str, kind: Kind) -> bool {
+fn fits(operator: &str, kind: ValueKind) -> bool {
     match operator {
         "is" | "is_not" | "known" => true,
-        "in" | "not_in" => kind != Kind::Bool && !kind.is_list(),
+        "in" | "not_in" => kind != ValueKind::Bool && !kind.is_list(),
         "has" | "lacks" | "has_any" | "has_option" | "lacks_option" => kind.is_list(),
         "at_least" | "below" => {
-            matches!(kind, Kind::Count | Kind::Bytes | Kind::Micros | Kind::Number | Kind::Version)
+            matches!(
+                kind,
+                ValueKind::Count
+                    | ValueKind::Bytes
+                    | ValueKind::Micros
+                    | ValueKind::Number
+                    | ValueKind::Version
+            )
         }
-        "fixed_in" | "build_at_least" | "build_below" => kind == Kind::Version,
-        "starts_with" | "ends_with" | "contains" => matches!(kind, Kind::Text | Kind::Version),
+        "fixed_in" | "build_at_least" | "build_below" => kind == ValueKind::Version,
+        "starts_with" | "ends_with" | "contains" => matches!(kind, ValueKind::Text | ValueKind::Version),
         _ => false,
     }
 }
 
 /// Reads an operator with its value.
-pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut Problems) -> Option<Op> {
+pub(super) fn op(
+    fact: &KeyInfo,
+    operator: &str,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Op> {
     if !fits(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS.into_iter().filter(|one| fits(one, fact.kind)).collect();
         problems.report(
@@ -57,7 +69,7 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
         );
         return None;
     }
-    let words = |item, problems: &mut Problems| {
+    let words = |item, problems: &mut Diagnostics| {
         let words: Vec<String> =
             texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems)).collect();
         some_of(words, item, problems)
@@ -92,7 +104,7 @@ pub(super) fn op(fact: &KeyInfo, operator: &str, item: Item<'_>, problems: &mut 
 }
 
 /// A piece of a text; an empty one is an error, since every text contains it.
-fn fragment(item: Item<'_>, problems: &mut Problems) -> Option<String> {
+fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let Text { text, span } = text(item, problems)?;
     if text.is_empty() {
         problems.report(span, "every text has nothing in it", "write the letters that are meant".to_owned());
@@ -102,7 +114,7 @@ fn fragment(item: Item<'_>, problems: &mut Problems) -> Option<String> {
 }
 
 /// A version with a vendor's build.
-fn build(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
+fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     let version = version(item, problems)?;
     if version.build().is_none() {
         let help = "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone"
@@ -113,7 +125,7 @@ fn build(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
     Some(version)
 }
 
-fn some_of<T>(list: Vec<T>, item: Item<'_>, problems: &mut Problems) -> Option<Vec<T>> {
+fn some_of<T>(list: Vec<T>, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<T>> {
     if item.get_ref().as_array().is_some_and(|list| list.is_empty()) {
         let help = "write what it may be between the brackets".to_owned();
         problems.report(item.span(), "an empty list decides nothing", help);
@@ -121,34 +133,34 @@ fn some_of<T>(list: Vec<T>, item: Item<'_>, problems: &mut Problems) -> Option<V
     (!list.is_empty()).then_some(list)
 }
 
-fn values(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Vec<Value>> {
+fn values(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<Value>> {
     let values: Vec<Value> =
         list(item, problems).iter().filter_map(|item| value(fact, item, problems)).collect();
     some_of(values, item, problems)
 }
 
 /// Parses a value that the fact could have.
-pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<Value> {
+pub(super) fn value(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Value> {
     let wanted = fact.kind.words();
     match (fact.kind, item.get_ref()) {
-        (Kind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
-        (Kind::Count | Kind::Bytes, DeValue::Integer(number)) => {
+        (ValueKind::Bool, DeValue::Boolean(value)) => Some(Value::Bool(*value)),
+        (ValueKind::Count | ValueKind::Bytes, DeValue::Integer(number)) => {
             match u64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(number) => Some(Value::Whole(number)),
                 Err(_) => wrong(fact, "a whole number from 0", item, problems),
             }
         }
-        (Kind::Bytes, DeValue::String(_)) => size(fact, item, problems).map(Value::Whole),
-        (Kind::Micros | Kind::Number, DeValue::Integer(number)) => {
+        (ValueKind::Bytes, DeValue::String(_)) => size(fact, item, problems).map(Value::Whole),
+        (ValueKind::Micros | ValueKind::Number, DeValue::Integer(number)) => {
             number_of(fact, number.as_str(), item, problems)
         }
-        (Kind::Micros | Kind::Number, DeValue::Float(number)) => {
+        (ValueKind::Micros | ValueKind::Number, DeValue::Float(number)) => {
             number_of(fact, number.as_str(), item, problems)
         }
-        (Kind::Text, DeValue::String(_)) => text(item, problems).map(|value| Value::Text(value.text)),
-        (Kind::Choice(_), DeValue::String(_)) => one_of(fact, item, problems).map(Value::Text),
-        (Kind::Version, _) => version(item, problems).map(Value::Version),
-        (Kind::List | Kind::Choices(_), DeValue::Array(_)) => {
+        (ValueKind::Text, DeValue::String(_)) => text(item, problems).map(|value| Value::Text(value.text)),
+        (ValueKind::Choice(_), DeValue::String(_)) => one_of(fact, item, problems).map(Value::Text),
+        (ValueKind::Version, _) => version(item, problems).map(Value::Version),
+        (ValueKind::List | ValueKind::Choices(_), DeValue::Array(_)) => {
             let words = texts(item, problems).into_iter().filter_map(|word| allowed(fact, word, problems));
             Some(Value::List(words.collect()))
         }
@@ -157,11 +169,11 @@ pub(super) fn value(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> 
 }
 
 /// A word that the fact can equal or contain.
-fn one_of(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<String> {
+fn one_of(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     text(item, problems).and_then(|word| allowed(fact, word, problems))
 }
 
-fn allowed(fact: &KeyInfo, word: Text, problems: &mut Problems) -> Option<String> {
+fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<String> {
     let Text { text, span } = word;
     let Some(words) = fact.kind.choices().filter(|words| !words.contains(&text.as_str())) else {
         return Some(text);
@@ -171,14 +183,19 @@ fn allowed(fact: &KeyInfo, word: Text, problems: &mut Problems) -> Option<String
     None
 }
 
-fn number_of(fact: &KeyInfo, text: &str, item: Item<'_>, problems: &mut Problems) -> Option<Value> {
+fn number_of(
+    fact: &KeyInfo,
+    text: &str,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Value> {
     match text.replace('_', "").parse::<f64>() {
         Ok(number) if number.is_finite() => Some(Value::Number(number)),
         _ => wrong(fact, "a number", item, problems),
     }
 }
 
-fn version(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
+fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     if !item.get_ref().is_str() {
         let help = "write versions in quotes: \"6.10\" is not 6.1";
         problems.report(item.span(), format!("expected a version, found {}", found(item)), help.to_owned());
@@ -192,16 +209,16 @@ fn version(item: Item<'_>, problems: &mut Problems) -> Option<Version> {
     version
 }
 
-fn wrong<T>(fact: &KeyInfo, wanted: &str, item: Item<'_>, problems: &mut Problems) -> Option<T> {
+fn wrong<T>(fact: &KeyInfo, wanted: &str, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<T> {
     let help = match fact.kind {
-        Kind::Bool => "write true or false, without quotes",
-        Kind::Count => "write a whole number such as 4, without quotes",
-        Kind::Bytes => "write a size with its unit, such as \"16 MiB\", or a whole number of bytes",
-        Kind::Micros => "write a number of microseconds such as 250, without quotes",
-        Kind::Number => "write a number such as 1.5, without quotes",
-        Kind::Text | Kind::Choice(_) => "write it in quotes",
-        Kind::Version => "write it in quotes, such as \"6.12\"",
-        Kind::List | Kind::Choices(_) => "write a list of texts, such as [\"ro\", \"noatime\"]",
+        ValueKind::Bool => "write true or false, without quotes",
+        ValueKind::Count => "write a whole number such as 4, without quotes",
+        ValueKind::Bytes => "write a size with its unit, such as \"16 MiB\", or a whole number of bytes",
+        ValueKind::Micros => "write a number of microseconds such as 250, without quotes",
+        ValueKind::Number => "write a number such as 1.5, without quotes",
+        ValueKind::Text | ValueKind::Choice(_) => "write it in quotes",
+        ValueKind::Version => "write it in quotes, such as \"6.12\"",
+        ValueKind::List | ValueKind::Choices(_) => "write a list of texts, such as [\"ro\", \"noatime\"]",
     };
     problems.report(
         item.span(),
@@ -216,7 +233,7 @@ const UNITS: [(&str, u64); 6] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("PiB", 1 << 50)];
 
 /// A size with its unit, in bytes.
-fn size(fact: &KeyInfo, item: Item<'_>, problems: &mut Problems) -> Option<u64> {
+fn size(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u64> {
     let Text { text, span } = text(item, problems)?;
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::facts::{Kind, Source, Value};
+use crate::facts::{Source, Value, ValueKind};
 use crate::rules::model::{Op, Test};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -33,12 +33,12 @@ pub(in crate::rules) fn values(tests: &[&Test]) -> Vec<Value> {
     values
 }
 
-fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
+fn candidates(kind: ValueKind, tests: &[&Test]) -> Vec<Value> {
     let mentioned = || tests.iter().flat_map(|test| mentioned(&test.op));
     match kind {
-        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
-        Kind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
-        Kind::Text => {
+        ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        ValueKind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+        ValueKind::Text => {
             let words: BTreeSet<String> = mentioned().map(|value| value.to_string()).collect();
             let fragments = fragments(tests);
             let all = || words.iter().chain(&fragments);
@@ -49,22 +49,22 @@ fn candidates(kind: Kind, tests: &[&Test]) -> Vec<Value> {
             let written = words.iter().cloned().chain(joined(&fragments, strange));
             written.chain([other]).map(Value::Text).collect()
         }
-        Kind::Count | Kind::Bytes => {
+        ValueKind::Count | ValueKind::Bytes => {
             let near = mentioned().filter_map(|value| match value {
                 Value::Whole(number) => Some([number.saturating_sub(1), number, number.saturating_add(1)]),
                 _ => None,
             });
             [0].into_iter().chain(near.flatten()).map(Value::Whole).collect()
         }
-        Kind::Micros | Kind::Number => {
+        ValueKind::Micros | ValueKind::Number => {
             let numbers = mentioned().filter_map(|value| match value {
                 Value::Number(number) => Some(number),
                 _ => None,
             });
             around(numbers.collect()).into_iter().map(Value::Number).collect()
         }
-        Kind::Version => versions(tests).into_iter().map(Value::Version).collect(),
-        Kind::List | Kind::Choices(_) => lists(tests).into_iter().map(Value::List).collect(),
+        ValueKind::Version => versions(tests).into_iter().map(Value::Version).collect(),
+        ValueKind::List | ValueKind::Choices(_) => lists(tests).into_iter().map(Value::List).collect(),
     }
 }
 

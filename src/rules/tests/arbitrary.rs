@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::facts::catalog::{device, kernel, mount, probe, target};
-use crate::facts::{FactSet, KeyInfo, Kind, Reading, Remedy, Source, Subject, Value, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Value, ValueKind, Why};
 use crate::rules::model::{Cond, Op, Relation, Test};
 use crate::version::Version;
 
@@ -105,14 +105,16 @@ pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
 /// Any value of a fact.
 pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     match info.kind {
-        Kind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
-        Kind::Count | Kind::Bytes => (0..6u64).prop_map(Value::Whole).boxed(),
-        Kind::Micros | Kind::Number => (0..12u32).prop_map(|n| Value::Number(f64::from(n) / 2.0)).boxed(),
-        Kind::Text => "[ab]{1,2}".prop_map(Value::Text).boxed(),
-        Kind::Choice(words) => select(words).prop_map(|word| Value::Text(word.to_owned())).boxed(),
-        Kind::Version => version().prop_map(Value::Version).boxed(),
-        Kind::List => words().prop_map(Value::List).boxed(),
-        Kind::Choices(words) => proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
+        ValueKind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),
+        ValueKind::Count | ValueKind::Bytes => (0..6u64).prop_map(Value::Whole).boxed(),
+        ValueKind::Micros | ValueKind::Number => {
+            (0..12u32).prop_map(|n| Value::Number(f64::from(n) / 2.0)).boxed()
+        }
+        ValueKind::Text => "[ab]{1,2}".prop_map(Value::Text).boxed(),
+        ValueKind::Choice(words) => select(words).prop_map(|word| Value::Text(word.to_owned())).boxed(),
+        ValueKind::Version => version().prop_map(Value::Version).boxed(),
+        ValueKind::List => words().prop_map(Value::List).boxed(),
+        ValueKind::Choices(words) => proptest::collection::vec(select(words).prop_map(str::to_owned), 0..4)
             .prop_map(Value::List)
             .boxed(),
     }
@@ -133,8 +135,8 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     let some = || proptest::collection::vec(value(info), 1..3);
     let mut ops = vec![one().prop_map(Op::Is).boxed(), one().prop_map(Op::IsNot).boxed()];
     match info.kind {
-        Kind::Bool => {}
-        Kind::List | Kind::Choices(_) => {
+        ValueKind::Bool => {}
+        ValueKind::List | ValueKind::Choices(_) => {
             let word = || select(vec!["a", "b", "c"]).prop_map(str::to_owned);
             ops.push(word().prop_map(Op::Has).boxed());
             ops.push(word().prop_map(Op::Lacks).boxed());
@@ -147,11 +149,14 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
             ops.push(some().prop_map(Op::NotIn).boxed());
         }
     }
-    if !matches!(info.kind, Kind::Bool | Kind::List | Kind::Choices(_) | Kind::Text | Kind::Choice(_)) {
+    if !matches!(
+        info.kind,
+        ValueKind::Bool | ValueKind::List | ValueKind::Choices(_) | ValueKind::Text | ValueKind::Choice(_)
+    ) {
         ops.push(one().prop_map(Op::AtLeast).boxed());
         ops.push(one().prop_map(Op::Below).boxed());
     }
-    if info.kind == Kind::Version {
+    if info.kind == ValueKind::Version {
         ops.push(proptest::collection::vec(version(), 1..3).prop_map(Op::FixedIn).boxed());
     }
     if known {

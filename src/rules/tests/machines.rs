@@ -5,7 +5,7 @@
 //! disks, blocks of 4 kB, caches that are protected or absent. Values are those that such machines show (sysfs-block;
 //! the clouds' own guides to finding their disks).
 
-use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value, Why, catalog};
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
 use crate::rules::{Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate};
 use crate::version::Version;
 
@@ -193,16 +193,16 @@ const MACHINES: [(&str, Facts, &[&str]); 8] = [
 /// A value as it is written above.
 fn value(info: &KeyInfo, text: &str) -> Value {
     match info.kind {
-        Kind::Bool => Value::Bool(text == "yes"),
-        Kind::Count | Kind::Bytes => Value::Whole(text.parse().unwrap()),
-        Kind::Micros | Kind::Number => Value::Number(text.parse().unwrap()),
-        Kind::Text => Value::Text(text.to_owned()),
-        Kind::Choice(words) => {
+        ValueKind::Bool => Value::Bool(text == "yes"),
+        ValueKind::Count | ValueKind::Bytes => Value::Whole(text.parse().unwrap()),
+        ValueKind::Micros | ValueKind::Number => Value::Number(text.parse().unwrap()),
+        ValueKind::Text => Value::Text(text.to_owned()),
+        ValueKind::Choice(words) => {
             assert!(words.contains(&text), "{} is never {text}", info.name);
             Value::Text(text.to_owned())
         }
-        Kind::Version => Value::Version(Version::parse(text).unwrap()),
-        Kind::List | Kind::Choices(_) => {
+        ValueKind::Version => Value::Version(Version::parse(text).unwrap()),
+        ValueKind::List | ValueKind::Choices(_) => {
             Value::List(text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
         }
     }

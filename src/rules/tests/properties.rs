@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::arbitrary::{self, World, every, few, subject, world};
-use crate::facts::{Kind, Reading, Source, Value, Why};
-use crate::rules::ground::{self, Ground, View};
+use crate::facts::{Reading, Source, Value, ValueKind, Why};
+use crate::rules::ground::{self, BoundCondition, SubjectView};
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec, Cond, Rule};
 use crate::rules::{Change, Circumstances, Finding, Level, Outcome, Reach, Risk, evaluate_one};
 use crate::settings;
 use crate::truth::Truth;
 
 fn truth(cond: &Cond, world: &World) -> Truth {
-    Ground::of(cond, &world.set(), &subject()).truth()
+    BoundCondition::of(cond, &world.set(), &subject()).truth()
 }
 
 fn unknown() -> Reading<Value> {
@@ -46,10 +46,10 @@ fn find(rule: &Rule, world: &World, live: bool) -> Finding {
 }
 
 /// Every value a fact of few values can have.
-fn values(kind: Kind) -> Vec<Value> {
+fn values(kind: ValueKind) -> Vec<Value> {
     match kind {
-        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
-        Kind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
+        ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        ValueKind::Choice(words) => words.iter().map(|word| Value::Text((*word).to_owned())).collect(),
         _ => panic!("too many values"),
     }
 }
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::cond(every(), true), world in world(every())) {
         let set = world.set();
-        let ground = Ground::of(&cond, &set, &subject());
+        let ground = BoundCondition::of(&cond, &set, &subject());
         prop_assert_eq!(ground.trace().truth, ground.truth());
     }
 
@@ -111,7 +111,7 @@ proptest! {
     ) {
         let set = world.set();
         let at = subject();
-        prop_assert_eq!(Ground::of(&cond, &set, &at).truth(), ground::truth(&cond, &View::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::of(&cond, &set, &at).truth(), ground::truth(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]

@@ -8,8 +8,8 @@
 //! product's words, so that a rule that loses a condition is caught too.
 
 use super::worlds::{self, Slot, asked, combinations, each, machine, slots, unknown};
-use crate::facts::{FactSet, KeyInfo, Kind, Reading, Source, Subject, Value};
-use crate::rules::ground::Ground;
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind};
+use crate::rules::ground::BoundCondition;
 use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
 use crate::rules::{
     Advice, Change, Circumstances, Level, Outcome, Risk, RuleSet, builtin, evaluate_one, examples,
@@ -72,13 +72,13 @@ fn is_losing(setting: &Setting, word: &str) -> bool {
 fn values_of(setting: &Setting, info: &KeyInfo) -> Vec<Value> {
     let text = |words: &[&str]| words.iter().map(|word| Value::Text((*word).to_owned())).collect();
     match info.kind {
-        Kind::Bool => vec![Value::Bool(true), Value::Bool(false)],
-        Kind::Count | Kind::Bytes => {
+        ValueKind::Bool => vec![Value::Bool(true), Value::Bool(false)],
+        ValueKind::Count | ValueKind::Bytes => {
             let losing = setting.loses().filter_map(|word| word.parse().ok());
             losing.chain([1, 7]).map(Value::Whole).collect()
         }
-        Kind::List => setting.loses().map(|word| Value::List(vec![word.to_owned()])).collect(),
-        Kind::Choice(words) => text(words),
+        ValueKind::List => setting.loses().map(|word| Value::List(vec![word.to_owned()])).collect(),
+        ValueKind::Choice(words) => text(words),
         _ => text(&setting.loses().chain(["something else"]).collect::<Vec<_>>()),
     }
 }
@@ -195,7 +195,7 @@ impl Case<'_> {
 }
 
 fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
-    Ground::of(cond, facts, subject).truth() == Truth::True
+    BoundCondition::of(cond, facts, subject).truth() == Truth::True
 }
 
 /// Visits every combination for each advice of a rule that could lose data. Returns how often it was given, or the

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::worlds;
 use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
-use crate::rules::ground::{Ground, View};
+use crate::rules::ground::{BoundCondition, SubjectView};
 use crate::rules::model::Cond;
 use crate::rules::{Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects};
 
@@ -46,7 +46,7 @@ fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) 
 }
 
 /// Conditions in this one.
-fn size(ground: &Ground<'_>) -> usize {
+fn size(ground: &BoundCondition<'_>) -> usize {
     1 + ground.kids().iter().map(size).sum::<usize>()
 }
 
@@ -57,7 +57,7 @@ fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
     let mut conditions = 0;
     for rule in set.rules() {
         for subject in subjects(rule, facts).iter().filter(about) {
-            conditions += size(&Ground::on(&rule.when, &View::new(facts, subject)));
+            conditions += size(&BoundCondition::on(&rule.when, &SubjectView::new(facts, subject)));
         }
     }
     let all = all_subjects(facts);

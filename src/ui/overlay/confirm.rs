@@ -9,7 +9,7 @@ use super::{answers, pane};
 use crate::facts::Subject;
 use crate::ui::hits::Hits;
 use crate::ui::model::Model;
-use crate::ui::theme::Role;
+use crate::ui::theme::TextRole;
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 76;
@@ -33,7 +33,9 @@ pub fn draw(
         }
         Err(why) => {
             lines.extend(
-                text::wrap(why, room).into_iter().map(|line| Line::styled(line, theme.style(Role::Doubt))),
+                text::wrap(why, room)
+                    .into_iter()
+                    .map(|line| Line::styled(line, theme.style(TextRole::Doubt))),
             );
             &[("esc", "close")]
         }

@@ -8,11 +8,11 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::pane;
-use crate::ui::command::{self, Command};
+use crate::ui::command::{self, UserAction};
 use crate::ui::hits::{Hit, Hits};
 use crate::ui::key;
 use crate::ui::model::Model;
-use crate::ui::theme::Role;
+use crate::ui::theme::TextRole;
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 100;
@@ -33,8 +33,8 @@ pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut H
     let mut rows = inner.rows();
     if let Some(row) = rows.next() {
         let typed = if filter.is_empty() { "type to filter".to_owned() } else { format!("{filter}_") };
-        let style = theme.style(if filter.is_empty() { Role::Dim } else { Role::Plain });
-        Line::from(vec![Span::styled("/ ", theme.style(Role::Accent)), Span::styled(typed, style)])
+        let style = theme.style(if filter.is_empty() { TextRole::Dim } else { TextRole::Plain });
+        Line::from(vec![Span::styled("/ ", theme.style(TextRole::Accent)), Span::styled(typed, style)])
             .render(row, buffer);
     }
     // The last row gives the whole reason why the chosen command cannot be done, or counts what is out of sight.
@@ -50,7 +50,8 @@ pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut H
         None => String::new(),
     };
     if let Some(row) = last {
-        Span::styled(text::fit(&said, usize::from(row.width)), theme.style(Role::Doubt)).render(row, buffer);
+        Span::styled(text::fit(&said, usize::from(row.width)), theme.style(TextRole::Doubt))
+            .render(row, buffer);
     }
     let mut group = None;
     for ((i, command), row) in commands.iter().enumerate().skip(skipped).zip(rows) {
@@ -61,22 +62,22 @@ pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut H
     }
 }
 
-fn entry(model: &Model, command: &Command, heading: &str, chosen: bool, room: usize) -> Line<'static> {
+fn entry(model: &Model, command: &UserAction, heading: &str, chosen: bool, room: usize) -> Line<'static> {
     let theme = model.data.theme;
     let keys_room = 18;
     let said_room = room.saturating_sub(keys_room).saturating_sub(12);
     let (said, role) = match &command.enabled {
-        Ok(()) => (command.label.to_owned(), Role::Plain),
-        Err(why) => (format!("{}  ({why})", command.label), Role::Dim),
+        Ok(()) => (command.label.to_owned(), TextRole::Plain),
+        Err(why) => (format!("{}  ({why})", command.label), TextRole::Dim),
     };
     let mut said_style = theme.style(role);
     if chosen {
         said_style = said_style.add_modifier(Modifier::BOLD);
     }
     Line::from(vec![
-        Span::styled(text::pad(heading, 10), theme.style(Role::Dim)),
-        Span::styled(if chosen { "▸ " } else { "  " }, theme.style(Role::Accent)),
-        Span::styled(text::pad(&key::shown(command.keys), keys_room), theme.style(Role::Accent)),
+        Span::styled(text::pad(heading, 10), theme.style(TextRole::Dim)),
+        Span::styled(if chosen { "▸ " } else { "  " }, theme.style(TextRole::Accent)),
+        Span::styled(text::pad(&key::shown(command.keys), keys_room), theme.style(TextRole::Accent)),
         Span::styled(text::fit(&said, said_room), said_style),
     ])
 }

@@ -6,10 +6,10 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
 use super::{answers, pane};
-use crate::ui::export::{SaveForm, Stage};
+use crate::ui::export::{SaveForm, SaveState};
 use crate::ui::hits::Hits;
 use crate::ui::model::Model;
-use crate::ui::theme::Role;
+use crate::ui::theme::TextRole;
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 76;
@@ -21,31 +21,31 @@ pub fn draw(model: &Model, form: &SaveForm, area: Rect, hits: &mut Hits, buffer:
     let theme = model.data.theme;
     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
     let name = match form.stage {
-        Stage::Naming(_) => form.name.line(room.saturating_sub(INDENT)),
-        Stage::Saving | Stage::Exists(_) => {
+        SaveState::Naming(_) => form.name.line(room.saturating_sub(INDENT)),
+        SaveState::Saving | SaveState::Exists(_) => {
             Line::raw(text::fit_end(&form.name.text(), room.saturating_sub(INDENT)))
         }
     };
-    let mut named = vec![Span::styled(text::pad("File", INDENT), theme.style(Role::Dim))];
+    let mut named = vec![Span::styled(text::pad("File", INDENT), theme.style(TextRole::Dim))];
     named.extend(name.spans);
     let mut lines = vec![Line::from(named), Line::default()];
     let (says, role) = match &form.stage {
-        Stage::Naming(None) => {
-            ("A name without a directory is in the one where walwise was started.", Role::Dim)
+        SaveState::Naming(None) => {
+            ("A name without a directory is in the one where walwise was started.", TextRole::Dim)
         }
-        Stage::Naming(Some(why)) => (why.as_str(), Role::Doubt),
-        Stage::Saving => ("saving …", Role::Dim),
-        Stage::Exists(_) => ("", Role::Plain),
+        SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
+        SaveState::Saving => ("saving …", TextRole::Dim),
+        SaveState::Exists(_) => ("", TextRole::Plain),
     };
     let exists = match &form.stage {
-        Stage::Exists(path) => format!("{path} exists. Replace it?"),
+        SaveState::Exists(path) => format!("{path} exists. Replace it?"),
         _ => says.to_owned(),
     };
     lines.extend(text::wrap(&exists, room).into_iter().map(|line| Line::styled(line, theme.style(role))));
     let choices: &[(&str, &str)] = match form.stage {
-        Stage::Naming(_) => &[("enter", "save"), ("esc", "do not")],
-        Stage::Saving => &[("esc", "do not wait")],
-        Stage::Exists(_) => &[("y", "replace it"), ("n", "another name"), ("esc", "do not save")],
+        SaveState::Naming(_) => &[("enter", "save"), ("esc", "do not")],
+        SaveState::Saving => &[("esc", "do not wait")],
+        SaveState::Exists(_) => &[("y", "replace it"), ("n", "another name"), ("esc", "do not save")],
     };
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
     let title = format!("Save as {}", form.format.name());

@@ -8,8 +8,8 @@ use ratatui::widgets::Widget;
 
 use super::pane;
 use crate::ui::model::Model;
-use crate::ui::theme::{Role, Theme};
-use crate::ui::what_if::{Choice, Entry, Picker};
+use crate::ui::theme::{TextRole, Theme};
+use crate::ui::what_if::{MenuItem, Picker, SelectableFact};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::text;
 use crate::ui::words;
@@ -47,7 +47,8 @@ pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
     let rows: Vec<Rect> = rows.collect();
     // As many as fit, with the chosen one among them.
     let skipped = picker.chosen.saturating_add(1).saturating_sub(rows.len());
-    let shown: Vec<(usize, &Entry<'_>)> = entries.iter().enumerate().skip(skipped).take(rows.len()).collect();
+    let shown: Vec<(usize, &MenuItem<'_>)> =
+        entries.iter().enumerate().skip(skipped).take(rows.len()).collect();
     for (line, row) in list(&shown, picker.chosen, theme, room).into_iter().zip(rows) {
         line.render(row, buffer);
     }
@@ -57,14 +58,14 @@ pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
 }
 
 /// The description of a fact, and its reading.
-fn about(choice: &Choice, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let dim = theme.style(Role::Dim);
+fn about(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
+    let dim = theme.style(TextRole::Dim);
     let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
     let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
     lines.push(Line::raw(text::fit(&format!("now      {}", choice.now()), room)));
     if let Some(supposed) = &choice.supposed {
         let line = text::fit(&format!("supposed {supposed}"), room);
-        lines.push(Line::styled(line, theme.style(Role::Doubt)));
+        lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
     }
     lines
 }
@@ -75,56 +76,59 @@ fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
         Some(_) => "type a value",
     };
     let (shown, role) = match picker.typed.as_str() {
-        "" => (asks.to_owned(), Role::Dim),
-        typed => (format!("{typed}_"), Role::Plain),
+        "" => (asks.to_owned(), TextRole::Dim),
+        typed => (format!("{typed}_"), TextRole::Plain),
     };
     let mark = if picker.of.is_some() { "= " } else { "/ " };
-    Line::from(vec![Span::styled(mark, theme.style(Role::Accent)), Span::styled(shown, theme.style(role))])
+    Line::from(vec![
+        Span::styled(mark, theme.style(TextRole::Accent)),
+        Span::styled(shown, theme.style(role)),
+    ])
 }
 
 /// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
 fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let (says, role) = match (&picker.mistake, &picker.of) {
-        (Some(mistake), _) => (mistake.clone(), Role::Doubt),
+        (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
         (None, Some(of)) if entries == 0 => {
             let now = if of.really.is_known() { "; tab takes what it is now" } else { "" };
-            (format!("{} is {}{now}", of.key.name, of.key.kind.words()), Role::Dim)
+            (format!("{} is {}{now}", of.key.name, of.key.kind.words()), TextRole::Dim)
         }
-        (None, _) if entries == 0 => ("no fact of this target has such a name".to_owned(), Role::Doubt),
+        (None, _) if entries == 0 => ("no fact of this target has such a name".to_owned(), TextRole::Doubt),
         (None, _) => {
             let says = "Nothing supposed or stated enters plans or exports, or allows what can lose data.";
-            (says.to_owned(), Role::Dim)
+            (says.to_owned(), TextRole::Dim)
         }
     };
     text::wrap(&says, room).into_iter().take(3).map(|line| Line::styled(line, theme.style(role))).collect()
 }
 
-fn list(shown: &[(usize, &Entry<'_>)], chosen: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn list(shown: &[(usize, &MenuItem<'_>)], chosen: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut group = "";
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for (at, entry) in shown {
         let is_chosen = *at == chosen;
-        let plain = theme.style(Role::Plain);
+        let plain = theme.style(TextRole::Plain);
         let name = if is_chosen { plain.add_modifier(Modifier::BOLD) } else { plain };
-        let mark = (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(Role::Accent));
-        let dim = theme.style(Role::Dim);
+        let mark = (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(TextRole::Accent));
+        let dim = theme.style(TextRole::Dim);
         rows.push(match entry {
-            Entry::Fact(choice) => {
+            MenuItem::Fact(choice) => {
                 let heading = if choice.group == group { "" } else { choice.group };
                 group = choice.group;
                 let now = match &choice.supposed {
-                    Some(supposed) => (format!("supposed {supposed}"), theme.style(Role::Doubt)),
+                    Some(supposed) => (format!("supposed {supposed}"), theme.style(TextRole::Doubt)),
                     None => (choice.now(), dim),
                 };
                 let of = (words::subject(&choice.subject), plain);
                 vec![(heading.to_owned(), dim), mark, (choice.key.name.to_owned(), name), of, now]
             }
-            Entry::Word(word) => vec![mark, ((*word).to_owned(), name)],
-            Entry::Really => vec![mark, ("as it really is".to_owned(), name)],
+            MenuItem::Word(word) => vec![mark, ((*word).to_owned(), name)],
+            MenuItem::Really => vec![mark, ("as it really is".to_owned(), name)],
         });
     }
     let facts = [Column::keep(12), Column::keep(1), Column::keep(20), Column::keep(8), Column::keep(10)];
     let values = [Column::keep(1), Column::keep(10)];
-    let is_facts = matches!(shown.first(), Some((_, Entry::Fact(_))));
+    let is_facts = matches!(shown.first(), Some((_, MenuItem::Fact(_))));
     columns::lines(&rows, if is_facts { &facts } else { &values }, room)
 }

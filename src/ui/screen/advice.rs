@@ -12,7 +12,7 @@ use crate::report::{Report, Step, Withheld};
 use crate::rules::{Change, Finding, Outcome};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::words;
 
@@ -40,10 +40,10 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         } else {
             "The machine is still being read."
         };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
-    let view = View { data, state, report, room, theme: data.theme };
+    let view = FindingList { data, state, report, room, theme: data.theme };
     what_if::all(&mut page, data, state, room);
     view.plan(&mut page);
     view.right(&mut page);
@@ -55,7 +55,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-struct View<'a> {
+struct FindingList<'a> {
     data: &'a Data,
     state: &'a PageState,
     report: &'a Report,
@@ -63,7 +63,7 @@ struct View<'a> {
     theme: Theme,
 }
 
-impl View<'_> {
+impl FindingList<'_> {
     fn plan(&self, page: &mut Page) {
         let says = "current → recommended, in this order; nothing is changed by walwise";
         page.heading(self.theme, "Plan", says);
@@ -128,7 +128,7 @@ impl View<'_> {
     }
 
     fn step_cells(&self, step: &Step) -> Vec<Cell> {
-        let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
+        let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
         vec![
             (step.level.word().to_owned(), self.theme.level(step.level)),
             (step.advice.setting.name.to_owned(), plain),
@@ -175,9 +175,9 @@ impl View<'_> {
     fn finding_cells(&self, finding: &Finding, aside: String) -> Vec<Cell> {
         vec![
             (words::level(finding), self.theme.level(finding.level)),
-            (words::subject(&finding.subject), self.theme.style(Role::Plain)),
-            (finding.title.clone(), self.theme.style(Role::Plain)),
-            (aside, self.theme.style(Role::Dim)),
+            (words::subject(&finding.subject), self.theme.style(TextRole::Plain)),
+            (finding.title.clone(), self.theme.style(TextRole::Plain)),
+            (aside, self.theme.style(TextRole::Dim)),
         ]
     }
 
@@ -212,8 +212,8 @@ impl View<'_> {
         page.heading(self.theme, "Withheld", "what a rule would advise and this machine would not take");
         let cells = |withheld: &&Withheld| -> Vec<Cell> {
             vec![
-                (withheld.advice.clone(), self.theme.style(Role::Plain)),
-                (withheld.because.clone(), self.theme.style(Role::Dim)),
+                (withheld.advice.clone(), self.theme.style(TextRole::Plain)),
+                (withheld.because.clone(), self.theme.style(TextRole::Dim)),
             ]
         };
         let rows: Vec<Vec<Cell>> = here.iter().map(cells).collect();

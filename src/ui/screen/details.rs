@@ -6,7 +6,7 @@ use crate::facts::Need;
 use crate::report::Report;
 use crate::report::telling::{Detail, words as told};
 use crate::rules::{Finding, Outcome};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
 
@@ -41,7 +41,7 @@ impl Details {
 
     /// A name and what it is, wrapped beside the name.
     pub fn field(&mut self, name: &str, says: &str) {
-        self.rows(name, &text::wrap(says, self.room.saturating_sub(NAME)), Role::Plain);
+        self.rows(name, &text::wrap(says, self.room.saturating_sub(NAME)), TextRole::Plain);
     }
 
     /// A name and commands, each on lines of its own; they are shown whole, broken where they are too long.
@@ -49,14 +49,14 @@ impl Details {
         let room = self.room.saturating_sub(NAME);
         let rows: Vec<String> =
             commands.iter().flat_map(|command| text::wrap(command.as_ref(), room)).collect();
-        self.rows(name, &rows, Role::Code);
+        self.rows(name, &rows, TextRole::Code);
     }
 
-    fn rows(&mut self, name: &str, rows: &[String], role: Role) {
+    fn rows(&mut self, name: &str, rows: &[String], role: TextRole) {
         for (i, row) in rows.iter().enumerate() {
             let name = if i == 0 { name } else { "" };
             self.lines.push(Line::from(vec![
-                Span::styled(text::pad(name, NAME), self.theme.style(Role::Dim)),
+                Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)),
                 Span::styled(row.clone(), self.theme.style(role)),
             ]));
         }
@@ -107,7 +107,7 @@ impl Details {
         let rows = diff::lines(before, after, self.theme, self.room.saturating_sub(NAME));
         for (i, mut line) in rows.into_iter().enumerate() {
             let name = if i == 0 { "becomes" } else { "" };
-            line.spans.insert(0, Span::styled(text::pad(name, NAME), self.theme.style(Role::Dim)));
+            line.spans.insert(0, Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)));
             self.lines.push(line);
         }
     }
@@ -137,7 +137,7 @@ impl Details {
     pub fn trace(&mut self, finding: &Finding) {
         self.gap();
         let head = format!("{}: {}", finding.rule, finding.outcome.word());
-        self.lines.push(Line::styled(head, self.theme.style(Role::Dim)));
+        self.lines.push(Line::styled(head, self.theme.style(TextRole::Dim)));
         if let Some(trace) = &finding.trace {
             self.lines.extend(trace::lines(trace, self.theme, self.room));
         }

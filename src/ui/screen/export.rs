@@ -5,10 +5,10 @@ use ratatui::text::Line;
 use crate::quote::Command;
 use crate::report::telling::words::count;
 use crate::report::{Format, Report};
-use crate::ui::export::{Document, may_save};
+use crate::ui::export::{ExportDocument, may_save};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Column};
 use crate::ui::widgets::text;
 
@@ -19,7 +19,7 @@ const SHOWN: usize = 500;
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let theme = data.theme;
-    let dim = theme.style(Role::Dim);
+    let dim = theme.style(TextRole::Dim);
     let Some(report) = data.report.as_deref().filter(|_| may_save(data).is_ok()) else {
         page.text(vec![Line::default(), Line::styled("The machine is still being read.", dim)]);
         return page;
@@ -32,20 +32,20 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let of = told_of(data, report);
     if !of.is_empty() {
         let of = text::wrap(&of, room).into_iter();
-        page.text(of.map(|line| Line::styled(line, theme.style(Role::Doubt))).collect());
+        page.text(of.map(|line| Line::styled(line, theme.style(TextRole::Doubt))).collect());
     }
     if let Some(saved) = &data.export.saved {
         page.text(text::wrap(saved, room).into_iter().map(Line::from).collect());
     }
     let rows = Format::ALL.map(|format| {
-        vec![(format.name().to_owned(), theme.style(Role::Plain)), (format.says().to_owned(), dim)]
+        vec![(format.name().to_owned(), theme.style(TextRole::Plain)), (format.says().to_owned(), dim)]
     });
     let rows = columns::wrapped(&rows, &[Column::keep(8), Column::wrap(24)], room);
     for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
         if state.is_unfolded(format.name()) {
             lines.extend(match data.export.document(format) {
                 None => vec![Line::styled("  making it …", dim)],
-                Some(Err(why)) => vec![Line::styled(format!("  {why}"), theme.style(Role::Doubt))],
+                Some(Err(why)) => vec![Line::styled(format!("  {why}"), theme.style(TextRole::Doubt))],
                 Some(Ok(document)) => preview(document, state, theme, room.saturating_sub(2)),
             });
             lines.push(Line::default());
@@ -76,7 +76,7 @@ fn told_of(data: &Data, report: &Report) -> String {
 
 /// The beginning of a document, or all of it where it is short, as it is, or the lines of that with what is looked for; what
 /// does not fit in a line is cut.
-fn preview(document: &Document, state: &PageState, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn preview(document: &ExportDocument, state: &PageState, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let all = count(document.lines, "line");
     let first = if document.lines > SHOWN {
         format!(", of which the first {SHOWN} are shown")
@@ -85,7 +85,7 @@ fn preview(document: &Document, state: &PageState, theme: Theme, room: usize) ->
     };
     let found = if state.is_searching() { "; of these, those with the words" } else { "" };
     let shown = document.text.lines().take(SHOWN).filter(|line| state.passes(line));
-    let mut lines = vec![Line::styled(format!("  {all}{first}{found}"), theme.style(Role::Dim))];
+    let mut lines = vec![Line::styled(format!("  {all}{first}{found}"), theme.style(TextRole::Dim))];
     lines.extend(shown.map(|line| Line::raw(format!("  {}", text::fit(line, room)))));
     lines
 }

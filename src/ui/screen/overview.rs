@@ -15,7 +15,7 @@ use crate::report::{Report, Step};
 use crate::rules::{Change, Level};
 use crate::ui::model::{Activity, Data};
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::text;
 use crate::ui::words;
@@ -48,7 +48,7 @@ fn not_yet(data: &Data) -> Vec<Line<'static>> {
         Activity::Collecting { what, .. } => format!("reading {what} …"),
         _ => "Nothing was read: r tries again.".to_owned(),
     };
-    vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]
+    vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]
 }
 
 /// While the machine is being read: what was found, and no judgement yet.
@@ -99,7 +99,7 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     }
     for row in text::wrap(&verdict.limits, room.saturating_sub(indent)) {
         if !row.is_empty() {
-            lines.push(Line::styled(format!("{}{row}", text::blank(indent)), theme.style(Role::Dim)));
+            lines.push(Line::styled(format!("{}{row}", text::blank(indent)), theme.style(TextRole::Dim)));
         }
     }
     if state.is_unfolded(KEY) {
@@ -110,7 +110,8 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
 
 /// Every path with what speaks for its standing, and what is missing.
 fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::styled(format!("as seen by the {}", verdict.seen_by), theme.style(Role::Dim))];
+    let mut lines =
+        vec![Line::styled(format!("as seen by the {}", verdict.seen_by), theme.style(TextRole::Dim))];
     for path in &verdict.paths {
         lines.push(Line::default());
         let mut details = Details::new(theme, room);
@@ -121,9 +122,9 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
             .iter()
             .map(|evidence| {
                 vec![
-                    (format!("  {}", evidence.layer.word()), theme.style(Role::Dim)),
-                    (evidence.says.clone(), theme.style(Role::Plain)),
-                    (evidence.source.clone(), theme.style(Role::Dim)),
+                    (format!("  {}", evidence.layer.word()), theme.style(TextRole::Dim)),
+                    (evidence.says.clone(), theme.style(TextRole::Plain)),
+                    (evidence.source.clone(), theme.style(TextRole::Dim)),
                 ]
             })
             .collect();
@@ -206,11 +207,11 @@ fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
 }
 
 fn cells(theme: Theme, level: Level, subject: &str, what: &str, risk: &str, confidence: &str) -> Vec<Cell> {
-    let dim = theme.style(Role::Dim);
+    let dim = theme.style(TextRole::Dim);
     vec![
         (level.word().to_owned(), theme.level(level)),
-        (subject.to_owned(), theme.style(Role::Plain)),
-        (what.to_owned(), theme.style(Role::Plain)),
+        (subject.to_owned(), theme.style(TextRole::Plain)),
+        (what.to_owned(), theme.style(TextRole::Plain)),
         (risk.to_owned(), dim),
         (confidence.to_owned(), dim),
     ]

@@ -14,7 +14,7 @@ use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::ScreenId;
 use crate::ui::screen::details::Details;
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::{interval, text};
 
@@ -31,12 +31,12 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         page.heading(theme, "Price of one commit", "not measured");
         page.text(match data.measurable() {
             Ok(()) => vec![Line::from(vec![
-                Span::styled("p", theme.style(Role::Accent)),
+                Span::styled("p", theme.style(TextRole::Accent)),
                 Span::raw(" measures it, after showing what it would write"),
             ])],
             Err(why) => {
                 let rows = text::wrap(why, room).into_iter();
-                rows.map(|row| Line::styled(row, theme.style(Role::Dim))).collect()
+                rows.map(|row| Line::styled(row, theme.style(TextRole::Dim))).collect()
             }
         });
         return;
@@ -44,7 +44,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     let when =
         if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
     page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
-    let rows = Rows { data, report, measurement, room };
+    let rows = MethodTable { data, report, measurement, room };
     rows.add(page, state, |key| Enter::Open(ScreenId::Probe, key));
     let mut details = Details::new(theme, room);
     details.paragraph(&measurement.sentence);
@@ -53,7 +53,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
 }
 
 /// Each method in a row, and before them whether the figures are those of durable commits.
-pub struct Rows<'a> {
+pub struct MethodTable<'a> {
     /// What is known.
     pub data: &'a Data,
     /// The report of it.
@@ -64,13 +64,13 @@ pub struct Rows<'a> {
     pub room: usize,
 }
 
-impl Rows<'_> {
+impl MethodTable<'_> {
     /// Adds them; `enter` says what Enter does on the row of this name.
     pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> Enter) {
         let theme = self.data.theme;
         if flushes_are_suppressed(self.data, self.report) {
             let says = text::wrap(told::WITHOUT_FLUSHES, self.room);
-            page.text(says.into_iter().map(|row| Line::styled(row, theme.style(Role::Doubt))).collect());
+            page.text(says.into_iter().map(|row| Line::styled(row, theme.style(TextRole::Doubt))).collect());
         }
         let cluster = self.data.focus.cluster.as_ref();
         let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
@@ -182,13 +182,14 @@ fn cells(
     in_force: Option<WalSyncMethod>,
     theme: Theme,
 ) -> Vec<Cell> {
-    let dim = theme.style(Role::Dim);
-    let plain = theme.style(Role::Plain);
+    let dim = theme.style(TextRole::Dim);
+    let plain = theme.style(TextRole::Plain);
     let is_in_force = is_in_force(row, in_force);
-    let name = (row.method.name().to_owned(), if is_in_force { theme.style(Role::Heading) } else { plain });
+    let name =
+        (row.method.name().to_owned(), if is_in_force { theme.style(TextRole::Heading) } else { plain });
     if let Some(error) = &row.error {
         let none = || (String::new(), plain);
-        return vec![name, none(), none(), none(), none(), (error.clone(), theme.style(Role::Doubt))];
+        return vec![name, none(), none(), none(), none(), (error.clone(), theme.style(TextRole::Doubt))];
     }
     let median = row.median_us.value;
     let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
@@ -196,7 +197,7 @@ fn cells(
     vec![
         name,
         (format!("{:>8}", micros(median)), plain),
-        (interval::bar(row.median_us, top, field), theme.style(Role::Accent)),
+        (interval::bar(row.median_us, top, field), theme.style(TextRole::Accent)),
         (tail, dim),
         (format!("{:>7} commits/s", per_second(row.mean_us)), dim),
         (said(measurement, row, in_force), plain),

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::text::{grouped, micros};
 use crate::ui::model::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
-use crate::ui::theme::Role;
+use crate::ui::theme::TextRole;
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::{histogram, text};
 
@@ -29,10 +29,10 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
         let said =
             if data.complete { "There is no target to measure." } else { "The machine is still being read." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
-    let view = View { data, state, report, room };
+    let view = LatencyTable { data, state, report, room };
     match (&data.activity, data.measurement()) {
         (Activity::Probing { target, progress, cancelled, .. }, _)
             if Some(target) == data.focus.target.as_ref() =>
@@ -45,14 +45,14 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     page
 }
 
-struct View<'a> {
+struct LatencyTable<'a> {
     data: &'a Data,
     state: &'a PageState,
     report: &'a Report,
     room: usize,
 }
 
-impl View<'_> {
+impl LatencyTable<'_> {
     fn heading(&self, page: &mut Page, aside: &str) {
         const BEFORE: &str = "Probe of ";
         let name = self.data.focus.target.as_ref().map(crate::facts::Subject::name).unwrap_or_default();
@@ -137,10 +137,10 @@ impl View<'_> {
     fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
-            Span::styled("Price of one commit", theme.style(Role::Heading)),
-            Span::styled("   8 kB, one session; medians with 95 % intervals", theme.style(Role::Dim)),
+            Span::styled("Price of one commit", theme.style(TextRole::Heading)),
+            Span::styled("   8 kB, one session; medians with 95 % intervals", theme.style(TextRole::Dim)),
         ])]);
-        let rows = price::Rows { data: self.data, report: self.report, measurement, room: self.room };
+        let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         rows.add(page, self.state, |_| Enter::Unfold);
         page.text(self.tails(measurement));
         self.times(page, measurement, histogram);
@@ -149,7 +149,7 @@ impl View<'_> {
     /// What the medians do not tell: the course of the rounds, and the slow commits.
     fn tails(&self, measurement: &Measurement) -> Vec<Line<'static>> {
         let theme = self.data.theme;
-        let (plain, dim) = (theme.style(Role::Plain), theme.style(Role::Dim));
+        let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
         let row = |row: &MethodResult| -> Vec<Cell> {
             let flushes =
@@ -158,7 +158,7 @@ impl View<'_> {
             let right = |said: String| (format!("{said:>8}"), plain);
             vec![
                 (row.method.name().to_owned(), plain),
-                (sparkline(&row.rounds_us, wide), theme.style(Role::Accent)),
+                (sparkline(&row.rounds_us, wide), theme.style(TextRole::Accent)),
                 right(micros(row.p95_us)),
                 right(p99),
                 right(micros(row.max_us)),
@@ -167,7 +167,7 @@ impl View<'_> {
         };
         let head = |said: &str| (format!("{said:>8}"), dim);
         let mut rows = vec![vec![
-            ("Tails".to_owned(), theme.style(Role::Heading)),
+            ("Tails".to_owned(), theme.style(TextRole::Heading)),
             ("rounds".to_owned(), dim),
             head("p95"),
             head("p99"),
@@ -204,8 +204,8 @@ impl View<'_> {
         let wide = drawn.first().map(|row| text::width(row)).unwrap_or_default();
         let scale = histogram::scale(&micros(first / BUCKET), &micros(*last), wide);
         let mut lines: Vec<Line<'static>> =
-            drawn.into_iter().map(|row| Line::styled(row, theme.style(Role::Accent))).collect();
-        lines.push(Line::styled(scale, theme.style(Role::Dim)));
+            drawn.into_iter().map(|row| Line::styled(row, theme.style(TextRole::Accent))).collect();
+        lines.push(Line::styled(scale, theme.style(TextRole::Dim)));
         page.text(lines);
     }
 }

@@ -10,10 +10,10 @@ use super::details::Details;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::rules::{self, Circumstances, Finding, Outcome};
-use crate::ui::judged::{CameTo, Judged};
+use crate::ui::judged::{CameTo, RuleResults};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::trace;
 use crate::ui::words;
@@ -27,16 +27,16 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
         let said =
             if data.complete { "There is no target to judge." } else { "The machine is still being read." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
-    let view = View { data, state, report, room, theme: data.theme };
+    let view = RuleCatalog { data, state, report, room, theme: data.theme };
     for came_to in CameTo::ALL {
         view.group(&mut page, came_to);
     }
     if page.blocks.is_empty() {
         let said = if state.filter.is_some() { "No rule has these words." } else { "There are no rules." };
-        page.text(vec![Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     page
 }
@@ -46,7 +46,7 @@ fn key(rule: &str) -> String {
     format!("rule {rule}")
 }
 
-struct View<'a> {
+struct RuleCatalog<'a> {
     data: &'a Data,
     state: &'a PageState,
     report: &'a Report,
@@ -54,10 +54,10 @@ struct View<'a> {
     theme: Theme,
 }
 
-impl View<'_> {
+impl RuleCatalog<'_> {
     fn group(&self, page: &mut Page, came_to: CameTo) {
         let here = self.data.focus.rules.iter().filter(|judged| judged.came_to == came_to);
-        let (shown, rows): (Vec<&Judged>, Vec<Vec<Cell>>) = here
+        let (shown, rows): (Vec<&RuleResults>, Vec<Vec<Cell>>) = here
             .map(|judged| (judged, self.cells(judged)))
             .filter(|(judged, cells)| self.is_wanted(judged, cells))
             .unzip();
@@ -85,15 +85,15 @@ impl View<'_> {
         }
     }
 
-    fn is_wanted(&self, judged: &Judged, cells: &[Cell]) -> bool {
+    fn is_wanted(&self, judged: &RuleResults, cells: &[Cell]) -> bool {
         let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
         // Titles differ from subject to subject, and only one is in the row.
         let titles: Vec<&str> = judged.of(self.report).map(|finding| finding.title.as_str()).collect();
         self.state.passes(&format!("{} {} {}", judged.came_to.word(), cells.join(" "), titles.join(" ")))
     }
 
-    fn cells(&self, judged: &Judged) -> Vec<Cell> {
-        let (plain, dim) = (self.theme.style(Role::Plain), self.theme.style(Role::Dim));
+    fn cells(&self, judged: &RuleResults) -> Vec<Cell> {
+        let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
         let mut findings = judged.of(self.report);
         if let Some(first) = findings.next() {
             let like = findings
@@ -119,7 +119,7 @@ impl View<'_> {
         vec![(level.to_owned(), dim), (judged.rule.clone(), plain), (of, dim), (title, dim)]
     }
 
-    fn beneath(&self, judged: &Judged) -> Vec<Line<'static>> {
+    fn beneath(&self, judged: &RuleResults) -> Vec<Line<'static>> {
         let mut details = Details::new(self.theme, self.room.saturating_sub(2));
         let mut told: Option<&Finding> = None;
         for finding in judged.of(self.report) {
@@ -153,7 +153,7 @@ impl View<'_> {
     }
 
     /// What a rule is about, where it says nothing of this machine.
-    fn about(&self, details: &mut Details, judged: &Judged) {
+    fn about(&self, details: &mut Details, judged: &RuleResults) {
         let Some(rule) = self.data.rules.find(&judged.rule) else { return };
         details.paragraph(&rule.title.unfilled());
         details.paragraph(&rule.because.unfilled());
@@ -163,7 +163,7 @@ impl View<'_> {
         }
     }
 
-    fn why_not(&self, details: &mut Details, judged: &Judged, subject: &Subject) {
+    fn why_not(&self, details: &mut Details, judged: &RuleResults, subject: &Subject) {
         let Some(rule) = self.data.rules.find(&judged.rule) else { return };
         let circumstances = Circumstances { live: self.report.host.live, traced: true };
         let finding = rules::evaluate_one(rule, &self.report.facts, subject, circumstances);
@@ -181,7 +181,7 @@ impl View<'_> {
         let head = format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word());
         let room = self.room.saturating_sub(2);
         let head = crate::ui::widgets::text::wrap(&head, room);
-        let dim = self.theme.style(Role::Dim);
+        let dim = self.theme.style(TextRole::Dim);
         details.lines.extend(head.into_iter().map(|row| Line::from(Span::styled(row, dim))));
         if let Some(found) = &finding.trace {
             details.lines.extend(trace::lines(found, self.theme, room));

@@ -16,10 +16,10 @@ use crate::report::Report;
 use crate::report::telling::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::text;
-use facts::Facts;
-use layer::Layer;
+use facts::LayerDetails;
+use layer::StackNode;
 
 /// Columns of a page from which on there is room for a pane: a terminal of 100.
 const WIDE: usize = 96;
@@ -35,19 +35,20 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     else {
         let said =
             if data.complete { "There is no target to show." } else { "The machine is still being read." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
     let columns = if room >= WIDE { room.saturating_mul(9) / 20 } else { 0 };
     let left = room.saturating_sub(columns);
-    let view = View { data, report, target, state, room: left, theme: data.theme, has_pane: columns > 0 };
+    let view =
+        LayerDiagram { data, report, target, state, room: left, theme: data.theme, has_pane: columns > 0 };
     let (stack, beside) = (view.stack(), view.beside());
     view.tree(&mut page, &stack);
     view.shared(&mut page);
     view.others(&mut page, &beside);
     if page.selectable().next().is_none() {
         let said = if state.only_unknown { "Nothing that is unknown." } else { "Nothing has these words." };
-        page.text(vec![Line::styled(said, data.theme.style(Role::Dim))]);
+        page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     if columns > 0 {
         let selected = page.main(state).and_then(|block| block.key.clone());
@@ -61,7 +62,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
 }
 
 /// Everything the parts of the page are made from.
-struct View<'a> {
+struct LayerDiagram<'a> {
     data: &'a Data,
     report: &'a Report,
     target: &'a Subject,
@@ -72,34 +73,34 @@ struct View<'a> {
     has_pane: bool,
 }
 
-impl<'a> View<'a> {
+impl<'a> LayerDiagram<'a> {
     /// Whether only some of the facts are wanted.
     fn is_searching(&self) -> bool {
         self.state.only_unknown || self.state.is_searching()
     }
 
     /// The layers of the stack.
-    fn stack(&self) -> Vec<Layer<'a>> {
+    fn stack(&self) -> Vec<StackNode<'a>> {
         let rows = self.report.stack(self.target).map(|stack| stack.layers.as_slice()).unwrap_or_default();
         let layers = layer::of_stack(rows);
-        if self.is_searching() { layers.into_iter().map(Layer::flat).collect() } else { layers }
+        if self.is_searching() { layers.into_iter().map(StackNode::flat).collect() } else { layers }
     }
 
     /// What else is concerned: boot lines, the server, the host.
-    fn beside(&self) -> Vec<Layer<'a>> {
+    fn beside(&self) -> Vec<StackNode<'a>> {
         let summary = self.report.targets.get(self.data.focus.at);
         let others = summary.into_iter().flat_map(|summary| &summary.subjects);
         let others = others.filter(|subject| matches!(subject.scope(), Scope::Boot | Scope::Cluster));
         let host = self.report.facts.subjects(Scope::Host);
-        others.chain(host).map(Layer::other).collect()
+        others.chain(host).map(StackNode::other).collect()
     }
 
-    fn facts(&self, of: &Layer<'a>) -> Facts<'a> {
+    fn facts(&self, of: &StackNode<'a>) -> LayerDetails<'a> {
         let is_top = of.subject == self.target;
-        Facts::of(self.data, self.report, of.subject, is_top)
+        LayerDetails::of(self.data, self.report, of.subject, is_top)
     }
 
-    fn tree(&self, page: &mut Page, stack: &[Layer<'a>]) {
+    fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
         let aside = match (self.state.only_unknown, self.has_pane) {
             (true, _) => "only what is unknown; u shows everything",
             (false, true) => "from the target down",
@@ -110,7 +111,7 @@ impl<'a> View<'a> {
         let left_out = self.report.stack(self.target).and_then(|stack| stack.left_out);
         if let Some(count) = left_out {
             let said = format!("{count} more layers are left out.");
-            page.text(vec![Line::styled(said, self.theme.style(Role::Dim))]);
+            page.text(vec![Line::styled(said, self.theme.style(TextRole::Dim))]);
         }
     }
 
@@ -143,7 +144,7 @@ impl<'a> View<'a> {
         }
     }
 
-    fn others(&self, page: &mut Page, others: &[Layer<'a>]) {
+    fn others(&self, page: &mut Page, others: &[StackNode<'a>]) {
         let before = page.blocks.len();
         page.heading(self.theme, "Beside it", "what the next boot mounts, the server, the host");
         let heading = page.blocks.len();
@@ -154,8 +155,8 @@ impl<'a> View<'a> {
     }
 
     /// Each layer that has something to show, with its facts beneath where they are to be seen there.
-    fn layers(&self, page: &mut Page, layers: &[Layer<'a>]) {
-        let shown: Vec<(&Layer<'a>, Facts<'a>)> = layers
+    fn layers(&self, page: &mut Page, layers: &[StackNode<'a>]) {
+        let shown: Vec<(&StackNode<'a>, LayerDetails<'a>)> = layers
             .iter()
             .map(|layer| (layer, self.facts(layer)))
             .filter(|(layer, facts)| {
@@ -163,7 +164,7 @@ impl<'a> View<'a> {
             })
             .collect();
         let gaps: Vec<usize> = shown.iter().map(|(_, facts)| facts.gaps()).collect();
-        let rows: Vec<&Layer<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
+        let rows: Vec<&StackNode<'a>> = shown.iter().map(|(layer, _)| *layer).collect();
         let drawn = layer::lines(&rows, &gaps, self.theme, self.room);
         for ((layer, facts), lines) in shown.iter().zip(drawn) {
             let enter = if self.has_pane { Enter::Beside } else { Enter::Unfold };
@@ -179,10 +180,10 @@ impl<'a> View<'a> {
     }
 
     /// All about the selected layer.
-    fn pane(&self, layer: &Layer<'a>, room: usize) -> Page {
+    fn pane(&self, layer: &StackNode<'a>, room: usize) -> Page {
         let mut page = Page::default();
         let title = text::wrap(&layer.title(), room);
-        let heading = self.theme.style(Role::Heading);
+        let heading = self.theme.style(TextRole::Heading);
         let mut details = Details::new(self.theme, room);
         details.lines.extend(title.into_iter().map(|row| Line::styled(row, heading)));
         layer.about().into_iter().for_each(|says| details.paragraph(says));

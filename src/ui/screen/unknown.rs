@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::report::telling::words as told;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::may_suppose;
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::words;
@@ -26,7 +26,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     }
     let all = told::count(needs.len(), "fact");
     page.heading(theme, "Not known", &format!("{all} that would settle something here"));
-    let view = View { data, report, theme };
+    let view = RemedyList { data, report, theme };
     let shown = needs.iter().take(MOST);
     let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
@@ -45,17 +45,17 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     rest(page, theme, needs.len(), "shows what each would decide");
 }
 
-struct View<'a> {
+struct RemedyList<'a> {
     data: &'a Data,
     report: &'a Report,
     theme: Theme,
 }
 
-impl View<'_> {
+impl RemedyList<'_> {
     fn cells(&self, need: &Need) -> Vec<Cell> {
-        let plain = self.theme.style(Role::Plain);
+        let plain = self.theme.style(TextRole::Plain);
         let why = match self.stated(need) {
-            Some(said) => (said, self.theme.style(Role::Doubt)),
+            Some(said) => (said, self.theme.style(TextRole::Doubt)),
             None => (told::reason(need), plain),
         };
         let remedy = match &need.remedy {

@@ -7,11 +7,11 @@ use super::ScreenId;
 use super::details::Details;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::report::telling::what_if::{self as told, Part, Row};
+use crate::report::telling::what_if::{self as told, Consequence, ConsequenceGroup};
 use crate::rules::Finding;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::Supposed;
 use crate::ui::widgets::text;
 
@@ -30,7 +30,8 @@ pub fn brief(page: &mut Page, data: &Data, room: usize) {
         lines.extend(sentence(&told::assumption(one), data.theme, room));
     }
     let parts = told::told(what_if);
-    let (first, others): (Vec<Part>, Vec<Part>) = parts.into_iter().partition(|part| part.title.is_empty());
+    let (first, others): (Vec<ConsequenceGroup>, Vec<ConsequenceGroup>) =
+        parts.into_iter().partition(|part| part.title.is_empty());
     for row in first.iter().flat_map(|part| &part.rows) {
         lines.extend(sentence(row, data.theme, room));
     }
@@ -66,7 +67,7 @@ pub fn all(page: &mut Page, data: &Data, state: &PageState, room: usize) {
     page.blocks.push(Block::item(
         KEY,
         Enter::Nothing,
-        says.map(|line| Line::styled(line, theme.style(Role::Dim))).collect(),
+        says.map(|line| Line::styled(line, theme.style(TextRole::Dim))).collect(),
     ));
     for one in &supposed.what_if.assumed {
         let key = format!("assumed {} {}", one.fact, one.subject);
@@ -80,7 +81,7 @@ pub fn all(page: &mut Page, data: &Data, state: &PageState, room: usize) {
     for part in told::told(&supposed.what_if) {
         if !part.title.is_empty() {
             let title = text::wrap(part.title, room).into_iter();
-            page.text(title.map(|line| Line::styled(line, theme.style(Role::Heading))).collect());
+            page.text(title.map(|line| Line::styled(line, theme.style(TextRole::Heading))).collect());
         }
         for row in &part.rows {
             page.blocks.push(item(part.title, row, supposed, real, theme, state, room));
@@ -91,7 +92,7 @@ pub fn all(page: &mut Page, data: &Data, state: &PageState, room: usize) {
 /// A sentence that unfolds to the reasons of the finding that it is about.
 fn item(
     title: &str,
-    row: &Row,
+    row: &Consequence,
     supposed: &Supposed,
     real: &Report,
     theme: Theme,
@@ -121,11 +122,13 @@ fn finding<'r>(report: &'r Report, rule: &str, subject: &Subject) -> Option<&'r 
 }
 
 /// A row as lines, wrapped beside its label.
-fn sentence(row: &Row, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn sentence(row: &Consequence, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let indent = if row.label.is_empty() { 0 } else { LABEL };
     let wrapped = text::wrap(&row.says, room.saturating_sub(indent)).into_iter().enumerate();
     let label = |i: usize| if i == 0 { text::pad(&row.label, indent) } else { text::blank(indent) };
     wrapped
-        .map(|(i, says)| Line::from(vec![Span::styled(label(i), theme.style(Role::Doubt)), Span::raw(says)]))
+        .map(|(i, says)| {
+            Line::from(vec![Span::styled(label(i), theme.style(TextRole::Doubt)), Span::raw(says)])
+        })
         .collect()
 }

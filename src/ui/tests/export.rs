@@ -7,7 +7,7 @@ use crate::facts::Subject;
 use crate::report::Format;
 use crate::ui::jobs::{Job, JobId, JobResult, Save, Saved};
 use crate::ui::model::{Model, Overlay};
-use crate::ui::msg::{Effect, Msg};
+use crate::ui::msg::{Msg, SideEffect};
 use crate::ui::sample::{
     RICH, another_kernel, at_risk, begun, document, exporting, press, states, two_targets, with,
 };
@@ -15,12 +15,12 @@ use crate::ui::screen::ScreenId;
 use crate::ui::update::update;
 
 /// The job that these effects start, and nothing else.
-fn started(effects: &[Effect]) -> (JobId, Job) {
-    let [Effect::Start(id, job)] = effects else { panic!("{effects:?}") };
+fn started(effects: &[SideEffect]) -> (JobId, Job) {
+    let [SideEffect::Start(id, job)] = effects else { panic!("{effects:?}") };
     (*id, job.clone())
 }
 
-fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<Effect> {
+fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
     update(model, Msg::Done(id, result))
 }
 
@@ -135,7 +135,7 @@ fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
 #[test]
 fn y_copies_the_document_that_is_shown() {
     let mut model = exporting((80, 24), RICH);
-    assert_eq!(press(&mut model, "y"), [Effect::Copy(document())]);
+    assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
     assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
     assert_eq!(press(&mut model, "end y"), [], "not made yet");
     assert!(shown(&model).contains("enter shows the markdown first"), "{}", shown(&model));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::ui::command;
-use crate::ui::export::Stage;
+use crate::ui::export::SaveState;
 use crate::ui::model::{Model, Overlay};
 use crate::ui::sample::{RICH, states};
 use crate::ui::screen::ScreenId;
@@ -49,10 +49,10 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             Some(Overlay::Confirm { plan: Ok(_), .. }) => 2,
             Some(Overlay::Confirm { plan: Err(_), .. }) => 3,
             Some(Overlay::Save(form)) => match form.stage {
-                Stage::Naming(None) => 4,
-                Stage::Naming(Some(_)) => 5,
-                Stage::Saving => 6,
-                Stage::Exists(_) => 7,
+                SaveState::Naming(None) => 4,
+                SaveState::Naming(Some(_)) => 5,
+                SaveState::Saving => 6,
+                SaveState::Exists(_) => 7,
             },
             Some(Overlay::WhatIf(_)) => 8,
         });

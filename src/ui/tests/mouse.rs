@@ -9,7 +9,7 @@ use crate::ui::frame;
 use crate::ui::hits::{Hit, Hits};
 use crate::ui::jobs::{Job, JobResult};
 use crate::ui::model::{Model, Overlay};
-use crate::ui::msg::{Effect, Msg, Pointed};
+use crate::ui::msg::{Msg, Pointed, SideEffect};
 use crate::ui::sample::{RICH, at_risk, click, exporting, finish, press, states, two_targets, with};
 use crate::ui::screen::ScreenId;
 use crate::ui::update::update;
@@ -86,7 +86,7 @@ fn tabs_target_and_footer_are_keys() {
     assert!(shown(&model).contains("target 2 of 2"));
     click(&mut model, "t target");
     assert!(shown(&model).contains("target 1 of 2"));
-    assert!(matches!(&click(&mut model, "r rescan")[..], [Effect::Start(_, Job::Collect)]));
+    assert!(matches!(&click(&mut model, "r rescan")[..], [SideEffect::Start(_, Job::Collect)]));
     click(&mut model, "? help");
     assert!(matches!(model.overlay, Some(Overlay::Help { .. })));
     click(&mut model, "1 Overview");
@@ -129,7 +129,7 @@ fn the_wheel_goes_through_a_page_and_through_help() {
 fn help_and_questions_are_clicked_through() {
     let mut model = with(at_risk(), (80, 40), RICH);
     press(&mut model, "?");
-    assert!(matches!(&click(&mut model, "read again")[..], [Effect::Start(_, Job::Collect)]));
+    assert!(matches!(&click(&mut model, "read again")[..], [SideEffect::Start(_, Job::Collect)]));
     assert!(model.overlay.is_none());
     let mut model = with(at_risk(), (80, 24), RICH);
     click(&mut model, "p probe");
@@ -138,20 +138,20 @@ fn help_and_questions_are_clicked_through() {
     assert!(model.overlay.is_none());
     click(&mut model, "p probe");
     finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
-    assert!(matches!(&click(&mut model, "y start")[..], [Effect::Start(_, Job::Probe(_))]));
+    assert!(matches!(&click(&mut model, "y start")[..], [SideEffect::Start(_, Job::Probe(_))]));
     let mut model = probing(at_risk());
-    assert!(matches!(&click(&mut model, "c cancel")[..], [Effect::Cancel(_)]));
+    assert!(matches!(&click(&mut model, "c cancel")[..], [SideEffect::Cancel(_)]));
     let mut model = exporting((80, 24), RICH);
     click(&mut model, "s save");
-    assert!(matches!(&click(&mut model, "enter save")[..], [Effect::Start(_, Job::Save(_))]));
+    assert!(matches!(&click(&mut model, "enter save")[..], [SideEffect::Start(_, Job::Save(_))]));
 }
 
 #[test]
 fn m_frees_the_mouse_and_takes_it_back() {
     let mut model = with(at_risk(), (80, 24), RICH);
-    assert_eq!(press(&mut model, "m"), [Effect::Mouse(false)]);
+    assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(false)]);
     assert!(shown(&model).contains("m takes it back"));
-    assert_eq!(press(&mut model, "m"), [Effect::Mouse(true)]);
+    assert_eq!(press(&mut model, "m"), [SideEffect::Mouse(true)]);
     assert!(shown(&model).contains("m frees it"));
     press(&mut model, "?");
     assert_eq!(press(&mut model, "m"), [], "typing in help is typing");

@@ -11,7 +11,7 @@ use ratatui::layout::{Rect, Size};
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::ui::jobs::{Job, Jobs, Partial, Saved, Worker};
-use crate::ui::key::Key;
+use crate::ui::key::KeyPress;
 use crate::ui::msg::{Exit, Msg};
 use crate::ui::sample::{RICH, at_risk, text};
 use crate::ui::terminal::Display;
@@ -136,7 +136,7 @@ fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'stati
 }
 
 fn key(name: &str) -> Msg {
-    Msg::Key(Key::named(name))
+    Msg::Key(KeyPress::named(name))
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Size;
 
-use super::{Effect, Job, JobResult, Msg, PLAIN, shown, update};
+use super::{Job, JobResult, Msg, PLAIN, SideEffect, shown, update};
 use crate::facts::Source;
 use crate::facts::catalog::target;
 use crate::report::{DirectoryRow, sample};
@@ -131,7 +131,7 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
     let mut model = with(at_risk(), (120, 40), PLAIN);
     press(&mut model, "2");
     let asked = (0..60).find_map(|_| match &press(&mut model, "j enter")[..] {
-        [Effect::Start(job, Job::Raw(source, value))] => Some((*job, source.clone(), value.clone())),
+        [SideEffect::Start(job, Job::Raw(source, value))] => Some((*job, source.clone(), value.clone())),
         _ => None,
     });
     let (job, source, value) = asked.unwrap();

@@ -63,7 +63,7 @@ fn a_fact_is_found_by_typing_and_its_value_goes_to_the_worker_as_typed() {
         value: "rw,relatimq".to_owned(),
     };
     assert!(
-        matches!(&started[..], [Effect::Start(_, Job::Suppose(all))] if *all == [wanted.clone()]),
+        matches!(&started[..], [SideEffect::Start(_, Job::Suppose(all))] if *all == [wanted.clone()]),
         "{started:?}"
     );
     assert_eq!(press(&mut model, "enter"), [], "one at a time");
@@ -86,7 +86,7 @@ fn words_are_chosen_from_what_the_fact_can_be() {
     }
     let started = press(&mut model, "f a i enter");
     assert!(
-        matches!(&started[..], [Effect::Start(_, Job::Suppose(all))] if all[0].value == "failed"),
+        matches!(&started[..], [SideEffect::Start(_, Job::Suppose(all))] if all[0].value == "failed"),
         "{started:?}"
     );
 }
@@ -151,7 +151,7 @@ fn what_can_lose_data_is_named_and_cannot_be_copied() {
     press(&mut model, "g");
     for _ in 0..rows {
         for effect in press(&mut model, "enter y j") {
-            let Effect::Copy(text) = effect else { panic!("{effect:?}") };
+            let SideEffect::Copy(text) = effect else { panic!("{effect:?}") };
             assert!(!text.contains("nobarrier"), "{text}");
         }
         let screen = whole(&model);
@@ -168,7 +168,7 @@ fn suppositions_add_up_are_changed_and_taken_back() {
     press(&mut model, "w");
     assert!(shown(&model).contains("supposed 4.14.200"), "{}", shown(&model));
     let started = press(&mut model, "esc w f s t y p e enter x f s enter");
-    let [Effect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
     let facts: Vec<&str> = all.iter().map(|one| one.fact).collect();
     assert_eq!(facts, ["kernel.release", "mount.fstype"]);
     let mut both = another_kernel();
@@ -176,7 +176,7 @@ fn suppositions_add_up_are_changed_and_taken_back() {
     finish(&mut model, JobResult::Supposed(Box::new(both)));
     // Chosen again it has another value, not two.
     let started = press(&mut model, "w f s t y p e enter z f s enter");
-    let [Effect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &started[..] else { panic!("{started:?}") };
     let values: Vec<&str> = all.iter().map(|one| one.value.as_str()).collect();
     assert_eq!(values, ["4.14.200", "zfs"]);
     finish(&mut model, JobResult::Supposed(Box::new(another_kernel())));
@@ -194,7 +194,7 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
     press(&mut model, "r");
     let effects = finish(&mut model, JobResult::Report(Box::new(at_risk())));
     assert!(
-        matches!(&effects[..], [Effect::Start(_, Job::Suppose(all))] if all[0].fact == "kernel.release"),
+        matches!(&effects[..], [SideEffect::Start(_, Job::Suppose(all))] if all[0].fact == "kernel.release"),
         "{effects:?}"
     );
     let mut left = model.clone();
@@ -214,7 +214,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     press(&mut model, "G enter");
     let screen = shown(&model);
     assert!(screen.contains("root adds") && screen.contains("states it by hand"), "{screen}");
-    assert_eq!(press(&mut model, "y"), [Effect::Copy("sudo walwise /srv/pg/15/main".to_owned())]);
+    assert_eq!(press(&mut model, "y"), [SideEffect::Copy("sudo walwise /srv/pg/15/main".to_owned())]);
     press(&mut model, "i");
     let screen = shown(&model);
     assert!(screen.contains("State by hand: ext4.features of mount /srv"), "{screen}");
@@ -223,7 +223,7 @@ fn what_is_not_known_has_the_keys_that_settle_it() {
     assert!(model.overlay.is_none(), "there is no list to return to");
     press(&mut model, "i");
     let effects = press(&mut model, "f a s t _ c o m m i t enter");
-    let [Effect::Start(_, Job::Suppose(all))] = &effects[..] else { panic!("{effects:?}") };
+    let [SideEffect::Start(_, Job::Suppose(all))] = &effects[..] else { panic!("{effects:?}") };
     let stated = crate::ui::Supposed { suppositions: all.clone(), ..another_kernel() };
     finish(&mut model, JobResult::Supposed(Box::new(stated)));
     assert!(whole(&model).contains("stated: fast_commit"), "{}", whole(&model));
@@ -341,7 +341,7 @@ proptest! {
         press(&mut model, "w");
         for key in keys {
             for effect in press(&mut model, &key) {
-                prop_assert!(matches!(effect, Effect::Start(_, Job::Suppose(_))), "{key}: {effect:?}");
+                prop_assert!(matches!(effect, SideEffect::Start(_, Job::Suppose(_))), "{key}: {effect:?}");
             }
             if model.overlay.is_none() {
                 break;

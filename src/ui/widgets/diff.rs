@@ -3,7 +3,7 @@
 use ratatui::text::{Line, Span};
 
 use super::text;
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 
 /// Columns for the sign before each row.
 const SIGN: usize = 2;
@@ -12,9 +12,9 @@ const SIGN: usize = 2;
 pub fn lines(before: &[String], after: &[String], theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut all = match before {
         [] => Vec::new(),
-        before => side("-", before, after, theme, Role::Bad, room),
+        before => side("-", before, after, theme, TextRole::Bad, room),
     };
-    all.extend(side("+", after, before, theme, Role::Good, room));
+    all.extend(side("+", after, before, theme, TextRole::Good, room));
     all
 }
 
@@ -23,7 +23,7 @@ fn side(
     words: &[String],
     others: &[String],
     theme: Theme,
-    role: Role,
+    role: TextRole,
     room: usize,
 ) -> Vec<Line<'static>> {
     let inner = room.saturating_sub(SIGN).max(1);
@@ -31,7 +31,7 @@ fn side(
     let mut used = 0_usize;
     let last = words.len().saturating_sub(1);
     for (i, word) in words.iter().enumerate() {
-        let role = if others.contains(word) { Role::Plain } else { role };
+        let role = if others.contains(word) { TextRole::Plain } else { role };
         let comma = if i < last { "," } else { "" };
         for piece in text::wrap(&format!("{word}{comma}"), inner) {
             let wide = text::width(&piece);

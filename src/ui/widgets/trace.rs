@@ -7,7 +7,7 @@ use super::text;
 use crate::facts::{Reading, catalog};
 use crate::rules::Trace;
 use crate::truth::Truth;
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 
 /// Deeper than this a tree is cut: no rule file needs it, and a screen has no room for it.
 const DEEPEST: usize = 12;
@@ -22,33 +22,33 @@ pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
 }
 
 /// One condition, with its branch before it.
-struct Row<'a> {
+struct TreeRow<'a> {
     left: String,
     /// The text under the branch on further lines.
     under: String,
     trace: &'a Trace,
 }
 
-impl Row<'_> {
+impl TreeRow<'_> {
     fn lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
         let truth = self.trace.truth;
         let role = match truth {
-            Truth::True => Role::Good,
-            Truth::Unknown => Role::Doubt,
-            Truth::False => Role::Plain,
+            Truth::True => TextRole::Good,
+            Truth::Unknown => TextRole::Doubt,
+            Truth::False => TextRole::Plain,
         };
         let (seen, from, remedy) = self.seen();
         let used = label_room.saturating_add(11);
         let beside = room.saturating_sub(used);
         let labels = text::wrap_under(&self.left, &self.under, label_room);
-        let mut said: Vec<(String, Role)> =
-            together(&seen, &from, beside).into_iter().map(|row| (row, Role::Dim)).collect();
+        let mut said: Vec<(String, TextRole)> =
+            together(&seen, &from, beside).into_iter().map(|row| (row, TextRole::Dim)).collect();
         let remedy = remedy.map(|remedy| text::wrap(&format!("→ {remedy}"), beside)).unwrap_or_default();
-        said.extend(remedy.into_iter().map(|row| (row, Role::Plain)));
+        said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
         let row = |i: usize| {
             let left = labels.get(i).unwrap_or(&self.under);
             let truth = if i == 0 { truth.word() } else { "" };
-            let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), Role::Plain));
+            let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), TextRole::Plain));
             Line::from(vec![
                 Span::raw(text::pad(left, label_room)),
                 Span::raw("  "),
@@ -82,9 +82,9 @@ fn together(value: &str, source: &str, room: usize) -> Vec<String> {
     rows.flat_map(|said| text::wrap(said, room)).collect()
 }
 
-fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<Row<'a>>) {
+fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<TreeRow<'a>>) {
     let subject = trace.seen.as_ref().map(|seen| format!("  ({})", seen.subject)).unwrap_or_default();
-    rows.push(Row { left: format!("{branch}{}{subject}", trace.label), under: under.to_owned(), trace });
+    rows.push(TreeRow { left: format!("{branch}{}{subject}", trace.label), under: under.to_owned(), trace });
     if depth >= DEEPEST {
         return;
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use walwise::inside::collect::{Request, run_all};
 use walwise::inside::durability::Standing;
 use walwise::inside::facts::{FactRow, FactSet, Reading, Subject};
-use walwise::inside::host::archive::{self, Answer, Answers};
+use walwise::inside::host::archive::{self, Answers, HostAnswer};
 use walwise::inside::host::{Host, Miss, MissKind, Question};
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::{Report, json, text};
@@ -19,7 +19,7 @@ use walwise::inside::text::is_treacherous;
 pub struct Garbled<'a> {
     pub answers: &'a Answers,
     pub question: Option<&'a Question>,
-    pub answer: Answer,
+    pub answer: HostAnswer,
 }
 
 impl<'a> Garbled<'a> {
@@ -69,7 +69,7 @@ fn safe(text: &str) -> bool {
 }
 
 /// Lines as strangers write them: of the answer itself, of noise, and cut short.
-fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> Answer {
+fn garbled(bytes: &[u8], noise: &[u8], at: usize, how: u8) -> HostAnswer {
     let lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
     let line = if lines.is_empty() { 0 } else { at % lines.len() };
     let (before, after) = lines.split_at(line);

@@ -8,7 +8,7 @@ use walwise::inside::facts::catalog::{cluster, device, mount, mysql, postgres, t
 use walwise::inside::facts::{Area, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
-use walwise::inside::report::needed::{Way, of_target};
+use walwise::inside::report::needed::{TargetScope, of_target};
 use walwise::inside::report::{Report, TargetSummary, markdown, text};
 use walwise::inside::rules::{Outcome, RuleSet};
 
@@ -30,7 +30,7 @@ fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)
 /// No fact of another target, server, device or mount is among them, and none of another kind of server.
 fn stands_with_its_target(report: &Report, what: &str) {
     for target in &report.targets {
-        let way = Way::of(&report.facts, target);
+        let way = TargetScope::of(&report.facts, target);
         let foreign =
             |kind: Area| target.cluster.as_ref().is_some_and(|of| report.facts.lacks_area(of, kind));
         for (subject, fact) in listed(report, target) {

@@ -12,7 +12,7 @@ use walwise::inside::facts::{Source, Subject};
 use walwise::inside::host::LiveHost;
 use walwise::inside::measure::Phase;
 use walwise::inside::pipeline::Session;
-use walwise::inside::probes::{self, Control, Request};
+use walwise::inside::probes::{self, Control, ProbeRequest};
 use walwise::inside::report::{Format, Report};
 use walwise::inside::rules::RuleSet;
 use walwise::inside::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
@@ -82,7 +82,7 @@ impl Worker for Panicking {
         cancel: &Arc<AtomicBool>,
         _: &mut dyn FnMut(Partial),
     ) -> Result<Report, String> {
-        let mut request = Request::new(&self.directory);
+        let mut request = ProbeRequest::new(&self.directory);
         request.program = program();
         let plan = probes::plan(&request).map_err(|refusal| refusal.to_string())?;
         let found = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut |now| {

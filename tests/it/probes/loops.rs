@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use walwise::inside::measure::{Measurement, Method, MethodResult, Phase};
-use walwise::inside::probes::{Control, ErrorKind, Refusal, Request, plan, run};
+use walwise::inside::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
 
 use super::{kill_a_probe_of, request};
 use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};
@@ -12,7 +12,7 @@ use crate::support::names;
 use crate::support::running::wait_for;
 
 /// A probe of the root of a mounted loop device, which counts its flushes.
-fn on(mounted: &Mounted) -> Request {
+fn on(mounted: &Mounted) -> ProbeRequest {
     let mut request = request(&mounted.point);
     request.leaves = vec![mounted.disk.name().to_owned()];
     request.leaves_count_flushes = true;
@@ -47,7 +47,7 @@ fn flushes_are_counted_where_they_arrive() {
 }
 
 /// A probe that ends after twenty rounds, however slow the disk.
-fn twenty_rounds(mut request: Request) -> Measurement {
+fn twenty_rounds(mut request: ProbeRequest) -> Measurement {
     request.seconds = 3_000.0;
     let control = Control::default();
     let found = run(&plan(&request).unwrap(), &control, &mut |progress| {
@@ -63,7 +63,7 @@ fn twenty_rounds(mut request: Request) -> Measurement {
 fn the_cost_of_a_flush_needs_real_direct_io() {
     let mounted = xfs("");
     let mut request = on(&mounted);
-    request.extra.extend(Request::FLUSH_COST);
+    request.extra.extend(ProbeRequest::FLUSH_COST);
     request.extra.push(Method::OpenDatasyncDirect);
     let found = twenty_rounds(request);
     for method in [Method::FdatasyncDirect, Method::FloorDirect, Method::OpenDatasyncDirect] {
@@ -82,7 +82,7 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
 fn buffered_direct_io_is_told_from_direct_io() {
     for mounted in [btrfs(""), ext4(&[], "data=journal")] {
         let mut request = on(&mounted);
-        request.extra.extend(Request::FLUSH_COST);
+        request.extra.extend(ProbeRequest::FLUSH_COST);
         let found = twenty_rounds(request);
         let row = row(&found, Method::FdatasyncDirect);
         assert!(row.samples == 0 && row.error.is_some(), "{row:?}");

@@ -7,20 +7,20 @@ use std::fs;
 use std::path::Path;
 
 use walwise::inside::measure::{Measurement, Phase, Workload, WorkloadRow};
-use walwise::inside::probes::{Control, Plan, ProbeError, Request, plan, run};
+use walwise::inside::probes::{Control, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use super::request;
 use crate::support::running::Running;
 use crate::support::{names, stdout};
 
 /// One workload and nothing else, for longer than a round takes anywhere.
-fn only(directory: &Path, workload: Workload) -> Plan {
+fn only(directory: &Path, workload: Workload) -> ProbePlan {
     let mut request = asked(directory, workload);
     request.manner.keep_samples = true;
     plan(&request).unwrap()
 }
 
-fn asked(directory: &Path, workload: Workload) -> Request {
+fn asked(directory: &Path, workload: Workload) -> ProbeRequest {
     let mut request = request(directory);
     request.pages.clear();
     request.workloads = vec![workload];
@@ -29,7 +29,7 @@ fn asked(directory: &Path, workload: Workload) -> Request {
 }
 
 /// Runs a plan until a round of its workload is done, or until an error.
-fn one_round(plan: &Plan) -> Result<Measurement, ProbeError> {
+fn one_round(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
     let control = Control::default();
     run(plan, &control, &mut |progress| {
         if matches!(progress.phase, Phase::Workload(_)) && progress.round == 1 {

@@ -1,7 +1,7 @@
 //! Every value that the built-in rules can advise for database servers, derived from the rules, so that a new rule is
 //! included automatically.
 
-use walwise::inside::facts::{Kind, Value};
+use walwise::inside::facts::{Value, ValueKind};
 use walwise::inside::measure::Method;
 use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
 use walwise::inside::rules::{Change, Rule, RuleSet};
@@ -44,20 +44,20 @@ fn methods() -> Vec<String> {
 }
 
 /// A value as people write it.
-pub fn as_value(kind: Kind, text: &str) -> Value {
+pub fn as_value(kind: ValueKind, text: &str) -> Value {
     let number = |text: &str| text.parse::<f64>().unwrap();
     match kind {
-        Kind::Bool => Value::Bool(text == "on"),
-        Kind::Count => Value::Whole(text.parse().unwrap()),
-        Kind::Bytes => {
+        ValueKind::Bool => Value::Bool(text == "on"),
+        ValueKind::Count => Value::Whole(text.parse().unwrap()),
+        ValueKind::Bytes => {
             let units = [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)];
             let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
             let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
             Value::Whole(digits.parse::<u64>().unwrap() * of)
         }
-        Kind::Micros | Kind::Number => Value::Number(number(text)),
-        Kind::Text | Kind::Choice(_) => Value::Text(text.to_owned()),
-        Kind::Version => Value::Version(Version::parse(text).unwrap()),
-        Kind::List | Kind::Choices(_) => Value::List(text.split(',').map(str::to_owned).collect()),
+        ValueKind::Micros | ValueKind::Number => Value::Number(number(text)),
+        ValueKind::Text | ValueKind::Choice(_) => Value::Text(text.to_owned()),
+        ValueKind::Version => Value::Version(Version::parse(text).unwrap()),
+        ValueKind::List | ValueKind::Choices(_) => Value::List(text.split(',').map(str::to_owned).collect()),
     }
 }

@@ -3,7 +3,7 @@
 
 use walwise::inside::durability::{Verdict, judge};
 use walwise::inside::facts::catalog;
-use walwise::inside::facts::{FactRow, FactSet, Kind, Reading, Scope, Source, Subject, Value, Why};
+use walwise::inside::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::Report;
 use walwise::inside::rules::RuleSet;
@@ -144,12 +144,12 @@ impl Machine {
         };
         assert!(catalog::allows(info, word), "{fact} is never {word}");
         let value = match info.kind {
-            Kind::Bool => Value::Bool(word.parse().unwrap()),
-            Kind::Count | Kind::Bytes => Value::Whole(word.parse().unwrap()),
-            Kind::Micros | Kind::Number => Value::Number(word.parse().unwrap()),
-            Kind::Version => Value::Version(Version::parse(word).unwrap()),
-            Kind::List if word.is_empty() => Value::List(Vec::new()),
-            Kind::List => Value::List(word.split(',').map(str::to_owned).collect()),
+            ValueKind::Bool => Value::Bool(word.parse().unwrap()),
+            ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
+            ValueKind::Micros | ValueKind::Number => Value::Number(word.parse().unwrap()),
+            ValueKind::Version => Value::Version(Version::parse(word).unwrap()),
+            ValueKind::List if word.is_empty() => Value::List(Vec::new()),
+            ValueKind::List => Value::List(word.split(',').map(str::to_owned).collect()),
             _ => Value::Text(word.to_owned()),
         };
         self.facts.put_value(of, info, Reading::known(value, source));

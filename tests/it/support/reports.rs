@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use walwise::inside::facts::FactSet;
-use walwise::inside::report::{Circumstances, Input, Report, build};
+use walwise::inside::report::{Input, Report, RunContext, build};
 use walwise::inside::rules::{Evaluation, Finding, Pack, RuleSet};
 
 /// The report of these findings about a live machine; everything they advise would be taken.
@@ -14,7 +14,7 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: BTreeMap::new(),
-        circumstances: Circumstances {
+        circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
             version: "0.1.0".to_owned(),

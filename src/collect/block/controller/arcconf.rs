@@ -7,11 +7,11 @@
 
 mod disks;
 
-use self::disks::{Disk, Disks, Member, setting};
+use self::disks::{DiskInventory, Member, PhysicalDisk, setting};
 use super::fields::{Fields, lines, pci_field, plain, split};
-use super::said::{Adapter, Said, Volume, is_absent, on_failure, worst, wwn};
+use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, worst, wwn};
 use super::smart;
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
 
 /// The number of controllers in an answer; each is asked separately.
 pub fn count(answer: &[u8]) -> u32 {
@@ -22,10 +22,10 @@ pub fn count(answer: &[u8]) -> u32 {
 
 /// Parses the answer about the controller with this number.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
-    let read = Answer::of(answer);
+    let read = ArcconfOutput::of(answer);
     let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
-    let disks = Disks::new(read.disks, &members);
-    let caches = Caches { controller: &read.controller, policy: &read.policy, disks };
+    let disks = DiskInventory::new(read.disks, &members);
+    let caches = DiskCaches { controller: &read.controller, policy: &read.policy, disks };
     Adapter {
         name: number.to_string(),
         model: read.controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
@@ -37,13 +37,13 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
 
 /// The parts of an answer.
 #[derive(Default)]
-struct Answer {
+struct ArcconfOutput {
     controller: Fields,
     backup: Option<Fields>,
     cache: Fields,
     policy: Fields,
     volumes: Vec<Logical>,
-    disks: Vec<Disk>,
+    disks: Vec<PhysicalDisk>,
 }
 
 /// A logical device.
@@ -53,11 +53,11 @@ struct Logical {
     members: Vec<Member>,
 }
 
-impl Answer {
+impl ArcconfOutput {
     fn of(answer: &[u8]) -> Self {
         let mut read = Self::default();
         let mut unnamed = Fields::default();
-        let mut part = Part::Other;
+        let mut part = OutputSection::Other;
         for line in lines(answer) {
             let line = line.trim();
             if line.is_empty() || line.starts_with("---") {
@@ -74,61 +74,66 @@ impl Answer {
                     part = new;
                 }
                 // `Device is a Hard drive` is a sentence about the disk.
-                (None, Part::Disk(_), Some(disk)) => disk.fields.put(words, String::new()),
+                (None, OutputSection::Disk(_), Some(disk)) => disk.fields.put(words, String::new()),
                 (None, ..) => {}
             }
         }
         // A disk whose heading was lost.
         if unnamed.has("write cache") {
-            read.disks.push(Disk { fields: unnamed, ..Disk::default() });
+            read.disks.push(PhysicalDisk { fields: unnamed, ..PhysicalDisk::default() });
         }
         read
     }
 
-    fn open(&mut self, part: &Part) {
+    fn open(&mut self, part: &OutputSection) {
         match part {
-            Part::Volume(number) => {
+            OutputSection::Volume(number) => {
                 let number = number.clone();
                 self.volumes.push(Logical { number, fields: Fields::default(), members: Vec::new() });
             }
-            Part::Disk(number) => {
-                self.disks.push(Disk { number: number.clone(), fields: Fields::default() });
+            OutputSection::Disk(number) => {
+                self.disks.push(PhysicalDisk { number: number.clone(), fields: Fields::default() });
             }
-            Part::Backup => {
+            OutputSection::Backup => {
                 self.backup.get_or_insert_default();
             }
-            Part::Controller | Part::Cache | Part::Policy | Part::Members | Part::Disks | Part::Other => {}
+            OutputSection::Controller
+            | OutputSection::Cache
+            | OutputSection::Policy
+            | OutputSection::Members
+            | OutputSection::Disks
+            | OutputSection::Other => {}
         }
     }
 
-    fn field(&mut self, part: &Part, line: &str, unnamed: &mut Fields) {
+    fn field(&mut self, part: &OutputSection, line: &str, unnamed: &mut Fields) {
         match part {
-            Part::Controller => self.controller.add(line),
-            Part::Cache => self.cache.add(line),
-            Part::Policy => self.policy.add(line),
-            Part::Backup => self.backup.get_or_insert_default().add(line),
-            Part::Volume(_) | Part::Members => {
+            OutputSection::Controller => self.controller.add(line),
+            OutputSection::Cache => self.cache.add(line),
+            OutputSection::Policy => self.policy.add(line),
+            OutputSection::Backup => self.backup.get_or_insert_default().add(line),
+            OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
                     match (split(line).and_then(Member::of), part) {
                         (Some(member), _) => volume.members.push(member),
-                        (None, Part::Volume(_)) => volume.fields.add(line),
+                        (None, OutputSection::Volume(_)) => volume.fields.add(line),
                         (None, _) => {}
                     }
                 }
             }
-            Part::Disk(_) => {
+            OutputSection::Disk(_) => {
                 if let Some(disk) = self.disks.last_mut() {
                     disk.fields.add(line);
                 }
             }
-            Part::Disks => unnamed.add(line),
-            Part::Other => {}
+            OutputSection::Disks => unnamed.add(line),
+            OutputSection::Other => {}
         }
     }
 }
 
 /// The subject of the following lines.
-enum Part {
+enum OutputSection {
     Controller,
     Backup,
     Cache,
@@ -140,17 +145,17 @@ enum Part {
     Other,
 }
 
-fn heading(line: &str, before: &Part) -> Option<Part> {
+fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
     match line {
-        "controller information" => return Some(Part::Controller),
-        "cache properties" => return Some(Part::Cache),
-        "physical drive write cache policy information" => return Some(Part::Policy),
-        "physical device information" => return Some(Part::Disks),
+        "controller information" => return Some(OutputSection::Controller),
+        "cache properties" => return Some(OutputSection::Cache),
+        "physical drive write cache policy information" => return Some(OutputSection::Policy),
+        "physical device information" => return Some(OutputSection::Disks),
         "logical device segment information" | "array physical device information" => {
             return Some(match before {
-                Part::Volume(_) | Part::Members => Part::Members,
+                OutputSection::Volume(_) | OutputSection::Members => OutputSection::Members,
                 // In the list of arrays, before any volume.
-                _ => Part::Other,
+                _ => OutputSection::Other,
             });
         }
         // It separates a volume's own fields from its members and has no meaning.
@@ -163,22 +168,22 @@ fn heading(line: &str, before: &Part) -> Option<Part> {
         || line.starts_with("supercap information")
         || line == "green backup information"
     {
-        return Some(Part::Backup);
+        return Some(OutputSection::Backup);
     }
     let volume = ["logical device number ", "logical drive number "];
     if let Some(number) = volume.iter().find_map(|words| line.strip_prefix(words)) {
-        return Some(Part::Volume(number.to_owned()));
+        return Some(OutputSection::Volume(number.to_owned()));
     }
     if let Some(number) = line.strip_prefix("device #") {
-        return Some(Part::Disk(number.to_owned()));
+        return Some(OutputSection::Disk(number.to_owned()));
     }
     let ends = ["information", "properties", "settings", "counters"];
-    ends.iter().any(|end| line.ends_with(end)).then_some(Part::Other)
+    ends.iter().any(|end| line.ends_with(end)).then_some(OutputSection::Other)
 }
 
-fn battery(backup: Option<&Fields>) -> Said<Battery> {
+fn battery(backup: Option<&Fields>) -> FieldReading<Battery> {
     const HEAT: &str = "over temperature";
-    let Some(fields) = backup else { return Said::missing("battery or backup unit information") };
+    let Some(fields) = backup else { return FieldReading::missing("battery or backup unit information") };
     let meaning = |word: &str| match word.strip_prefix("zmm ").unwrap_or(word) {
         "optimal" | "ready" => Some(Battery::Healthy),
         "charging" => Some(Battery::Charging),
@@ -205,7 +210,7 @@ fn battery(backup: Option<&Fields>) -> Said<Battery> {
 
 /// A SmartRAID controller's flash backup, with its battery or capacitor (`kGreenBackupInfoStatus*` and
 /// `kGreenBackupInfoHardware*` in the library's header).
-fn green(fields: &Fields) -> Said<Battery> {
+fn green(fields: &Fields) -> FieldReading<Battery> {
     let count = smart::packs(fields, "battery/capacitor pack count");
     let status = fields.said("backup power status", |word| match word {
         "ok" => Some(Battery::Healthy),
@@ -217,7 +222,11 @@ fn green(fields: &Fields) -> Said<Battery> {
     });
     if count.is().is_some_and(is_absent) {
         let says_more = status.is().is_some_and(|status| !is_absent(status));
-        return if says_more { Said::disputed("there is no pack although there is a status") } else { count };
+        return if says_more {
+            FieldReading::disputed("there is no pack although there is a status")
+        } else {
+            count
+        };
     }
     let error = fields.said("hardware error", |word| {
         Some(if word == "no error" { Battery::Healthy } else { Battery::Degraded })
@@ -226,7 +235,7 @@ fn green(fields: &Fields) -> Said<Battery> {
 }
 
 impl Logical {
-    fn read(&self, cache: &Fields, caches: &Caches) -> Volume {
+    fn read(&self, cache: &Fields, caches: &DiskCaches) -> Volume {
         let node = self.fields.get("disk name").and_then(|text| text.split_whitespace().next());
         let found = Volume {
             target: self.number.parse().ok(),
@@ -259,37 +268,37 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
         _ => None,
     });
     let on_failure = policy.clone().map(on_failure);
-    let now: Vec<Said<InForce>> = ["write-cache status", "write-cache mode"]
+    let now: Vec<FieldReading<WriteMode>> = ["write-cache status", "write-cache mode"]
         .into_iter()
         .filter(|key| fields.has(key))
         .map(|key| {
             fields.said(key, |word| match word {
-                word if is_off(word) => Some(InForce::WriteThrough),
-                "on" | "enabled" | "enabled (write-back)" => Some(InForce::WriteBack),
+                word if is_off(word) => Some(WriteMode::WriteThrough),
+                "on" | "enabled" | "enabled (write-back)" => Some(WriteMode::WriteBack),
                 _ => None,
             })
         })
         .collect();
     let in_force = match now.as_slice() {
-        [] => Said::missing("write-cache status"),
+        [] => FieldReading::missing("write-cache status"),
         said => worst(said.iter().cloned()),
     };
     let in_force = match in_force {
-        Said::Is(InForce::WriteThrough) => in_force.only_if(&policy),
-        Said::Is(InForce::WriteBack) | Said::Gap(..) => in_force,
+        FieldReading::Is(WriteMode::WriteThrough) => in_force.only_if(&policy),
+        FieldReading::Is(WriteMode::WriteBack) | FieldReading::Gap(..) => in_force,
     };
     Volume { policy, in_force, on_failure, ..found }
 }
 
 /// The statements about the caches of disks: one by one, and for all together.
-struct Caches<'a> {
+struct DiskCaches<'a> {
     controller: &'a Fields,
     policy: &'a Fields,
-    disks: Disks,
+    disks: DiskInventory,
 }
 
-impl Caches<'_> {
-    fn classic(&self, members: &[Member]) -> Said<DiskCache> {
+impl DiskCaches<'_> {
+    fn classic(&self, members: &[Member]) -> FieldReading<DiskCache> {
         const GLOBAL: &str = "global physical device write cache policy";
         let global = self.controller.said(GLOBAL, |word| match word {
             "drive specific" => Some(DiskCache::Off),
@@ -300,7 +309,7 @@ impl Caches<'_> {
     }
 
     /// Every version prints the policy, only newer ones the disks' own caches.
-    fn smart(&self, members: &[Member]) -> Said<DiskCache> {
+    fn smart(&self, members: &[Member]) -> FieldReading<DiskCache> {
         let of_disks = self.disks.tell().then(|| self.disks.of(members));
         worst([self.policy.said("configured drives", setting)].into_iter().chain(of_disks))
     }

@@ -1,6 +1,6 @@
 //! Runs the tools: each with the few commands that its parser needs, and no command twice.
 
-use super::said::{Adapter, Said};
+use super::said::{Adapter, FieldReading};
 use super::{arcconf, megacli, ssacli, storcli, storcli2};
 use crate::collect::refused;
 use crate::facts::{Reading, Why};
@@ -11,7 +11,7 @@ const MOST: u32 = 16;
 
 /// The answers of one tool.
 #[derive(Clone, Debug)]
-pub struct Answers {
+pub struct ControllerReport {
     /// The tool.
     pub tool: Tool,
     /// The command that answered.
@@ -21,7 +21,7 @@ pub struct Answers {
 }
 
 /// All answers of a tool; `Err(None)` where it is not installed.
-pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<Reading<String>>> {
+pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<ControllerReport, Option<Reading<String>>> {
     let (adapters, command) = asker(host, tool)?;
     let argv = format!("{} {command}", tool.name());
     // An entry with neither battery nor volumes is a host adapter, or a failure reported as a controller.
@@ -29,7 +29,7 @@ pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<Answers, Option<
         let says = format!("`{argv}` tells of no controller");
         return Err(Some(Reading::unknown(Why::Malformed, says)));
     }
-    Ok(Answers { tool, argv, adapters })
+    Ok(ControllerReport { tool, argv, adapters })
 }
 
 /// Runs one command. A tool that is not installed is `Err(None)`.
@@ -42,13 +42,13 @@ fn ask(host: &dyn Host, tool: Tool, command: &str) -> Result<Vec<u8>, Option<Rea
 }
 
 /// The controllers that a tool reports, and the command that reported most.
-type Told = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
+type ControllerList = Result<(Vec<Adapter>, &'static str), Option<Reading<String>>>;
 
 /// How a tool is asked for everything that its parser wants.
-pub type Asker = fn(&dyn Host, Tool) -> Told;
+pub type Asker = fn(&dyn Host, Tool) -> ControllerList;
 
 /// storcli, and perccli under another name.
-pub fn storcli(host: &dyn Host, tool: Tool) -> Told {
+pub fn storcli(host: &dyn Host, tool: Tool) -> ControllerList {
     const ALL: &str = "/cALL show all J nolog";
     let all = ask(host, tool, ALL)?;
     let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
@@ -64,7 +64,7 @@ pub fn storcli(host: &dyn Host, tool: Tool) -> Told {
 }
 
 /// storcli2, and perccli2 under another name.
-pub fn storcli2(host: &dyn Host, tool: Tool) -> Told {
+pub fn storcli2(host: &dyn Host, tool: Tool) -> ControllerList {
     const ALL: &str = "/call show all nolog J";
     let all = ask(host, tool, ALL)?;
     let volumes = ask(host, tool, "/call/vall show all nolog J").unwrap_or_default();
@@ -72,7 +72,7 @@ pub fn storcli2(host: &dyn Host, tool: Tool) -> Told {
 }
 
 /// MegaCli.
-pub fn megacli(host: &dyn Host, tool: Tool) -> Told {
+pub fn megacli(host: &dyn Host, tool: Tool) -> ControllerList {
     const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
     let volumes = ask(host, tool, VOLUMES)?;
     let batteries = ask(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
@@ -80,7 +80,7 @@ pub fn megacli(host: &dyn Host, tool: Tool) -> Told {
 }
 
 /// ssacli under any of its three names.
-pub fn ssacli(host: &dyn Host, tool: Tool) -> Told {
+pub fn ssacli(host: &dyn Host, tool: Tool) -> ControllerList {
     const DETAIL: &str = "ctrl all show detail";
     let detail = ask(host, tool, DETAIL)?;
     let slots = ssacli::slots(&detail).into_iter().take(MOST as usize);
@@ -91,7 +91,7 @@ pub fn ssacli(host: &dyn Host, tool: Tool) -> Told {
 }
 
 /// arcconf, a controller at a time.
-pub fn arcconf(host: &dyn Host, tool: Tool) -> Told {
+pub fn arcconf(host: &dyn Host, tool: Tool) -> ControllerList {
     let first = ask(host, tool, "getconfig 1 nologs")?;
     let count = arcconf::count(&first).min(MOST);
     let mut adapters = Vec::new();
@@ -101,7 +101,7 @@ pub fn arcconf(host: &dyn Host, tool: Tool) -> Told {
     for number in 2..=count {
         adapters.push(match ask(host, tool, &format!("getconfig {number} nologs")) {
             Ok(answer) => arcconf::parse(number, &answer),
-            Err(_) => Adapter::unread(number.to_string(), Said::missing("getconfig")),
+            Err(_) => Adapter::unread(number.to_string(), FieldReading::missing("getconfig")),
         });
     }
     Ok((adapters, "getconfig 1 nologs"))

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::said::{Pci, Said, pci};
+use super::said::{FieldReading, Pci, pci};
 use crate::text::safe;
 
 /// The fields of one block.
@@ -44,13 +44,13 @@ impl Fields {
     }
 
     /// The meaning of a value, by a function of its text in lower case.
-    pub fn said<T: Copy>(&self, key: &str, meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
+    pub fn said<T: Copy>(&self, key: &str, meaning: impl Fn(&str) -> Option<T>) -> FieldReading<T> {
         match self.0.get(key) {
-            None => Said::missing(key),
-            Some(Err(())) => Said::disputed(format!("`{key}` is said in two ways")),
+            None => FieldReading::missing(key),
+            Some(Err(())) => FieldReading::disputed(format!("`{key}` is said in two ways")),
             Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {
-                Some(meant) => Said::Is(meant),
-                None => Said::unknown(key, value),
+                Some(meant) => FieldReading::Is(meant),
+                None => FieldReading::unknown(key, value),
             },
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(fields.get("size"), None);
         assert!(fields.has("size") && fields.get("name") == Some(""));
         let known = |value: &str| (value == "optimal").then_some(Battery::Healthy);
-        assert_eq!(fields.said("battery state", known), Said::Is(Battery::Healthy));
+        assert_eq!(fields.said("battery state", known), FieldReading::Is(Battery::Healthy));
         for key in ["size", "name", "nothing"] {
             assert_eq!(fields.said(key, known).is(), None);
         }

@@ -4,7 +4,7 @@
 //! one-word state can be *Optimal* beside a flag that asks for a new battery, so the worse of the two is believed.
 
 use super::fields::Fields;
-use super::said::{Said, worst};
+use super::said::{FieldReading, worst};
 use crate::facts::catalog::controller::Battery;
 
 /// Flags of the battery, each with its harmless word and what any other word means.
@@ -47,7 +47,7 @@ pub fn state(word: &str) -> Option<Battery> {
 }
 
 /// The firmware's number for the state, by its bits (`MFI_BBU_STATE_*` in mfireg.h of FreeBSD).
-pub fn number(code: u64) -> Said<Battery> {
+pub fn number(code: u64) -> FieldReading<Battery> {
     const BITS: [(u64, Battery); 11] = [
         (1, Battery::Absent),
         (1 << 1, Battery::Degraded),
@@ -66,14 +66,14 @@ pub fn number(code: u64) -> Said<Battery> {
     const HARMLESS: u64 = 1 << 12;
     let known = BITS.iter().fold(HARMLESS, |all, (bit, _)| all | bit);
     if code & !known != 0 {
-        return Said::Is(Battery::Unreadable);
+        return FieldReading::Is(Battery::Unreadable);
     }
-    let set = BITS.iter().filter(|(bit, _)| code & bit != 0).map(|(_, state)| Said::Is(*state));
-    worst(set.chain([Said::Is(Battery::Healthy)]))
+    let set = BITS.iter().filter(|(bit, _)| code & bit != 0).map(|(_, state)| FieldReading::Is(*state));
+    worst(set.chain([FieldReading::Is(Battery::Healthy)]))
 }
 
 /// The worst of all flags of a battery; every expected flag has to be present.
-pub fn flags(fields: &Fields) -> Said<Battery> {
+pub fn flags(fields: &Fields) -> FieldReading<Battery> {
     let newer = NEWER.iter().any(|flag| fields.has(flag));
     let mut accounts = vec![replacement(fields), charging(fields)];
     for (flag, harmless, otherwise) in FLAGS {
@@ -87,7 +87,7 @@ pub fn flags(fields: &Fields) -> Said<Battery> {
 }
 
 /// Whether the firmware wants a new one.
-pub fn replacement(fields: &Fields) -> Said<Battery> {
+pub fn replacement(fields: &Fields) -> FieldReading<Battery> {
     let key = REPLACEMENT.into_iter().find(|key| fields.has(key)).unwrap_or("replacement required");
     fields.said(key, |word| match word {
         "no" => Some(Battery::Healthy),
@@ -96,7 +96,7 @@ pub fn replacement(fields: &Fields) -> Said<Battery> {
     })
 }
 
-fn charging(fields: &Fields) -> Said<Battery> {
+fn charging(fields: &Fields) -> FieldReading<Battery> {
     fields.said("charging status", |word| match word {
         "none" | "complete" => Some(Battery::Healthy),
         "charging" => Some(Battery::Charging),
@@ -125,7 +125,7 @@ mod tests {
             (1 << 13, Battery::Unreadable),
             (1 << 20, Battery::Unreadable),
         ] {
-            assert_eq!(number(code), Said::Is(state), "{code}");
+            assert_eq!(number(code), FieldReading::Is(state), "{code}");
         }
     }
 }

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::fields::plain;
-use super::said::Said;
+use super::said::FieldReading;
 use crate::text::json;
 
 /// The document in an answer.
@@ -43,7 +43,7 @@ pub fn text(value: &Value, path: &[&str]) -> Option<String> {
 }
 
 /// The meaning of the text at a path, case-insensitive.
-pub fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
+pub fn said<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> FieldReading<T> {
     said_exactly(value, path, |word| meaning(&plain(word)))
 }
 
@@ -52,10 +52,14 @@ pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 /// The meaning of the text at a path, case-sensitive.
-pub fn said_exactly<T: Copy>(value: &Value, path: &[&str], meaning: impl Fn(&str) -> Option<T>) -> Said<T> {
+pub fn said_exactly<T: Copy>(
+    value: &Value,
+    path: &[&str],
+    meaning: impl Fn(&str) -> Option<T>,
+) -> FieldReading<T> {
     let what = path.join("/");
     match text(value, path) {
-        None => Said::missing(&what),
-        Some(word) => meaning(&word).map_or_else(|| Said::unknown(&what, &word), Said::Is),
+        None => FieldReading::missing(&what),
+        Some(word) => meaning(&word).map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Is),
     }
 }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{Fields, lines, plain};
 use super::firmware;
-use super::said::{Adapter, Said, Volume, worst, write_back};
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use super::said::{Adapter, FieldReading, Volume, worst, write_back};
+use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 
 /// Parses the controllers from both answers. Neither contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
@@ -18,8 +18,8 @@ pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {
     let names: BTreeSet<&String> = volumes.keys().chain(batteries.keys()).collect();
     let adapter = |name: &String| Adapter {
         volumes: volumes.get(name).cloned().unwrap_or_default(),
-        battery: batteries.get(name).map_or_else(|| Said::missing("BBU status"), battery),
-        ..Adapter::unread(name.clone(), Said::missing(""))
+        battery: batteries.get(name).map_or_else(|| FieldReading::missing("BBU status"), battery),
+        ..Adapter::unread(name.clone(), FieldReading::missing(""))
     };
     names.into_iter().map(adapter).collect()
 }
@@ -66,25 +66,27 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
     let target = heading.split_once("(target id:").and_then(|(_, rest)| rest.split_once(')'));
     let number = number.split_whitespace().next().unwrap_or_default();
     let set = mode(fields, "default cache policy", Policy::WriteBack, Policy::WriteThrough);
-    let now = mode(fields, "current cache policy", InForce::WriteBack, InForce::WriteThrough);
+    let now = mode(fields, "current cache policy", WriteMode::WriteBack, WriteMode::WriteThrough);
     let (kept, keeps) =
         (unguarded(fields, "default cache policy"), unguarded(fields, "current cache policy"));
     let on_failure = match (kept.is(), keeps.is()) {
         (Some(OnFailure::Stays), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
-        | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => Said::Is(OnFailure::Stays),
+        | (Some(OnFailure::WriteThrough) | None, Some(OnFailure::Stays)) => {
+            FieldReading::Is(OnFailure::Stays)
+        }
         (Some(OnFailure::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => kept.only_if(&keeps),
     };
     let policy = match (set.is(), now.is()) {
         (
             Some(Policy::WriteBack | Policy::AlwaysWriteBack),
-            Some(InForce::WriteBack | InForce::WriteThrough),
+            Some(WriteMode::WriteBack | WriteMode::WriteThrough),
         ) => on_failure.clone().map(write_back),
-        (Some(Policy::WriteThrough), Some(InForce::WriteBack)) => {
-            Said::disputed("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
+        (Some(Policy::WriteThrough), Some(WriteMode::WriteBack)) => {
+            FieldReading::disputed("`Default Cache Policy` is WriteThrough, `Current Cache Policy` WriteBack")
         }
-        (Some(Policy::WriteThrough), Some(InForce::WriteThrough) | None)
+        (Some(Policy::WriteThrough), Some(WriteMode::WriteThrough) | None)
         | (Some(Policy::WriteBack | Policy::AlwaysWriteBack), None)
-        | (None, Some(InForce::WriteBack | InForce::WriteThrough) | None) => {
+        | (None, Some(WriteMode::WriteBack | WriteMode::WriteThrough) | None) => {
             set.clone().only_if(&on_failure).only_if(&now)
         }
     };
@@ -96,8 +98,8 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
         policy,
         // *Write back* in force is believed by itself, *write through* only beside a policy.
         in_force: match now {
-            Said::Is(InForce::WriteBack) => now,
-            Said::Is(InForce::WriteThrough) | Said::Gap(..) => now.only_if(&set),
+            FieldReading::Is(WriteMode::WriteBack) => now,
+            FieldReading::Is(WriteMode::WriteThrough) | FieldReading::Gap(..) => now.only_if(&set),
         },
         on_failure,
         disk_cache: disk_cache(fields),
@@ -105,7 +107,7 @@ fn volume(heading: &str, fields: &Fields) -> Volume {
 }
 
 /// Caches of the member disks, and of an SSD that caches for the volume (CacheCade), whose own cache is not printed.
-fn disk_cache(fields: &Fields) -> Said<DiskCache> {
+fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
     const CACHED: &str = "is vd cached";
     let of_disks = fields.said("disk cache policy", |word| match word {
         "disabled" => Some(DiskCache::Off),
@@ -128,7 +130,7 @@ fn words(text: &str) -> Vec<String> {
     text.split(',').map(plain).collect()
 }
 
-fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> Said<T> {
+fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
     fields.said(key, |text| {
         let words = words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
@@ -140,7 +142,7 @@ fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> Said<T> {
     })
 }
 
-fn unguarded(fields: &Fields, key: &str) -> Said<OnFailure> {
+fn unguarded(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
     fields.said(key, |text| {
         let words = words(text);
         let has = |word: &str| words.iter().any(|other| other == word);
@@ -154,15 +156,15 @@ fn unguarded(fields: &Fields, key: &str) -> Said<OnFailure> {
 
 /// The statements about one battery.
 #[derive(Default)]
-struct Account {
+struct BatteryReport {
     fields: Fields,
     failed: bool,
     not_present: bool,
 }
 
 /// The batteries by adapter.
-fn batteries_of(answer: &[u8]) -> BTreeMap<String, Account> {
-    let mut adapters: BTreeMap<String, Account> = BTreeMap::new();
+fn batteries_of(answer: &[u8]) -> BTreeMap<String, BatteryReport> {
+    let mut adapters: BTreeMap<String, BatteryReport> = BTreeMap::new();
     let mut at: Option<String> = None;
     for line in lines(answer) {
         let line = line.trim();
@@ -189,10 +191,10 @@ fn batteries_of(answer: &[u8]) -> BTreeMap<String, Account> {
     adapters
 }
 
-fn battery(account: &Account) -> Said<Battery> {
+fn battery(account: &BatteryReport) -> FieldReading<Battery> {
     if account.failed || account.not_present {
         let state = if account.not_present { Battery::Absent } else { Battery::Unreadable };
-        return Said::Is(state);
+        return FieldReading::Is(state);
     }
     let state = account.fields.said("battery state", firmware::state);
     // Some firmware prints it, and then it says more than the state.

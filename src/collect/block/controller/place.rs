@@ -24,7 +24,7 @@ pub enum Addresses {
 
 /// The properties of a disk by which its volume is found.
 #[derive(Clone, Debug, Default)]
-pub struct Disk {
+pub struct DiskIdentity {
     /// Path of its node in /dev.
     pub node: String,
     /// World-wide name, hexadecimal digits in lower case.
@@ -39,7 +39,7 @@ pub struct Disk {
     pub level: Option<String>,
 }
 
-impl Disk {
+impl DiskIdentity {
     /// Takes controller and address out of a disk's place in the device tree.
     pub fn at(mut self, place: &str) -> Self {
         let parts: Vec<&str> = place.split('/').collect();
@@ -89,7 +89,7 @@ fn is_number(text: &str) -> bool {
 
 /// The result of the search for a disk.
 #[derive(Clone, Debug)]
-pub enum Found<'a> {
+pub enum VolumeMatch<'a> {
     /// It is this volume of this controller.
     Volume(&'a Adapter, &'a Volume),
     /// It is one of these.
@@ -101,10 +101,15 @@ pub enum Found<'a> {
 }
 
 /// Finds a disk. `controllers` counts the places at which such controllers are plugged in.
-pub fn find<'a>(disk: &Disk, adapters: &'a [Adapter], addresses: Addresses, controllers: usize) -> Found<'a> {
+pub fn find<'a>(
+    disk: &DiskIdentity,
+    adapters: &'a [Adapter],
+    addresses: Addresses,
+    controllers: usize,
+) -> VolumeMatch<'a> {
     let is_volume = disk.is_volume(addresses);
     if is_volume == Some(false) {
-        return Found::PassedOn;
+        return VolumeMatch::PassedOn;
     }
     let here: Vec<&Adapter> =
         adapters.iter().filter(|adapter| adapter.pci.is_some() && adapter.pci == disk.pci).collect();
@@ -112,10 +117,10 @@ pub fn find<'a>(disk: &Disk, adapters: &'a [Adapter], addresses: Addresses, cont
     let (candidates, is_sure): (Vec<&Adapter>, bool) = match here.as_slice() {
         [one] => (vec![one], true),
         [] => (unplaced().collect(), adapters.len() == 1 && controllers == 1),
-        _ => return Found::Nowhere("its tool lists two controllers at one place".to_owned()),
+        _ => return VolumeMatch::Nowhere("its tool lists two controllers at one place".to_owned()),
     };
     if candidates.is_empty() {
-        return Found::Nowhere("its tool lists no controller at the place of this one".to_owned());
+        return VolumeMatch::Nowhere("its tool lists no controller at the place of this one".to_owned());
     }
     let target = disk.target(addresses);
     let may_be = |volume: &&Volume| {
@@ -130,22 +135,24 @@ pub fn find<'a>(disk: &Disk, adapters: &'a [Adapter], addresses: Addresses, cont
     let numbered: Vec<_> =
         volumes.iter().filter(|(_, volume)| is_sure && target.is_some() && volume.target == target).collect();
     match (named.as_slice(), numbered.as_slice()) {
-        ([(adapter, volume)], _) | ([], [(adapter, volume)]) => Found::Volume(adapter, volume),
-        _ if volumes.is_empty() => Found::Nowhere("its tool lists no volume that could be it".to_owned()),
-        _ if is_volume == Some(true) && (is_sure || here.is_empty() && adapters.len() >= controllers) => {
-            Found::OneOf(volumes)
+        ([(adapter, volume)], _) | ([], [(adapter, volume)]) => VolumeMatch::Volume(adapter, volume),
+        _ if volumes.is_empty() => {
+            VolumeMatch::Nowhere("its tool lists no volume that could be it".to_owned())
         }
-        _ => Found::Nowhere("which volume it is, or whether it is one, cannot be told".to_owned()),
+        _ if is_volume == Some(true) && (is_sure || here.is_empty() && adapters.len() >= controllers) => {
+            VolumeMatch::OneOf(volumes)
+        }
+        _ => VolumeMatch::Nowhere("which volume it is, or whether it is one, cannot be told".to_owned()),
     }
 }
 
 /// Whether a volume has this disk's node or world-wide name.
-fn is_named(disk: &Disk, volume: &Volume) -> bool {
+fn is_named(disk: &DiskIdentity, volume: &Volume) -> bool {
     volume.node.as_ref() == Some(&disk.node) || volume.wwn.is_some() && volume.wwn == disk.wwn
 }
 
 /// Whether a volume has another node or world-wide name than this disk.
-fn is_other(disk: &Disk, volume: &Volume) -> bool {
+fn is_other(disk: &DiskIdentity, volume: &Volume) -> bool {
     let other_node = volume.node.as_ref().is_some_and(|node| *node != disk.node);
     let other_wwn = matches!((&volume.wwn, &disk.wwn), (Some(one), Some(other)) if one != other);
     other_node || other_wwn

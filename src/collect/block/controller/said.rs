@@ -4,18 +4,18 @@
 //! missing value, an unknown word and a contradiction are all gaps, and a gap is never filled with a safe value.
 
 use crate::facts::Why;
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 
 /// A value of the fact that it becomes, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said<T> {
+pub enum FieldReading<T> {
     /// A value that the tool printed.
     Is(T),
     /// No usable value: the reason, and the detail in words.
     Gap(Why, String),
 }
 
-impl<T: Copy> Said<T> {
+impl<T: Copy> FieldReading<T> {
     /// A gap: the tool does not print it.
     pub fn missing(what: &str) -> Self {
         Self::Gap(Why::Absent, format!("`{what}` is not said"))
@@ -40,18 +40,18 @@ impl<T: Copy> Said<T> {
     }
 
     /// The value changed by a function; a gap stays a gap.
-    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Said<U> {
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> FieldReading<U> {
         match self {
-            Self::Is(value) => Said::Is(change(value)),
-            Self::Gap(why, detail) => Said::Gap(why, detail),
+            Self::Is(value) => FieldReading::Is(change(value)),
+            Self::Gap(why, detail) => FieldReading::Gap(why, detail),
         }
     }
 
     /// This value where the other has one; else the other's gap.
-    pub fn only_if<U>(self, other: &Said<U>) -> Self {
+    pub fn only_if<U>(self, other: &FieldReading<U>) -> Self {
         match other {
-            Said::Is(_) => self,
-            Said::Gap(why, detail) => Self::Gap(*why, detail.clone()),
+            FieldReading::Is(_) => self,
+            FieldReading::Gap(why, detail) => Self::Gap(*why, detail.clone()),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Graded for Battery {
     }
 }
 
-impl Graded for InForce {
+impl Graded for WriteMode {
     fn harm(self) -> u8 {
         match self {
             Self::WriteThrough => 0,
@@ -125,30 +125,32 @@ pub fn on_failure(policy: Policy) -> OnFailure {
 }
 
 /// How a cache writes while nothing overrides its policy.
-pub fn in_force(policy: Policy) -> InForce {
+pub fn in_force(policy: Policy) -> WriteMode {
     match policy {
-        Policy::WriteBack | Policy::AlwaysWriteBack => InForce::WriteBack,
-        Policy::WriteThrough => InForce::WriteThrough,
+        Policy::WriteBack | Policy::AlwaysWriteBack => WriteMode::WriteBack,
+        Policy::WriteThrough => WriteMode::WriteThrough,
     }
 }
 
 /// The worst of several accounts of one thing. The best value needs all of them: with a gap among them, only a value
 /// worse than the best is known.
-pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = Said<T>>) -> Said<T> {
+pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = FieldReading<T>>) -> FieldReading<T> {
     let mut gap = None;
     let mut worst: Option<T> = None;
     for account in accounts {
         match account {
-            Said::Is(word) if worst.is_none_or(|so_far| word.harm() > so_far.harm()) => worst = Some(word),
-            Said::Is(_) => {}
-            missing @ Said::Gap(..) => gap = gap.or(Some(missing)),
+            FieldReading::Is(word) if worst.is_none_or(|so_far| word.harm() > so_far.harm()) => {
+                worst = Some(word)
+            }
+            FieldReading::Is(_) => {}
+            missing @ FieldReading::Gap(..) => gap = gap.or(Some(missing)),
         }
     }
     match (worst, gap) {
-        (Some(word), None) => Said::Is(word),
-        (Some(word), Some(_)) if word.harm() > 0 => Said::Is(word),
+        (Some(word), None) => FieldReading::Is(word),
+        (Some(word), Some(_)) if word.harm() > 0 => FieldReading::Is(word),
         (_, Some(gap)) => gap,
-        (None, None) => Said::missing("anything"),
+        (None, None) => FieldReading::missing("anything"),
     }
 }
 
@@ -172,14 +174,14 @@ pub struct Adapter {
     /// Where it is plugged in.
     pub pci: Option<Pci>,
     /// Battery or flash module.
-    pub battery: Said<Battery>,
+    pub battery: FieldReading<Battery>,
     /// Its volumes.
     pub volumes: Vec<Volume>,
 }
 
 impl Adapter {
     /// A controller of which only the name is known.
-    pub fn unread(name: impl Into<String>, why: Said<Battery>) -> Self {
+    pub fn unread(name: impl Into<String>, why: FieldReading<Battery>) -> Self {
         Self { name: name.into(), model: None, pci: None, battery: why, volumes: Vec::new() }
     }
 }
@@ -196,13 +198,13 @@ pub struct Volume {
     /// World-wide name, hexadecimal digits in lower case.
     pub wwn: Option<String>,
     /// Policy that was set.
-    pub policy: Said<Policy>,
+    pub policy: FieldReading<Policy>,
     /// Policy in force.
-    pub in_force: Said<InForce>,
+    pub in_force: FieldReading<WriteMode>,
     /// The behaviour without battery.
-    pub on_failure: Said<OnFailure>,
+    pub on_failure: FieldReading<OnFailure>,
     /// Caches of the member disks.
-    pub disk_cache: Said<DiskCache>,
+    pub disk_cache: FieldReading<DiskCache>,
 }
 
 impl Volume {
@@ -213,10 +215,10 @@ impl Volume {
             target: None,
             node: None,
             wwn: None,
-            policy: Said::missing("write cache"),
-            in_force: Said::missing("write cache"),
-            on_failure: Said::missing("write cache"),
-            disk_cache: Said::missing("cache of the disks"),
+            policy: FieldReading::missing("write cache"),
+            in_force: FieldReading::missing("write cache"),
+            on_failure: FieldReading::missing("write cache"),
+            disk_cache: FieldReading::missing("cache of the disks"),
         }
     }
 }
@@ -237,15 +239,15 @@ mod tests {
 
     #[test]
     fn the_worst_account_counts_and_the_best_needs_all() {
-        let healthy = || Said::Is(Battery::Healthy);
-        let gap = || Said::missing("x");
+        let healthy = || FieldReading::Is(Battery::Healthy);
+        let gap = || FieldReading::missing("x");
         assert_eq!(worst([healthy(), healthy()]), healthy());
         assert_eq!(
-            worst([healthy(), Said::Is(Battery::Failed), Said::Is(Battery::Charging)]),
-            Said::Is(Battery::Failed)
+            worst([healthy(), FieldReading::Is(Battery::Failed), FieldReading::Is(Battery::Charging)]),
+            FieldReading::Is(Battery::Failed)
         );
         assert_eq!(worst([healthy(), gap()]), gap());
-        assert_eq!(worst([gap(), Said::Is(Battery::Degraded)]), Said::Is(Battery::Degraded));
+        assert_eq!(worst([gap(), FieldReading::Is(Battery::Degraded)]), FieldReading::Is(Battery::Degraded));
         assert_eq!(worst::<Battery>([]).is(), None);
     }
 
@@ -267,14 +269,14 @@ mod tests {
         #[test]
         fn the_worst_is_the_same_in_any_order(
             accounts in prop::collection::vec(prop_oneof![
-                prop::sample::select(Battery::ALL).prop_map(Said::Is),
-                Just(Said::missing("x")),
+                prop::sample::select(Battery::ALL).prop_map(FieldReading::Is),
+                Just(FieldReading::missing("x")),
             ], 0..5).prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle())),
         ) {
             let (one, other) = accounts;
             prop_assert_eq!(worst(one.clone()), worst(other));
-            let healthy = worst(one.clone()) == Said::Is(Battery::Healthy);
-            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == Said::Is(Battery::Healthy)));
+            let healthy = worst(one.clone()) == FieldReading::Is(Battery::Healthy);
+            prop_assert_eq!(healthy, !one.is_empty() && one.iter().all(|account| *account == FieldReading::Is(Battery::Healthy)));
         }
 
         #[test]

@@ -6,14 +6,14 @@
 //! use that cache count.
 
 use super::fields::{Fields, plain};
-use super::said::{Said, Volume, in_force, write_back};
-use crate::facts::catalog::controller::{Battery, InForce, OnFailure, Policy};
+use super::said::{FieldReading, Volume, in_force, write_back};
+use crate::facts::catalog::controller::{Battery, OnFailure, Policy, WriteMode};
 
 /// How a volume's cache writes: as configured, now, and without battery.
 pub struct Modes {
-    pub policy: Said<Policy>,
-    pub in_force: Said<InForce>,
-    pub on_failure: Said<OnFailure>,
+    pub policy: FieldReading<Policy>,
+    pub in_force: FieldReading<WriteMode>,
+    pub on_failure: FieldReading<OnFailure>,
 }
 
 impl Modes {
@@ -37,14 +37,13 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
     // A cache that keeps no room for writes holds none back, whatever the volume is set to.
     let caching = if keeps_no_writes { caching.map(|_| Policy::WriteThrough) } else { caching };
     let caching = match caching {
-        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if is_accelerated_otherwise(own) => {
-            Said::disputed(
+        FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack) if is_accelerated_otherwise(own) => {
+            FieldReading::disputed(
                 "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
             )
         }
-        Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough) | Said::Gap(..) => {
-            caching
-        }
+        FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough)
+        | FieldReading::Gap(..) => caching,
     };
     let on_failure = cache.said("no-battery write cache", |word| match word {
         "disabled" => Some(OnFailure::WriteThrough),
@@ -52,9 +51,9 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
         _ => None,
     });
     let now = cache.said("cache status", |word| match word {
-        "ok" => Some(InForce::WriteBack),
+        "ok" => Some(WriteMode::WriteBack),
         word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
-            Some(InForce::WriteThrough)
+            Some(WriteMode::WriteThrough)
         }
         _ => None,
     });
@@ -67,7 +66,7 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
 }
 
 /// Whether there are packs of batteries or capacitors, from their count.
-pub fn packs(fields: &Fields, key: &str) -> Said<Battery> {
+pub fn packs(fields: &Fields, key: &str) -> FieldReading<Battery> {
     fields.said(key, |count| match count.parse() {
         Ok(0) => Some(Battery::Absent),
         Ok(1..=u32::MAX) => Some(Battery::Healthy),

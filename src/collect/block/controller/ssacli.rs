@@ -5,12 +5,12 @@
 //! *Temporarily Disabled* writes through although every volume is set to cache.
 
 use super::fields::{Fields, lines, pci_field, plain};
-use super::said::{Adapter, Said, Volume, is_absent, worst, wwn};
+use super::said::{Adapter, FieldReading, Volume, is_absent, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache};
 
 /// One controller in `ctrl all show detail`.
-struct Block {
+struct ControllerDetail {
     heading: String,
     fields: Fields,
 }
@@ -22,7 +22,7 @@ pub fn slots(detail: &[u8]) -> Vec<u32> {
 
 /// Reads the controllers from `ctrl all show detail` and the volumes by slot from `ctrl slot=N ld all show detail`.
 pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
-    let adapter = |block: Block| {
+    let adapter = |block: ControllerDetail| {
         let slot = slot(&block);
         let answer =
             volumes.iter().find(|(number, _)| Some(*number) == slot).map(|(_, answer)| answer.as_slice());
@@ -38,11 +38,11 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
 }
 
 /// `Smart Array P440ar in Slot 0 (Embedded)`, without blanks before it, and what stands below it.
-fn blocks(answer: &[u8]) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
+fn blocks(answer: &[u8]) -> Vec<ControllerDetail> {
+    let mut blocks: Vec<ControllerDetail> = Vec::new();
     for line in lines(answer) {
         if is_enclosure(&line) {
-            blocks.push(Block { heading: line.trim().to_owned(), fields: Fields::default() });
+            blocks.push(ControllerDetail { heading: line.trim().to_owned(), fields: Fields::default() });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add(&line);
         }
@@ -66,11 +66,11 @@ fn is_array(line: &str) -> bool {
     line.starts_with("array:") || line.starts_with("array ") && !line.contains(':')
 }
 
-fn slot(block: &Block) -> Option<u32> {
+fn slot(block: &ControllerDetail) -> Option<u32> {
     block.fields.get("slot")?.parse().ok()
 }
 
-fn battery(fields: &Fields) -> Said<Battery> {
+fn battery(fields: &Fields) -> FieldReading<Battery> {
     // The newer controllers have an energy pack.
     let named =
         |names: [&'static str; 2]| names.into_iter().find(|name| fields.has(name)).unwrap_or(names[0]);
@@ -79,7 +79,7 @@ fn battery(fields: &Fields) -> Said<Battery> {
     let count = smart::packs(fields, count_name);
     if count.is().is_some_and(is_absent) {
         return if fields.has(status_name) {
-            Said::disputed(format!("`{count_name}` is 0 although there is a status"))
+            FieldReading::disputed(format!("`{count_name}` is 0 although there is a status"))
         } else {
             count
         };
@@ -136,7 +136,7 @@ fn keeps_no_writes(controller: &Fields) -> bool {
 }
 
 /// Caches of the disks: one line for all of them, or in newer versions one for each kind of disk.
-fn disk_cache(controller: &Fields) -> Said<DiskCache> {
+fn disk_cache(controller: &Fields) -> FieldReading<DiskCache> {
     const KEYS: [&str; 2] = ["drive write cache", "configured drive write cache policy"];
     let said = KEYS.into_iter().filter(|key| controller.has(key)).map(|key| {
         controller.said(key, |word| match word {
@@ -146,6 +146,6 @@ fn disk_cache(controller: &Fields) -> Said<DiskCache> {
             _ => None,
         })
     });
-    let said: Vec<Said<DiskCache>> = said.collect();
-    if said.is_empty() { Said::missing("drive write cache") } else { worst(said) }
+    let said: Vec<FieldReading<DiskCache>> = said.collect();
+    if said.is_empty() { FieldReading::missing("drive write cache") } else { worst(said) }
 }

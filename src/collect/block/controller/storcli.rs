@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::fields::{self, Fields, plain};
 use super::firmware;
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
-use super::said::{Adapter, Said, Volume, in_force, is_absent, pci, worst, wwn};
+use super::said::{Adapter, FieldReading, Volume, in_force, is_absent, pci, worst, wwn};
 use crate::facts::Choice;
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, OnFailure, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 
 /// Reads the controllers from `/cALL show all J` and the properties of their volumes from `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
@@ -26,7 +26,7 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 fn adapter(entry: &Value, properties: &Value) -> Adapter {
     let name = number(entry).unwrap_or_default();
     let Some(data) = response(entry) else {
-        return Adapter::unread(name, Said::missing("Response Data"));
+        return Adapter::unread(name, FieldReading::missing("Response Data"));
     };
     let found = entries(properties).find(|other| number(other).is_some() && number(other) == number(entry));
     let properties = found.and_then(response).unwrap_or(&Value::Null);
@@ -68,15 +68,15 @@ pub fn add_tables(adapter: &mut Adapter, all: &[u8], flash: &[u8], battery_table
 }
 
 /// State of the module as `Cachevault_Info` (flash) or `BBU_Info` (battery) say it.
-fn module(data: &Value) -> Said<Battery> {
+fn module(data: &Value) -> FieldReading<Battery> {
     let modules = ["Cachevault_Info", "BBU_Info"].into_iter().flat_map(|key| rows(data, key));
-    let states: Vec<Said<Battery>> =
+    let states: Vec<FieldReading<Battery>> =
         modules.map(|module| said(module, &["State"], firmware::state)).collect();
-    if states.is_empty() { Said::missing("Cachevault_Info or BBU_Info") } else { worst(states) }
+    if states.is_empty() { FieldReading::missing("Cachevault_Info or BBU_Info") } else { worst(states) }
 }
 
 /// All accounts of the battery together: whether it is there, its module's state, and the firmware's number.
-fn battery(data: &Value, module: Said<Battery>) -> Said<Battery> {
+fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery> {
     let present = said(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
@@ -87,20 +87,20 @@ fn battery(data: &Value, module: Said<Battery>) -> Said<Battery> {
         return if module.is().is_none_or(is_absent) {
             present
         } else {
-            Said::disputed("`HwCfg/BBU` is `Absent` although a module is listed")
+            FieldReading::disputed("`HwCfg/BBU` is `Absent` although a module is listed")
         };
     }
     let status = match text(data, &["Status", "BBU Status"]) {
-        None => Said::missing("Status/BBU Status"),
+        None => FieldReading::missing("Status/BBU Status"),
         Some(code) => {
-            code.parse().map_or_else(|_| Said::unknown("Status/BBU Status", &code), firmware::number)
+            code.parse().map_or_else(|_| FieldReading::unknown("Status/BBU Status", &code), firmware::number)
         }
     };
     worst([present, module, status])
 }
 
 /// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in columns.
-fn table(flash: &[u8], battery: &[u8]) -> Said<Battery> {
+fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     const PROPERTIES: &[&str] = &[
         "battery state",
         "state",
@@ -144,11 +144,20 @@ fn table(flash: &[u8], battery: &[u8]) -> Said<Battery> {
     let of_battery = battery
         .has("battery state")
         .then(|| worst([battery.said("battery state", firmware::state), firmware::flags(&battery)]));
-    let accounts: Vec<Said<Battery>> = of_flash.into_iter().chain(of_battery).collect();
-    if accounts.is_empty() { Said::missing("state of a battery or flash module") } else { worst(accounts) }
+    let accounts: Vec<FieldReading<Battery>> = of_flash.into_iter().chain(of_battery).collect();
+    if accounts.is_empty() {
+        FieldReading::missing("state of a battery or flash module")
+    } else {
+        worst(accounts)
+    }
 }
 
-fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFailure>) -> Option<Volume> {
+fn volume(
+    row: &Value,
+    data: &Value,
+    properties: &Value,
+    bad_battery: &FieldReading<OnFailure>,
+) -> Option<Volume> {
     let name = text(row, &["DG/VD"])?;
     let (group, number) = name.split_once('/')?;
     let target: u32 = number.parse().ok()?;
@@ -164,7 +173,7 @@ fn volume(row: &Value, data: &Value, properties: &Value, bad_battery: &Said<OnFa
     let on_failure = match (policy.is(), bad_battery.is()) {
         (Some(Policy::AlwaysWriteBack), Some(OnFailure::Stays | OnFailure::WriteThrough) | None)
         | (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::Stays)) => {
-            Said::Is(OnFailure::Stays)
+            FieldReading::Is(OnFailure::Stays)
         }
         (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(OnFailure::WriteThrough) | None) => {
             bad_battery.clone().only_if(&policy).only_if(&in_force)
@@ -196,29 +205,34 @@ fn write_mode(code: &str) -> Option<Policy> {
 }
 
 /// The configured policy and the policy in force, from the initial setting and the current list.
-pub fn policies(set: &Said<Policy>, now: &Said<Policy>) -> (Said<Policy>, Said<InForce>) {
+pub fn policies(
+    set: &FieldReading<Policy>,
+    now: &FieldReading<Policy>,
+) -> (FieldReading<Policy>, FieldReading<WriteMode>) {
     let disputed = || format!("set to `{}`, shown as `{}`", show(set), show(now));
     let shown = now.clone().map(in_force);
     match now {
-        Said::Is(Policy::AlwaysWriteBack) => (now.clone(), shown),
-        Said::Is(Policy::WriteBack) => match set {
-            Said::Is(Policy::WriteBack | Policy::AlwaysWriteBack) | Said::Gap(..) => (set.clone(), shown),
-            Said::Is(Policy::WriteThrough) => (Said::disputed(disputed()), shown),
+        FieldReading::Is(Policy::AlwaysWriteBack) => (now.clone(), shown),
+        FieldReading::Is(Policy::WriteBack) => match set {
+            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack) | FieldReading::Gap(..) => {
+                (set.clone(), shown)
+            }
+            FieldReading::Is(Policy::WriteThrough) => (FieldReading::disputed(disputed()), shown),
         },
-        Said::Is(Policy::WriteThrough) | Said::Gap(..) => match set {
-            Said::Is(Policy::AlwaysWriteBack) => (set.clone(), Said::disputed(disputed())),
-            Said::Is(Policy::WriteBack | Policy::WriteThrough) | Said::Gap(..) => {
+        FieldReading::Is(Policy::WriteThrough) | FieldReading::Gap(..) => match set {
+            FieldReading::Is(Policy::AlwaysWriteBack) => (set.clone(), FieldReading::disputed(disputed())),
+            FieldReading::Is(Policy::WriteBack | Policy::WriteThrough) | FieldReading::Gap(..) => {
                 (set.clone().only_if(now), shown.only_if(set))
             }
         },
     }
 }
 
-fn show(said: &Said<Policy>) -> &'static str {
+fn show(said: &FieldReading<Policy>) -> &'static str {
     said.is().map_or("?", Choice::word)
 }
 
-fn disk_cache(own: &Value) -> Said<DiskCache> {
+fn disk_cache(own: &Value) -> FieldReading<DiskCache> {
     said(own, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
@@ -229,14 +243,14 @@ fn disk_cache(own: &Value) -> Said<DiskCache> {
 
 /// The cache of an SSD that caches for the volume (CacheCade), in newer versions: always a gap, as its own cache is not
 /// printed.
-fn ssd_cache(row: &Value) -> Option<Said<DiskCache>> {
+fn ssd_cache(row: &Value) -> Option<FieldReading<DiskCache>> {
     let key = "Cac";
     row.get(key)?;
     Some(said(row, &[key], |word| Some(if word == "-" { DiskCache::Off } else { DiskCache::DiskDefault })))
 }
 
 /// The disk caches of a drive group as the table of drive groups says them (`PDC`).
-pub fn group_cache(data: &Value, group: &str) -> Said<DiskCache> {
+pub fn group_cache(data: &Value, group: &str) -> FieldReading<DiskCache> {
     let of_group = rows(data, "TOPOLOGY").filter(|row| text(row, &["DG"]).as_deref() == Some(group));
     let said = of_group.map(|row| {
         said(row, &["PDC"], |word| match word {

@@ -8,9 +8,9 @@
 use serde_json::Value;
 
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
-use super::said::{Adapter, Said, Volume, is_absent, on_failure, pci, worst, wwn};
+use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, pci, worst, wwn};
 use super::storcli::{group_cache, policies};
-use crate::facts::catalog::controller::{Battery, DiskCache, InForce, Policy};
+use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
 
 /// Reads the controllers from `show all` of the controllers and of their volumes.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
@@ -23,7 +23,7 @@ pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
 fn adapter(entry: &Value, volumes: &Value) -> Adapter {
     let name = number(entry).unwrap_or_default();
     let Some(data) = response(entry) else {
-        return Adapter::unread(name, Said::missing("Response Data"));
+        return Adapter::unread(name, FieldReading::missing("Response Data"));
     };
     let found = entries(volumes).find(|other| number(other).is_some() && number(other) == number(entry));
     let volumes = found.and_then(response).unwrap_or(&Value::Null);
@@ -37,20 +37,20 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
 }
 
 /// Whether there is an energy pack, and its state.
-fn battery(data: &Value) -> Said<Battery> {
+fn battery(data: &Value) -> FieldReading<Battery> {
     let present = said(data, &["HwCfg", "Energy Pack"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         _ => None,
     });
-    let packs: Vec<Said<Battery>> =
+    let packs: Vec<FieldReading<Battery>> =
         rows(data, "Energy Pack Info").map(|pack| said(pack, &["Status"], state)).collect();
-    let packs = if packs.is_empty() { Said::missing("Energy Pack Info") } else { worst(packs) };
+    let packs = if packs.is_empty() { FieldReading::missing("Energy Pack Info") } else { worst(packs) };
     if present.is().is_some_and(is_absent) {
         return if packs.is().is_none_or(is_absent) {
             present
         } else {
-            Said::disputed("`HwCfg/Energy Pack` is `Absent` although a pack is listed")
+            FieldReading::disputed("`HwCfg/Energy Pack` is `Absent` although a pack is listed")
         };
     }
     worst([present, packs])
@@ -77,7 +77,7 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
     let set = mode(row, own, "DefaultCache");
     let now = mode(row, own, "CurrentCache");
     let (policy, in_force) = policies(&set, &now);
-    let in_force = if holds(row, own) { Said::Is(InForce::WriteBack) } else { in_force };
+    let in_force = if holds(row, own) { FieldReading::Is(WriteMode::WriteBack) } else { in_force };
     let on_failure = policy.clone().map(on_failure);
     let properties = own.get("VD Properties").unwrap_or(&Value::Null);
     Some(Volume {
@@ -92,7 +92,7 @@ fn volume(row: &Value, data: &Value, volumes: &Value) -> Option<Volume> {
 }
 
 /// The write mode of a volume, which both answers show under one key.
-fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
+fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
     let listed = said_exactly(row, &[key], write_mode);
     let shown = said_exactly(own, &["VD Info", key], write_mode);
     match (listed.is(), shown.is()) {
@@ -104,7 +104,7 @@ fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
         (Some(Policy::WriteBack | Policy::WriteThrough) | None, Some(Policy::AlwaysWriteBack)) => shown,
         (Some(Policy::WriteBack), Some(Policy::WriteThrough))
         | (Some(Policy::WriteThrough), Some(Policy::WriteBack)) => {
-            Said::disputed(format!("`{key}` is said in two ways"))
+            FieldReading::disputed(format!("`{key}` is said in two ways"))
         }
         (
             Some(Policy::WriteBack | Policy::WriteThrough) | None,
@@ -117,7 +117,7 @@ fn mode(row: &Value, own: &Value, key: &str) -> Said<Policy> {
 fn holds(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [said_exactly(row, &[key], write_mode), said_exactly(own, &["VD Info", key], write_mode)];
-    accounts.iter().filter_map(Said::is).any(|policy| match policy {
+    accounts.iter().filter_map(FieldReading::is).any(|policy| match policy {
         Policy::WriteBack | Policy::AlwaysWriteBack => true,
         Policy::WriteThrough => false,
     })
@@ -133,7 +133,7 @@ fn write_mode(code: &str) -> Option<Policy> {
     }
 }
 
-fn disk_cache(properties: &Value) -> Said<DiskCache> {
+fn disk_cache(properties: &Value) -> FieldReading<DiskCache> {
     said(properties, &["Drive Write Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),

@@ -3,7 +3,7 @@
 //! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). A
 //! SATA disk behind a SAS controller answers both hdparm and sdparm, so the first tool that knows the flag decides.
 
-use super::{Questions, Told, unknown};
+use super::{DriveFacts, Questions, unknown};
 use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCache};
 use crate::host::Tool;
@@ -13,15 +13,19 @@ const SDPARM: (Tool, &[&str]) = (Tool::Sdparm, &["--get=WCE"]);
 const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
 /// Asks a disk that appears as a SCSI disk and may be none.
-pub fn ask_shown(questions: &Questions) -> Told {
-    let mut told = Told::default();
+pub fn ask_shown(questions: &Questions) -> DriveFacts {
+    let mut told = DriveFacts::default();
     let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut told);
     told.put(&device::DRIVE_CACHE, cache);
     told
 }
 
 /// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none does.
-pub fn by_any(questions: &Questions, otherwise: Reading<DriveCache>, told: &mut Told) -> Reading<DriveCache> {
+pub fn by_any(
+    questions: &Questions,
+    otherwise: Reading<DriveCache>,
+    told: &mut DriveFacts,
+) -> Reading<DriveCache> {
     first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), told)
 }
 
@@ -29,7 +33,7 @@ fn first(
     questions: &Questions,
     tools: &[(Tool, &[&str])],
     otherwise: Option<Reading<DriveCache>>,
-    told: &mut Told,
+    told: &mut DriveFacts,
 ) -> Reading<DriveCache> {
     let mut why = otherwise;
     for (tool, words) in tools {

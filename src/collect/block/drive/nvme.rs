@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Answer, Questions, Told, unknown};
+use super::{DriveFacts, Questions, ToolOutput, unknown};
 use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, Why};
 use crate::host::Tool;
@@ -23,8 +23,8 @@ const WARNINGS: [(NvmeWarning, &str); 6] = [
 ];
 
 /// Asks one disk.
-pub fn ask(questions: &Questions) -> Told {
-    let mut told = Told::default();
+pub fn ask(questions: &Questions) -> DriveFacts {
+    let mut told = DriveFacts::default();
     let identity = questions.ask(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut told);
     let has_cache = match &identity {
         Ok(answer) => answer.reading(volatile(&answer.json()), "`vwc`"),
@@ -93,7 +93,7 @@ pub fn warnings(log: &Json) -> Option<Vec<String>> {
 }
 
 /// The number that smartctl gives for the same.
-fn by_smartctl(answer: &Answer) -> Reading<Vec<String>> {
+fn by_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
     let bits = answer.json().pointer("/smart_status/nvme/value").and_then(Json::as_u64);
     answer.reading(bits.map(of_bits), "`smart_status/nvme`")
 }

@@ -7,14 +7,14 @@
 
 use serde_json::Value as Json;
 
-use super::{Answer, Questions, Told, flag, unknown};
+use super::{DriveFacts, Questions, ToolOutput, flag, unknown};
 use crate::facts::catalog::device::{self, DriveCache, Shingled};
 use crate::facts::{Reading, Remedy, Why};
 use crate::host::Tool;
 
 /// Asks one disk.
-pub fn ask(questions: &Questions) -> Told {
-    let mut told = Told::default();
+pub fn ask(questions: &Questions) -> DriveFacts {
+    let mut told = DriveFacts::default();
     let words = ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"];
     let answer = match questions.ask(Tool::Smartctl, &words, &mut told) {
         Ok(answer) => answer,
@@ -50,7 +50,7 @@ pub fn cache(json: &Json) -> Option<DriveCache> {
     Some(if json.pointer("/write_cache/enabled")?.as_bool()? { DriveCache::On } else { DriveCache::Off })
 }
 
-fn rpm(answer: &Answer, json: &Json) -> Reading<u64> {
+fn rpm(answer: &ToolOutput, json: &Json) -> Reading<u64> {
     match json.get("rotation_rate").and_then(Json::as_u64) {
         Some(0) => Reading::unknown(Why::Absent, format!("`{}`: nothing in it turns", answer.argv)),
         rate => answer.reading(rate, "a speed of rotation"),
@@ -79,7 +79,7 @@ pub fn sleeps(json: &Json) -> bool {
         .any(|text| text.starts_with("Device is in ") && (text.contains("STANDBY") || text.contains("SLEEP")))
 }
 
-fn asleep<T>(answer: &Answer) -> Reading<T> {
+fn asleep<T>(answer: &ToolOutput) -> Reading<T> {
     Reading::unknown(Why::NotCollected, format!("`{}`: the disk sleeps and was not woken", answer.argv))
         .or_try(Remedy::Do("read something from the disk, so that it wakes, and check again".to_owned()))
 }

@@ -11,7 +11,7 @@ fn lasting(time: Duration) -> Time {
 }
 
 /// Reads an image of this size with these bytes at these places.
-fn image(size: u64, parts: &[(u64, &[u8])]) -> Content {
+fn image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
     within(Duration::from_mins(1), size, parts)
 }
 
@@ -24,13 +24,13 @@ fn made(size: u64, parts: &[(u64, &[u8])]) -> File {
     file
 }
 
-fn within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> Content {
+fn within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
     let file = made(size, parts);
     examine(file, 7, lasting(time)).unwrap()
 }
 
 /// The same of a device that is not read whole.
-fn sampled(size: u64, parts: &[(u64, &[u8])]) -> Content {
+fn sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
     let file = made(size, parts);
     let time = Time { whole: Duration::ZERO, ..lasting(Duration::from_mins(1)) };
     examine(file, 7, time).unwrap()
@@ -39,12 +39,12 @@ fn sampled(size: u64, parts: &[(u64, &[u8])]) -> Content {
 #[test]
 fn nothing_is_nothing() {
     for size in [0, 1, 511, 4096, 3 << 20, 300 << 20] {
-        let whole = Content { bytes_read: size, ..Content::default() };
+        let whole = DeviceScan { bytes_read: size, ..DeviceScan::default() };
         assert_eq!(image(size, &[]), whole, "{size}");
     }
     assert!(!image(4 << 20, &[(0, &vec![0xff; 4 << 20])]).data);
     let null = examine(File::open("/dev/null").unwrap(), 7, lasting(NAMED)).unwrap();
-    assert_eq!(null, Content::default());
+    assert_eq!(null, DeviceScan::default());
 }
 
 #[test]

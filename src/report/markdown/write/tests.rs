@@ -67,7 +67,7 @@ fn markup_is_shown_and_not_obeyed() {
 
 #[test]
 fn a_block_of_code_is_left_by_nothing_in_it() {
-    let mut document = Document::default();
+    let mut document = MarkdownWriter::default();
     document.code("sh", &["echo", "```", "````` x\n```"]);
     assert_eq!(document.finish(), "``````sh\necho\n```\n````` x?```\n``````\n");
 }
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn code_is_closed_by_its_own_fence_only(lines in prop::collection::vec("[`~ a\\\\]{0,9}", 1..5)) {
-        let mut document = Document::default();
+        let mut document = MarkdownWriter::default();
         document.code("sh", &lines);
         let text = document.finish();
         let fence: String = text.chars().take_while(|c| *c == '`').collect();

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::layer::Layer;
+use super::layer::StackNode;
 use crate::durability::Evidence;
 use crate::facts::{Need, Reading, Scope, Subject, catalog};
 use crate::report::Report;
@@ -13,12 +13,12 @@ use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, PageState};
 use crate::ui::raw::Raw;
 use crate::ui::screen::details::Details;
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::text;
 use crate::ui::words;
 
 /// What is known of one fact.
-enum Said {
+enum FactState {
     /// Its value, and where it was read.
     Known(String, String),
     /// Why it is not known; and whether it could be.
@@ -26,47 +26,50 @@ enum Said {
 }
 
 /// One fact.
-struct Fact<'a> {
+struct FactLine<'a> {
     name: &'a str,
-    said: Said,
+    said: FactState,
 }
 
-impl Fact<'_> {
+impl FactLine<'_> {
     /// All that is said of it, to look for something in.
     fn text(&self) -> String {
         match &self.said {
-            Said::Known(value, source) => format!("{} {value} {source}", self.name),
-            Said::Unknown(need, _) => {
+            FactState::Known(value, source) => format!("{} {value} {source}", self.name),
+            FactState::Unknown(need, _) => {
                 format!("{} unknown {} {}", self.name, told::reason(need), words::remedy(need))
             }
         }
     }
 
     fn is_gap(&self) -> bool {
-        matches!(self.said, Said::Unknown(_, true))
+        matches!(self.said, FactState::Unknown(_, true))
     }
 }
 
 /// All that is known of a layer.
-pub struct Facts<'a> {
+pub struct LayerDetails<'a> {
     subject: &'a Subject,
     /// Also what is known to be unknown.
-    known: Vec<Fact<'a>>,
+    known: Vec<FactLine<'a>>,
     evidence: Vec<&'a Evidence>,
     /// For the target, the verdict.
     verdict: Option<String>,
     raw: &'a Raw,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> LayerDetails<'a> {
     /// What is known of it; of the target also the verdict, and evidence about what is not shown here.
     pub fn of(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
-        let mut known: Vec<Fact<'a>> =
+        let mut known: Vec<FactLine<'a>> =
             report.facts.rows_of(subject).map(|row| fact(subject, row.fact, row.reading)).collect();
         // What nobody asked for has no row, and may still be what is missing.
         for (need, _) in data.focus.needs.iter().filter(|(need, _)| need.subject == *subject) {
             if !known.iter().any(|fact| fact.name == need.fact) {
-                known.push(Fact { name: &need.fact, said: Said::Unknown(Box::new(need.clone()), true) });
+                known.push(FactLine {
+                    name: &need.fact,
+                    said: FactState::Unknown(Box::new(need.clone()), true),
+                });
             }
         }
         let concerned = |of: &Subject| of.scope() == Scope::Host || data.focus.concerned.contains(of);
@@ -93,7 +96,11 @@ impl<'a> Facts<'a> {
     }
 
     /// The facts that are looked for in what is said of a layer and of them.
-    fn looked_for<'s>(&'s self, state: &'s PageState, layer: &'s str) -> impl Iterator<Item = &'s Fact<'a>> {
+    fn looked_for<'s>(
+        &'s self,
+        state: &'s PageState,
+        layer: &'s str,
+    ) -> impl Iterator<Item = &'s FactLine<'a>> {
         self.known.iter().filter(move |fact| {
             (!state.only_unknown || fact.is_gap()) && state.passes(&format!("{layer} {}", fact.text()))
         })
@@ -117,7 +124,7 @@ impl<'a> Facts<'a> {
     /// what is unfolded.
     pub fn blocks(
         &self,
-        layer: &Layer<'_>,
+        layer: &StackNode<'_>,
         state: &PageState,
         place: &PageState,
         theme: Theme,
@@ -139,7 +146,7 @@ impl<'a> Facts<'a> {
         if !details.lines.is_empty() {
             blocks.push(Block::text(details.lines));
         }
-        let facts: Vec<&Fact<'_>> = self.looked_for(state, &said).collect();
+        let facts: Vec<&FactLine<'_>> = self.looked_for(state, &said).collect();
         let widths = Widths::of(&facts, room);
         for fact in facts {
             let key = format!("fact {} {}", self.subject, fact.name);
@@ -155,9 +162,9 @@ impl<'a> Facts<'a> {
     }
 }
 
-fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Value>) -> Fact<'a> {
+fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Value>) -> FactLine<'a> {
     let said = match reading {
-        Reading::Known { value, source } => Said::Known(catalog::show(name, value), source.to_string()),
+        Reading::Known { value, source } => FactState::Known(catalog::show(name, value), source.to_string()),
         Reading::Unknown { why, detail, remedy } => {
             let need = Need {
                 subject: subject.clone(),
@@ -166,10 +173,10 @@ fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Va
                 detail: detail.clone(),
                 remedy: remedy.clone(),
             };
-            Said::Unknown(Box::new(need), reading.is_gap())
+            FactState::Unknown(Box::new(need), reading.is_gap())
         }
     };
-    Fact { name, said }
+    FactLine { name, said }
 }
 
 /// Names longer than this have a line of their own.
@@ -186,14 +193,14 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(facts: &[&Fact<'_>], room: usize) -> Self {
+    fn of(facts: &[&FactLine<'_>], room: usize) -> Self {
         let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
         let name = longest(&mut facts.iter().map(|fact| text::width(fact.name)));
         let name = name.min((room.saturating_mul(9) / 20).max(NAME.min(room)));
         let rest = room.saturating_sub(name).saturating_sub(2);
         let value = longest(&mut facts.iter().filter_map(|fact| match &fact.said {
-            Said::Known(value, _) => Some(text::width(value)),
-            Said::Unknown(..) => None,
+            FactState::Known(value, _) => Some(text::width(value)),
+            FactState::Unknown(..) => None,
         }));
         let value = value.min(rest.saturating_sub(2) / 2);
         Self { room, name, value, source: rest.saturating_sub(value).saturating_sub(2) }
@@ -212,10 +219,10 @@ fn short(source: &str, room: usize) -> String {
 
 /// One fact: what is known in one line where value and source have room in it, else each in as many as it takes, as why
 /// something is not known.
-fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
-    let (plain, dim) = (theme.style(Role::Plain), theme.style(Role::Dim));
+fn row(fact: &FactLine<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
+    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
     match &fact.said {
-        Said::Known(value, source)
+        FactState::Known(value, source)
             if (widths.beside() >= LEAST_BESIDE || text::width(source) <= widths.source)
                 && text::width(fact.name) <= widths.name
                 && text::width(value) <= widths.value =>
@@ -227,11 +234,11 @@ fn row(fact: &Fact<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
                 Span::styled(short(source, widths.source), dim),
             ])]
         }
-        Said::Known(value, source) => {
+        FactState::Known(value, source) => {
             folded(fact.name, &[(value.clone(), plain), (source.clone(), dim)], widths)
         }
-        Said::Unknown(need, is_gap) => {
-            let role = if *is_gap { Role::Doubt } else { Role::Dim };
+        FactState::Unknown(need, is_gap) => {
+            let role = if *is_gap { TextRole::Doubt } else { TextRole::Dim };
             let mut says = vec![(format!("unknown: {}", told::reason(need)), theme.style(role))];
             let remedy = words::remedy(need);
             if !remedy.is_empty() {
@@ -265,16 +272,16 @@ fn folded(name: &str, says: &[(String, Style)], widths: &Widths) -> Vec<Line<'st
 }
 
 /// All of a fact.
-fn beneath(fact: &Fact<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
+fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(theme, room);
     details.field("fact", fact.name);
     match &fact.said {
-        Said::Known(value, source) => {
+        FactState::Known(value, source) => {
             details.field("value", value);
             details.field("source", source);
             details.commands("reads", raw.lines(source, value));
         }
-        Said::Unknown(need, _) => {
+        FactState::Unknown(need, _) => {
             details.field("why", &told::reason(need));
             let remedy = words::remedy(need);
             if !remedy.is_empty() {

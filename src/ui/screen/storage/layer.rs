@@ -11,13 +11,13 @@ use ratatui::text::{Line, Span};
 use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
 use crate::report::telling::words as told;
-use crate::ui::theme::{Role, Theme};
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Cell, Column};
 use crate::ui::widgets::text;
 use crate::ui::widgets::tree::{self, Branch};
 
 /// A layer, or something beside the stack.
-pub struct Layer<'a> {
+pub struct StackNode<'a> {
     /// What it is.
     pub subject: &'a Subject,
     branch: Branch,
@@ -27,13 +27,13 @@ pub struct Layer<'a> {
 }
 
 /// The layers of a stack.
-pub fn of_stack(rows: &[LayerRow]) -> Vec<Layer<'_>> {
+pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
     let depths: Vec<usize> = rows.iter().map(|row| usize::try_from(row.depth).unwrap_or_default()).collect();
     let branches = tree::branches(&depths);
     rows.iter()
         .zip(branches)
         .enumerate()
-        .map(|(at, (row, branch))| Layer::of(row, branch, &elsewhere(rows, at)))
+        .map(|(at, (row, branch))| StackNode::of(row, branch, &elsewhere(rows, at)))
         .collect()
 }
 
@@ -47,7 +47,7 @@ fn elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
     row.below.iter().filter(|base| !drawn.contains(base) && shown(base)).map(Subject::name).collect()
 }
 
-impl<'a> Layer<'a> {
+impl<'a> StackNode<'a> {
     fn of(row: &'a LayerRow, branch: Branch, elsewhere: &[&str]) -> Self {
         let mut says = row.says.clone();
         if !elsewhere.is_empty() {
@@ -104,7 +104,12 @@ impl<'a> Layer<'a> {
 }
 
 /// The lines of each layer, given how many of its facts are unknown.
-pub fn lines(layers: &[&Layer<'_>], gaps: &[usize], theme: Theme, room: usize) -> Vec<Vec<Line<'static>>> {
+pub fn lines(
+    layers: &[&StackNode<'_>],
+    gaps: &[usize],
+    theme: Theme,
+    room: usize,
+) -> Vec<Vec<Line<'static>>> {
     let gaps: Vec<String> = gaps
         .iter()
         .map(|count| if *count > 0 { format!("{count} unknown") } else { String::new() })
@@ -125,26 +130,26 @@ pub fn lines(layers: &[&Layer<'_>], gaps: &[usize], theme: Theme, room: usize) -
     layers.iter().zip(&gaps).map(|(layer, gaps)| broken(layer, gaps, theme, names, room)).collect()
 }
 
-fn cells(layer: &Layer<'_>, gaps: &str, theme: Theme) -> Vec<Cell> {
+fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<Cell> {
     vec![
-        (format!("{}{}", layer.branch.first, layer.name()), theme.style(Role::Plain)),
-        (layer.says.clone(), theme.style(Role::Plain)),
-        (layer.cache.to_owned(), theme.style(Role::Dim)),
-        (layer.mark().to_owned(), theme.style(Role::Bad)),
-        (gaps.to_owned(), theme.style(Role::Doubt)),
+        (format!("{}{}", layer.branch.first, layer.name()), theme.style(TextRole::Plain)),
+        (layer.says.clone(), theme.style(TextRole::Plain)),
+        (layer.cache.to_owned(), theme.style(TextRole::Dim)),
+        (layer.mark().to_owned(), theme.style(TextRole::Bad)),
+        (gaps.to_owned(), theme.style(TextRole::Doubt)),
     ]
 }
 
 /// One layer in several lines: what it is and its cache beside the name, the marks behind what has room for them.
-fn broken(layer: &Layer<'_>, gaps: &str, theme: Theme, names: usize, room: usize) -> Vec<Line<'static>> {
+fn broken(layer: &StackNode<'_>, gaps: &str, theme: Theme, names: usize, room: usize) -> Vec<Line<'static>> {
     let beside = room.saturating_sub(names).saturating_sub(2);
-    let rows = |said: &str, role: Role| -> Vec<Vec<(String, Style)>> {
+    let rows = |said: &str, role: TextRole| -> Vec<Vec<(String, Style)>> {
         let rows = text::wrap(said, beside).into_iter().filter(|row| !row.is_empty());
         rows.map(|row| vec![(row, theme.style(role))]).collect()
     };
-    let mut right = rows(&layer.says, Role::Plain);
-    right.extend(rows(layer.cache, Role::Dim));
-    for (mark, role) in [(layer.mark(), Role::Bad), (gaps, Role::Doubt)] {
+    let mut right = rows(&layer.says, TextRole::Plain);
+    right.extend(rows(layer.cache, TextRole::Dim));
+    for (mark, role) in [(layer.mark(), TextRole::Bad), (gaps, TextRole::Doubt)] {
         let taken =
             |row: &[(String, Style)]| row.iter().map(|(said, _)| text::width(said).saturating_add(2)).sum();
         let piece = (mark.to_owned(), theme.style(role));

@@ -5,12 +5,12 @@
 //! unknown, unless they are on.
 
 use super::super::fields::Fields;
-use super::super::said::{Said, worst};
+use super::super::said::{FieldReading, worst};
 use crate::facts::catalog::controller::DiskCache;
 
 /// A disk: the number in its heading, and its fields.
 #[derive(Clone, Debug, Default)]
-pub struct Disk {
+pub struct PhysicalDisk {
     pub number: String,
     pub fields: Fields,
 }
@@ -39,7 +39,7 @@ impl Member {
     }
 
     /// Index of the member's disk, when exactly one disk matches.
-    fn among(&self, disks: &[Disk]) -> Option<usize> {
+    fn among(&self, disks: &[PhysicalDisk]) -> Option<usize> {
         let serial =
             self.value.split_whitespace().last().filter(|word| !word.ends_with(')')).unwrap_or_default();
         let place = self.place();
@@ -61,16 +61,16 @@ impl Member {
     }
 
     /// Connector and number there, or channel and number there: `(Connector:0, Device:1)`, `(0,1)`.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<PortAddress> {
         let (_, inside) = self.value.split_once('(')?;
         let (inside, _) = inside.split_once(')')?;
         let parts: Vec<String> = inside.split(',').map(|part| part.trim().to_ascii_lowercase()).collect();
         let named = |name: &str| parts.iter().find_map(|part| part.strip_prefix(name)?.trim().parse().ok());
         if let (Some(connector), Some(device)) = (named("connector:"), named("device:")) {
-            return Some(Place::Connector(connector, device));
+            return Some(PortAddress::Connector(connector, device));
         }
         match parts.as_slice() {
-            [channel, device] => Some(Place::Channel(channel.parse().ok()?, device.parse().ok()?)),
+            [channel, device] => Some(PortAddress::Channel(channel.parse().ok()?, device.parse().ok()?)),
             _ => None,
         }
     }
@@ -78,16 +78,16 @@ impl Member {
 
 /// Where a disk is plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum PortAddress {
     Connector(u32, u32),
     Channel(u32, u32),
 }
 
-fn which(disks: &[Disk], is: impl Fn(&Disk) -> bool) -> Vec<usize> {
+fn which(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usize> {
     disks.iter().enumerate().filter(|(_, disk)| is(disk)).map(|(at, _)| at).collect()
 }
 
-impl Disk {
+impl PhysicalDisk {
     fn serial(&self) -> Option<&str> {
         self.fields.get("serial number").filter(|serial| serial.bytes().any(|b| b.is_ascii_alphanumeric()))
     }
@@ -98,27 +98,27 @@ impl Disk {
         !self.fields.has(KEY) || self.fields.get(KEY).is_some() && self.serial().is_none()
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<PortAddress> {
         let location = self.fields.get("reported location").unwrap_or_default().to_ascii_lowercase();
         let connector = location.strip_prefix("connector ").and_then(|rest| {
             let (connector, device) = rest.split_once(", device ")?;
-            Some(Place::Connector(connector.parse().ok()?, device.parse().ok()?))
+            Some(PortAddress::Connector(connector.parse().ok()?, device.parse().ok()?))
         });
         connector.or_else(|| self.channel())
     }
 
     /// `0,1(1:0)`.
-    fn channel(&self) -> Option<Place> {
+    fn channel(&self) -> Option<PortAddress> {
         let keys = ["reported channel,device", "reported channel,device(t"];
         let text = keys.iter().find_map(|key| self.fields.get(key))?;
         // The key of newer versions has a colon of its own: `Reported Channel,Device(T:L) : 0,1(1:0)`.
         let text = text.rsplit_once(": ").map_or(text, |(_, address)| address).trim();
         let (channel, device) = text.split('(').next()?.split_once(',')?;
-        Some(Place::Channel(channel.trim().parse().ok()?, device.trim().parse().ok()?))
+        Some(PortAddress::Channel(channel.trim().parse().ok()?, device.trim().parse().ok()?))
     }
 
     /// The cache state that an unnamed disk implies for every volume.
-    fn as_nobodys(&self) -> Option<Said<DiskCache>> {
+    fn as_nobodys(&self) -> Option<FieldReading<DiskCache>> {
         let state = self.fields.get("state").unwrap_or_default().to_ascii_lowercase();
         if ["ready", "raw", "jbod", "available"].iter().any(|word| state.starts_with(word)) {
             return None;
@@ -127,11 +127,11 @@ impl Disk {
         if state.contains("spare") {
             return Some(self.cache());
         }
-        let gap = Said::disputed("a disk is in use and no volume names it");
+        let gap = FieldReading::disputed("a disk is in use and no volume names it");
         Some(worst([self.cache(), gap]))
     }
 
-    fn cache(&self) -> Said<DiskCache> {
+    fn cache(&self) -> FieldReading<DiskCache> {
         self.fields.said("write cache", setting)
     }
 }
@@ -147,15 +147,15 @@ pub fn setting(word: &str) -> Option<DiskCache> {
 }
 
 /// The disks of a controller, and which of them volumes name.
-pub struct Disks {
-    disks: Vec<Disk>,
+pub struct DiskInventory {
+    disks: Vec<PhysicalDisk>,
     named: Vec<bool>,
 }
 
-impl Disks {
+impl DiskInventory {
     /// All disks, with the members of all volumes.
-    pub fn new(disks: Vec<Disk>, members: &[&[Member]]) -> Self {
-        let disks: Vec<Disk> = disks
+    pub fn new(disks: Vec<PhysicalDisk>, members: &[&[Member]]) -> Self {
+        let disks: Vec<PhysicalDisk> = disks
             .into_iter()
             .filter(|disk| !disk.fields.has("device is an enclosure services device"))
             .collect();
@@ -174,15 +174,15 @@ impl Disks {
     }
 
     /// The caches of the disks below a volume, taken together.
-    pub fn of(&self, members: &[Member]) -> Said<DiskCache> {
+    pub fn of(&self, members: &[Member]) -> FieldReading<DiskCache> {
         if members.is_empty() {
             return self.all_alike();
         }
         let own = members.iter().filter(|member| !member.is_missing()).map(|member| {
             let disk = member.among(&self.disks).and_then(|at| self.disks.get(at));
             disk.map_or_else(
-                || Said::disputed(format!("which disk `{}` is, is not told", member.key)),
-                Disk::cache,
+                || FieldReading::disputed(format!("which disk `{}` is, is not told", member.key)),
+                PhysicalDisk::cache,
             )
         });
         let nobodys = self.disks.iter().zip(&self.named).filter(|(_, named)| !**named);
@@ -190,13 +190,13 @@ impl Disks {
     }
 
     /// The setting that all disks agree on, for a volume that names no disk.
-    fn all_alike(&self) -> Said<DiskCache> {
-        let mut said = self.disks.iter().map(Disk::cache);
-        let Some(first) = said.next() else { return Said::missing("write cache of the disks") };
+    fn all_alike(&self) -> FieldReading<DiskCache> {
+        let mut said = self.disks.iter().map(PhysicalDisk::cache);
+        let Some(first) = said.next() else { return FieldReading::missing("write cache of the disks") };
         if said.all(|other| other == first) {
             first
         } else {
-            Said::disputed("the disks differ, and which of them the volume stands on is not told")
+            FieldReading::disputed("the disks differ, and which of them the volume stands on is not told")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Disks among volumes: found by name or number, or not at all.
 
-use super::super::said::{Adapter, Said, Volume};
-use super::{Addresses, Disk, Found, find};
+use super::super::said::{Adapter, FieldReading, Volume};
+use super::{Addresses, DiskIdentity, VolumeMatch, find};
 
 fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>) -> Volume {
     Volume {
@@ -9,34 +9,35 @@ fn volume(name: &str, target: Option<u32>, node: Option<&str>, wwn: Option<&str>
         target,
         node: node.map(str::to_owned),
         wwn: wwn.map(str::to_owned),
-        policy: Said::missing("a test"),
-        in_force: Said::missing("a test"),
-        on_failure: Said::missing("a test"),
-        disk_cache: Said::missing("a test"),
+        policy: FieldReading::missing("a test"),
+        in_force: FieldReading::missing("a test"),
+        on_failure: FieldReading::missing("a test"),
+        disk_cache: FieldReading::missing("a test"),
     }
 }
 
 fn adapter(bus: Option<u32>, volumes: &[Volume]) -> Adapter {
     let pci = bus.map(|bus| [0, bus, 0, 0]);
-    Adapter { pci, volumes: volumes.to_vec(), ..Adapter::unread("0", Said::missing("a test")) }
+    Adapter { pci, volumes: volumes.to_vec(), ..Adapter::unread("0", FieldReading::missing("a test")) }
 }
 
-fn disk(place: &str) -> Disk {
-    Disk { node: "/dev/sda".to_owned(), wwn: Some("6001".to_owned()), ..Disk::default() }.at(place)
+fn disk(place: &str) -> DiskIdentity {
+    DiskIdentity { node: "/dev/sda".to_owned(), wwn: Some("6001".to_owned()), ..DiskIdentity::default() }
+        .at(place)
 }
 
 const VOLUME_1: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:2:1/3:2:1:0/block/sda";
 const PASSED_ON: &str = "../../devices/pci0000:00/0000:02:00.0/host3/target3:0:1/3:0:1:0/block/sda";
 
 /// The name of the volume, `|` between several, `passed on`, or nothing.
-fn found(disk: &Disk, adapters: &[Adapter], addresses: Addresses, controllers: usize) -> String {
+fn found(disk: &DiskIdentity, adapters: &[Adapter], addresses: Addresses, controllers: usize) -> String {
     match find(disk, adapters, addresses, controllers) {
-        Found::Volume(_, volume) => volume.name.clone(),
-        Found::OneOf(volumes) => {
+        VolumeMatch::Volume(_, volume) => volume.name.clone(),
+        VolumeMatch::OneOf(volumes) => {
             volumes.iter().map(|(_, volume)| volume.name.as_str()).collect::<Vec<_>>().join("|")
         }
-        Found::PassedOn => "passed on".to_owned(),
-        Found::Nowhere(_) => String::new(),
+        VolumeMatch::PassedOn => "passed on".to_owned(),
+        VolumeMatch::Nowhere(_) => String::new(),
     }
 }
 
@@ -44,7 +45,7 @@ fn found(disk: &Disk, adapters: &[Adapter], addresses: Addresses, controllers: u
 fn the_place_tells_controller_and_address() {
     let disk = disk(VOLUME_1);
     assert_eq!((disk.pci, disk.address), (Some([0, 2, 0, 0]), Some((2, 1))));
-    let nowhere = Disk::default().at("../../devices/virtual/block/loop0");
+    let nowhere = DiskIdentity::default().at("../../devices/virtual/block/loop0");
     assert_eq!((nowhere.pci, nowhere.address), (None, None));
 }
 
@@ -84,7 +85,7 @@ fn names_are_believed_unless_they_contradict_each_other() {
         ""
     );
     assert_eq!(of(&[volume("a", None, None, None)]), "", "it may be a disk that is passed on");
-    let logical = Disk { model: "HPE LOGICAL VOLUME".to_owned(), ..disk(VOLUME_1) };
+    let logical = DiskIdentity { model: "HPE LOGICAL VOLUME".to_owned(), ..disk(VOLUME_1) };
     let two = [volume("a", None, None, None), volume("b", None, None, None)];
     assert_eq!(found(&logical, &[adapter(Some(2), &two)], Opaque, 1), "a|b");
     assert_eq!(found(&logical, &[adapter(Some(3), &two)], Opaque, 1), "");
@@ -95,7 +96,7 @@ fn names_are_believed_unless_they_contradict_each_other() {
 fn the_driver_says_which_disk_is_no_volume() {
     let volumes = [volume("a", None, None, None)];
     let of = |level: Option<&str>, addresses| {
-        let disk = Disk { level: level.map(str::to_owned), ..disk(VOLUME_1) };
+        let disk = DiskIdentity { level: level.map(str::to_owned), ..disk(VOLUME_1) };
         found(&disk, &[adapter(Some(2), &volumes)], addresses, 1)
     };
     assert_eq!(of(Some("N/A"), Addresses::Opaque), "passed on");

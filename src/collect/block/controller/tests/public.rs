@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::said::{Adapter, Said};
+use super::super::said::{Adapter, FieldReading};
 use super::super::{arcconf, megacli, ssacli, storcli, storcli2};
 use crate::facts::Choice;
 
@@ -110,7 +110,7 @@ fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
     if volumes { ssacli::parse(&detail, &[(0, answer.to_vec())]) } else { ssacli::parse(answer, &[]) }
 }
 
-fn word<T: Choice>(said: &Said<T>) -> &'static str {
+fn word<T: Choice>(said: &FieldReading<T>) -> &'static str {
     said.is().map_or("?", Choice::word)
 }
 
