@@ -236,7 +236,7 @@ pub struct Probe {
     pub scratch: Option<PathBuf>,
     /// How it goes about that.
     #[command(flatten)]
-    pub manner: ProbeFlags,
+    pub flags: ProbeFlags,
     /// How to say it.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,

@@ -55,10 +55,10 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
         seconds,
         rows,
         workloads,
-        manner: ProbeOptions {
-            keep_samples: args.manner.samples,
-            nice: args.manner.nice,
-            force: args.manner.force,
+        probe: ProbeOptions {
+            keep_samples: args.flags.samples,
+            nice: args.flags.nice,
+            force: args.flags.force,
         },
     };
     let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;

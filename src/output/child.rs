@@ -18,7 +18,7 @@ pub(super) const ARGUMENT: &str = "__write";
 
 /// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let Some((path, manner)) = parse(errand::words(arguments, ARGUMENT)?) else {
+    let Some((path, options)) = parse(errand::words(arguments, ARGUMENT)?) else {
         return Some(ExitCode::FAILURE);
     };
     let served = nix::sys::signal::SigSet::all()
@@ -27,7 +27,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
         .and_then(|()| SocketChannel::home());
     let Ok(mut line) = served else { return Some(ExitCode::FAILURE) };
     // If the reader is gone, nobody needs an answer.
-    let said = match write(&PathBuf::from(path), manner, &mut line) {
+    let said = match write(&PathBuf::from(path), options, &mut line) {
         Ok(()) => line.say(say::DONE, b""),
         Err(WriteFailure::Refused(Refused::Exists)) => line.say(say::EXISTS, b""),
         Err(WriteFailure::Refused(Refused::For(why))) => line.say(say::REFUSED, why.as_bytes()),
@@ -65,10 +65,14 @@ impl<T: Into<Refused>> From<T> for WriteFailure {
     }
 }
 
-fn write(path: &std::path::Path, manner: WriteOptions, line: &mut SocketChannel) -> Result<(), WriteFailure> {
+fn write(
+    path: &std::path::Path,
+    options: WriteOptions,
+    line: &mut SocketChannel,
+) -> Result<(), WriteFailure> {
     let alone = |_| WriteFailure::Alone;
-    let spot = OutputLocation::find(Walker::ourselves(), path, manner)?;
-    line.say(say::READY, spot.notice.as_deref().unwrap_or_default().as_bytes()).map_err(alone)?;
+    let location = OutputLocation::find(Walker::ourselves(), path, options)?;
+    line.say(say::READY, location.notice.as_deref().unwrap_or_default().as_bytes()).map_err(alone)?;
     let mut document = Vec::new();
     loop {
         match line.hear(None) {
@@ -77,7 +81,7 @@ fn write(path: &std::path::Path, manner: WriteOptions, line: &mut SocketChannel)
             Ok(_) | Err(_) => return Err(WriteFailure::Alone),
         }
     }
-    let draft = spot.write(&document)?;
+    let draft = location.write(&document)?;
     line.say(say::WRITTEN, b"").map_err(alone)?;
     match line.hear(None) {
         Ok((say::NAME_IT, _)) => Ok(draft.name_it()?),

@@ -57,7 +57,7 @@ pub(super) struct WriteOptions {
 /// A place for a document.
 pub(super) struct OutputLocation {
     walker: Walker,
-    manner: WriteOptions,
+    options: WriteOptions,
     /// Open for reading, so that its names can be synced.
     directory: OwnedFd,
     name: OsString,
@@ -67,23 +67,23 @@ pub(super) struct OutputLocation {
 
 impl OutputLocation {
     /// Finds the place, and checks that a file can be created there.
-    pub fn find(walker: Walker, path: &std::path::Path, manner: WriteOptions) -> Result<Self, Refused> {
-        let FileEnd { end, name, there } = walker.file(path, manner.missing)?;
+    pub fn find(walker: Walker, path: &std::path::Path, options: WriteOptions) -> Result<Self, Refused> {
+        let FileEnd { end, name, there } = walker.file(path, options.missing)?;
         let notice = end.stranger.as_ref().map(|stranger| {
             let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
             format!("{at} belongs to {}, who can replace what is written there", stranger.who)
         });
-        if let (true, Some(notice)) = (manner.runs, &notice) {
+        if let (true, Some(notice)) = (options.runs, &notice) {
             return Err(Refused::For(format!(
                 "{notice}; what may be run as root is not, so name a directory of your own or root's"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
-        let spot = Self { walker, manner, directory, name, notice };
-        spot.judge(there.as_ref())?;
-        drop(Draft::make(&spot)?);
-        Ok(spot)
+        let location = Self { walker, options, directory, name, notice };
+        location.judge(there.as_ref())?;
+        drop(Draft::make(&location)?);
+        Ok(location)
     }
 
     /// Writes the draft.
@@ -98,7 +98,7 @@ impl OutputLocation {
     fn judge(&self, there: Option<&Stat>) -> Result<(), Refused> {
         let Some(there) = there else { return Ok(()) };
         let what = match FileType::from_raw_mode(there.st_mode) {
-            FileType::RegularFile if !self.manner.replace => return Err(Refused::Exists),
+            FileType::RegularFile if !self.options.replace => return Err(Refused::Exists),
             FileType::RegularFile => return self.judge_owner(there),
             FileType::Directory => "a directory",
             FileType::Symlink => "a link that was not there before",
@@ -120,19 +120,19 @@ impl OutputLocation {
 
 /// A file that is removed unless it gets its final name.
 pub(super) struct Draft<'a> {
-    spot: &'a OutputLocation,
+    location: &'a OutputLocation,
     file: File,
     name: String,
 }
 
 impl<'a> Draft<'a> {
-    fn make(spot: &'a OutputLocation) -> Result<Self, Refused> {
+    fn make(location: &'a OutputLocation) -> Result<Self, Refused> {
         let name = format!(".walwise-{:016x}{:016x}.tmp", random(), random());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = if spot.manner.mode.is_some() { 0o600 } else { 0o666 };
-        let file = rustix::fs::openat(&spot.directory, &name, flags, Mode::from_raw_mode(mode))?;
-        let draft = Self { spot, file: File::from(file), name };
-        if let Some(mode) = spot.manner.mode {
+        let mode = if location.options.mode.is_some() { 0o600 } else { 0o666 };
+        let file = rustix::fs::openat(&location.directory, &name, flags, Mode::from_raw_mode(mode))?;
+        let draft = Self { location, file: File::from(file), name };
+        if let Some(mode) = location.options.mode {
             match rustix::fs::fremovexattr(&draft.file, "system.posix_acl_access") {
                 Ok(()) | Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
                 Err(errno) => return Err(errno.into()),
@@ -144,14 +144,14 @@ impl<'a> Draft<'a> {
 
     /// Renames it to its final name, and makes that durable.
     pub fn name_it(self) -> Result<(), Refused> {
-        let OutputLocation { directory, name, manner, .. } = self.spot;
+        let OutputLocation { directory, name, options, .. } = self.location;
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,
             Err(errno) => return Err(errno.into()),
         };
-        self.spot.judge(there.as_ref())?;
-        if manner.replace {
+        self.location.judge(there.as_ref())?;
+        if options.replace {
             rustix::fs::renameat(directory, &self.name, directory, name)?;
         } else {
             match rustix::fs::renameat_with(directory, &self.name, directory, name, RenameFlags::NOREPLACE) {
@@ -170,7 +170,7 @@ impl<'a> Draft<'a> {
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
         // After the rename the name does not exist.
-        let _ = rustix::fs::unlinkat(&self.spot.directory, &self.name, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
     }
 }
 

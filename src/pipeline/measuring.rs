@@ -34,7 +34,7 @@ pub struct MeasurementOptions {
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     /// Options of the probe.
-    pub manner: ProbeOptions,
+    pub probe: ProbeOptions,
 }
 
 impl MeasurementOptions {
@@ -45,7 +45,7 @@ impl MeasurementOptions {
             seconds,
             rows: RowSelection::Deciding,
             workloads: Vec::new(),
-            manner: ProbeOptions::default(),
+            probe: ProbeOptions::default(),
         }
     }
 }
@@ -61,7 +61,7 @@ pub fn prepare(
     request.seconds = options.seconds;
     request.seed = seed();
     request.workloads.clone_from(&options.workloads);
-    request.manner = options.manner;
+    request.options = options.probe;
     match options.rows {
         RowSelection::Deciding | RowSelection::All => {}
         RowSelection::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),

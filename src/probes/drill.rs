@@ -84,13 +84,13 @@ impl DrillDirectory {
                 shown(at)
             ));
         }
-        let ground = Self::of(&end, path)?;
-        let held = ground.directory.try_clone().map_err(|error| crate::text::error_words(&error))?;
+        let parent = Self::of(&end, path)?;
+        let held = parent.directory.try_clone().map_err(|error| crate::text::error_words(&error))?;
         match database_around(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
                 "{database} belongs to a database; name a directory beside it, on the same file system"
             )),
-            None => Ok(ground),
+            None => Ok(parent),
         }
     }
 
@@ -111,15 +111,15 @@ impl DrillDirectory {
 /// Writes until it is told to stop. `tell` receives the head first, then the number of each commit that the system
 /// calls report as durable; it returns whether to go on.
 pub fn write(
-    ground: &DrillDirectory,
+    parent: &DrillDirectory,
     method: Method,
     segments: Segments,
     head: &Head,
     tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
-    let path = place(&ground.path);
+    let path = place(&parent.path);
     let failed = |errno, doing: &str| ProbeError::of(errno, doing, &path);
-    let own = match make_directory(&ground.directory, DIRECTORY) {
+    let own = match make_directory(&parent.directory, DIRECTORY) {
         Err(Errno::EXIST) => {
             let says = format!("{} is there already; read it or remove it first", shown(&path));
             return Err(ProbeError::new(ErrorKind::Gone, says));
@@ -127,7 +127,7 @@ pub fn write(
         made => made.map_err(|errno| failed(errno, "making the drill's directory"))?,
     };
     put_head(&own, head).map_err(|errno| failed(errno, "writing which run it is"))?;
-    sync(&ground.directory).map_err(|errno| failed(errno, "making its name durable"))?;
+    sync(&parent.directory).map_err(|errno| failed(errno, "making its name durable"))?;
     let mut memory = vec![0; PAGE + ALIGNMENT];
     let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
     let page = memory.get_mut(start..start + PAGE).unwrap_or_default();
@@ -209,11 +209,11 @@ fn cannot(path: &Path, error: &io::Error) -> String {
 
 /// The surviving part of a directory's drill: its head and the numbers of all whole pages. `tell` is called after each
 /// file.
-pub fn read(ground: &DrillDirectory, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
-    let path = place(&ground.path);
+pub fn read(parent: &DrillDirectory, tell: &mut dyn FnMut()) -> Result<(Head, Ranges), String> {
+    let path = place(&parent.path);
     let failed = |name: &str, error: io::Error| cannot(&path.join(name), &error);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let own = rustix::fs::openat(&ground.directory, DIRECTORY, flags, Mode::empty());
+    let own = rustix::fs::openat(&parent.directory, DIRECTORY, flags, Mode::empty());
     let own = own.map_err(|errno| cannot(&path, &errno.into()))?;
     let mut text = String::new();
     let mut head = open_file(&own, HEAD).map_err(|error| failed(HEAD, error))?.take(LONGEST_HEAD);

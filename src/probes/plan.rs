@@ -50,7 +50,7 @@ pub struct ProbePlan {
     pub(super) program: PathBuf,
     pub(super) seed: u64,
     pub(super) all_with_pauses: bool,
-    pub(super) manner: ProbeOptions,
+    pub(super) options: ProbeOptions,
 }
 
 /// The space that a workload may use besides its file and another of that size, in bytes: a neighbour's writes for half
@@ -59,7 +59,7 @@ const SMALL_THINGS: u64 = 16 << 20;
 
 /// Plans a probe; the refusal says why there can be none.
 pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
-    let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.manner.force);
+    let class = request.mount_class.filter(|_| request.scratch.is_none() && !request.options.force);
     let refuse = |class| Err(Refusal::Class { directory: shown(&request.target), class });
     match class {
         Some(MountClass::Network) => return refuse("network"),
@@ -75,7 +75,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     }
     if let Some(scratch) = &request.scratch {
         check_answers(scratch, &request.program)?;
-    } else if request.manner.force {
+    } else if request.options.force {
         check_answers(&request.target, &request.program)?;
     }
     let rows = rows(request);
@@ -84,8 +84,8 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let page = super::commit::PAGE as u64;
     let file_bytes = request.file_bytes.max(4 * most_pages * page).next_multiple_of(4 * page);
     let at_a_time = if request.workloads.is_empty() { file_bytes } else { 2 * file_bytes + SMALL_THINGS };
-    let room = Room { bytes: at_a_time, to_the_brim: request.manner.force };
-    let anywhere = request.scratch.is_some() || request.manner.force;
+    let room = Room { bytes: at_a_time, to_the_brim: request.options.force };
+    let anywhere = request.scratch.is_some() || request.options.force;
     let ScratchParent { directory, identity } =
         place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
@@ -122,7 +122,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         program: request.program.clone(),
         seed: request.seed,
         all_with_pauses: request.all_with_pauses,
-        manner: request.manner,
+        options: request.options,
     })
 }
 

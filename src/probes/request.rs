@@ -54,7 +54,7 @@ pub struct ProbeRequest {
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
     /// Its options.
-    pub manner: ProbeOptions,
+    pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,
     /// Whether all of them count flushes (`device.counts_flushes`).
@@ -84,7 +84,7 @@ impl ProbeRequest {
             all_with_pauses: false,
             extra: vec![Method::Floor],
             workloads: Vec::new(),
-            manner: ProbeOptions::default(),
+            options: ProbeOptions::default(),
             leaves: Vec::new(),
             leaves_count_flushes: false,
             smallest_disk_bytes: None,

@@ -34,7 +34,7 @@ pub fn run(
     control: &Control,
     tell: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, ProbeError> {
-    if plan.manner.nice {
+    if plan.options.nice {
         lower_priority()?;
     }
     let mut run = ProbeRun::new(plan, control, tell);
@@ -131,7 +131,7 @@ impl<'a> ProbeRun<'a> {
         self.say(Phase::Preparing);
         self.listen()?;
         let scratch = Scratch::create(self.plan)?;
-        let room = if self.plan.manner.force { Ok(()) } else { scratch.check_room(4 * self.plan.at_a_time) };
+        let room = if self.plan.options.force { Ok(()) } else { scratch.check_room(4 * self.plan.at_a_time) };
         let outcome = room.map_err(Stop::Failed).and_then(|()| self.measure_in(&scratch));
         self.writers.clear();
         self.say(Phase::CleaningUp);
@@ -184,7 +184,7 @@ impl<'a> ProbeRun<'a> {
         let mut series = Vec::new();
         let outcome = workload::run(workload, &mut stage, &mut self.dice, &mut series, &mut say);
         self.seen.bytes_written += stage.written();
-        self.found.push(WorkloadResult::new(workload, &series, self.plan.manner.keep_samples));
+        self.found.push(WorkloadResult::new(workload, &series, self.plan.options.keep_samples));
         match outcome {
             Err(Stop::Over) => Ok(()),
             outcome => outcome,
@@ -473,7 +473,7 @@ impl<'a> ProbeRun<'a> {
     /// The same with the fields that are added at the end.
     fn final_summary(&mut self) -> Measurement {
         let mut measurement = self.summary();
-        if self.plan.manner.keep_samples {
+        if self.plan.options.keep_samples {
             add_samples(&mut measurement, &self.samples);
         }
         add_workloads(&mut measurement, std::mem::take(&mut self.found));

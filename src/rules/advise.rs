@@ -39,7 +39,7 @@ impl Circumstances {
 /// The advice of a rule that applies, and the part that is held back.
 pub(super) fn advise(
     rule: &Rule,
-    ground: &BoundCondition<'_>,
+    condition: &BoundCondition<'_>,
     facts: &FactSet,
     subject: &Subject,
     circumstances: Circumstances,
@@ -54,13 +54,13 @@ pub(super) fn advise(
         let Some(change) = spec.change(facts, subject) else { continue };
         // The value from a fact may be one that loses data, whatever risk the rule states.
         let risk = if spec.setting.can_lose(change.values()) { Risk::DataLossIfWrong } else { spec.risk };
-        let sure = proven(ground, &seen_here)
+        let sure = proven(condition, &seen_here)
             && when.as_ref().is_none_or(|when| proven(when, &seen_here))
             && spec.value_from().is_none_or(|fact| seen_here(&facts.lookup(subject, fact)));
         let allowed = sure && rule.level == Level::Option && rule.author == Author::Walwise;
         if risk == Risk::DataLossIfWrong && !allowed {
             let because = match rule.author {
-                Author::Walwise => why_held_back(ground, when.as_ref(), &seen_here),
+                Author::Walwise => why_held_back(condition, when.as_ref(), &seen_here),
                 Author::User => format!("it can lose data, and the rule is of {}", rule.file),
             };
             held_back
@@ -95,13 +95,13 @@ fn refused(author: Author, advice: &Advice) -> Option<String> {
 }
 
 fn why_held_back(
-    ground: &BoundCondition<'_>,
+    condition: &BoundCondition<'_>,
     when: Option<&BoundCondition<'_>>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
 ) -> String {
     let mut elsewhere = Vec::new();
-    for ground in [Some(ground), when].into_iter().flatten() {
-        not_seen_here(ground, seen_here, &mut elsewhere);
+    for condition in [Some(condition), when].into_iter().flatten() {
+        not_seen_here(condition, seen_here, &mut elsewhere);
     }
     let not = if elsewhere.is_empty() { String::new() } else { format!(": {}", elsewhere.join(", ")) };
     format!("it can lose data, and not everything that decides it was seen on this machine{not}")
@@ -109,11 +109,11 @@ fn why_held_back(
 
 /// The known facts of a condition that were not observed on this machine, with their sources.
 fn not_seen_here(
-    ground: &BoundCondition<'_>,
+    condition: &BoundCondition<'_>,
     seen_here: &dyn Fn(&Reading<Value>) -> bool,
     names: &mut Vec<String>,
 ) {
-    if let ConditionNode::Test(_, seen) = &ground.node
+    if let ConditionNode::Test(_, seen) = &condition.node
         && let Some(source) = seen.reading.source()
         && !seen_here(&seen.reading)
     {
@@ -122,7 +122,7 @@ fn not_seen_here(
             names.push(name);
         }
     }
-    ground.kids().iter().for_each(|kid| not_seen_here(kid, seen_here, names));
+    condition.kids().iter().for_each(|kid| not_seen_here(kid, seen_here, names));
 }
 
 impl AdviceSpec {

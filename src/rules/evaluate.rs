@@ -173,20 +173,20 @@ impl<'r> Concern<'r> {
     /// The finding of the rule on the subject.
     fn finding(&self, view: &SubjectView<'_>, circumstances: Circumstances) -> Finding {
         let (rule, SubjectView { facts, subject, .. }) = (self.rule, view);
-        let ground = BoundCondition::on(&rule.when, view);
+        let condition = BoundCondition::on(&rule.when, view);
         let (mut advice, mut held_back) = (Vec::new(), Vec::new());
-        let outcome = match ground.truth() {
+        let outcome = match condition.truth() {
             Truth::True => {
-                (advice, held_back) = advise::advise(rule, &ground, facts, subject, circumstances);
+                (advice, held_back) = advise::advise(rule, &condition, facts, subject, circumstances);
                 Outcome::Applies
             }
             Truth::False => Outcome::DoesNotApply,
             Truth::Unknown => {
                 let domains = self.domains.get_or_init(|| Domains::of(&rule.when));
-                Outcome::Undecided { needs: needs::needs(&ground, domains) }
+                Outcome::Undecided { needs: needs::needs(&condition, domains) }
             }
         };
-        let which = if rule.names_which() { ground.which() } else { Vec::new() };
+        let which = if rule.names_which() { condition.which() } else { Vec::new() };
         // A title asserts even with an unknown fact in it; a question does not.
         let asserts = match &outcome {
             Outcome::Applies | Outcome::DoesNotApply => rule.title.is_known(facts, subject),
@@ -209,7 +209,7 @@ impl<'r> Concern<'r> {
             advice,
             held_back,
             remedy,
-            trace: circumstances.traced.then(|| ground.trace()),
+            trace: circumstances.traced.then(|| condition.trace()),
         }
     }
 }

@@ -24,9 +24,9 @@ const WIDE: usize = 64;
 
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
-pub(super) fn needs(ground: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
-    let unknowns = Unknowns::of(ground, domains);
-    let answers = [true, false].map(|wanted| unknowns.ways(ground, wanted));
+pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
+    let unknowns = Unknowns::of(condition, domains);
+    let answers = [true, false].map(|wanted| unknowns.ways(condition, wanted));
     let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(FactDemands::to_learn).collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
     let mut smallest: Vec<Vec<usize>> = Vec::new();
@@ -122,17 +122,17 @@ impl FactDemands {
 }
 
 impl<'g> Unknowns<'g> {
-    fn of(ground: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
+    fn of(condition: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
         let mut slots = Vec::new();
-        collect(ground, &mut slots);
+        collect(condition, &mut slots);
         slots.sort_by(|a, b| place(a).cmp(&place(b)));
         slots.dedup_by(|a, b| place(a) == place(b));
         Self { domains, slots }
     }
 
     /// The ways for a condition to get the wanted result.
-    fn ways(&self, ground: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
-        match (&ground.node, wanted) {
+    fn ways(&self, condition: &BoundCondition<'_>, wanted: bool) -> Vec<FactDemands> {
+        match (&condition.node, wanted) {
             (ConditionNode::Blind, _) => Vec::new(),
             (ConditionNode::Not(kid), wanted) => self.ways(kid, !wanted),
             (ConditionNode::Test(test, seen), wanted) => self.ways_of_test(test, seen, wanted),
@@ -188,13 +188,13 @@ fn place(seen: &Seen) -> (&Subject, &str) {
 }
 
 /// The unknown facts that it tests.
-fn collect<'g>(ground: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
-    if let ConditionNode::Test(_, seen) = &ground.node
+fn collect<'g>(condition: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
+    if let ConditionNode::Test(_, seen) = &condition.node
         && !seen.reading.is_known()
     {
         unknown.push(seen);
     }
-    ground.kids().iter().for_each(|kid| collect(kid, unknown));
+    condition.kids().iter().for_each(|kid| collect(kid, unknown));
 }
 
 /// The ways without those that another covers, bounded in number.

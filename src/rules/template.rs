@@ -97,7 +97,9 @@ impl Template {
         mut find: impl FnMut(&str) -> Option<&'static KeyInfo>,
     ) -> (Self, Vec<String>) {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
-        for PlaceholderMatch { range: Range { start, end }, name, prefix, in_code } in Spots::of(source) {
+        for PlaceholderMatch { range: Range { start, end }, name, prefix, in_code } in
+            PlaceholderMatches::of(source)
+        {
             let means = match name {
                 SUBJECT => Some(Means::Subject),
                 WHICH => Some(Means::Which),
@@ -246,18 +248,20 @@ pub struct Spotted<'s> {
 
 /// The placeholders of a command, in order.
 pub fn places(command: &str) -> Vec<Spotted<'_>> {
-    Spots::of(command).map(|PlaceholderMatch { range, prefix, .. }| Spotted { range, prefix }).collect()
+    PlaceholderMatches::of(command)
+        .map(|PlaceholderMatch { range, prefix, .. }| Spotted { range, prefix })
+        .collect()
 }
 
 /// The placeholders of a text, in order. Each character is examined once, from the brace before it.
-struct Spots<'s> {
+struct PlaceholderMatches<'s> {
     source: &'s str,
     rest: Peekable<CharIndices<'s>>,
     before: Option<char>,
     in_code: bool,
 }
 
-impl<'s> Spots<'s> {
+impl<'s> PlaceholderMatches<'s> {
     fn of(source: &'s str) -> Self {
         Self { source, rest: source.char_indices().peekable(), before: None, in_code: false }
     }
@@ -291,7 +295,7 @@ impl<'s> Spots<'s> {
     }
 }
 
-impl<'s> Iterator for Spots<'s> {
+impl<'s> Iterator for PlaceholderMatches<'s> {
     type Item = PlaceholderMatch<'s>;
 
     fn next(&mut self) -> Option<PlaceholderMatch<'s>> {
@@ -314,11 +318,11 @@ impl<'s> Iterator for Spots<'s> {
 /// Whether a placeholder of a command stands between quotes of its own, which our quotes around the fact would end, or
 /// after a backslash, which would consume the first of them.
 pub fn quotes_a_placeholder(command: &str) -> bool {
-    let mut spots = Spots::of(command).map(|spot| spot.range.start).peekable();
+    let mut candidates = PlaceholderMatches::of(command).map(|candidate| candidate.range.start).peekable();
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in command.char_indices() {
-        if spots.next_if_eq(&at).is_some() && (quote.is_some() || escaped) {
+        if candidates.next_if_eq(&at).is_some() && (quote.is_some() || escaped) {
             return true;
         }
         match (quote, c) {

@@ -177,10 +177,10 @@ fn gone(error: &io::Error) -> ChildFailure {
 }
 
 fn find(directory: &Path, line: &mut SocketChannel) -> Result<(), ChildFailure> {
-    let ground = DrillDirectory::to_read(directory).map_err(ChildFailure::Refused)?;
+    let parent = DrillDirectory::to_read(directory).map_err(ChildFailure::Refused)?;
     line.say(READY, b"").map_err(|error| gone(&error))?;
     let (head, pages) =
-        drill::read(&ground, &mut || drop(line.say(BUSY, b""))).map_err(ChildFailure::Refused)?;
+        drill::read(&parent, &mut || drop(line.say(BUSY, b""))).map_err(ChildFailure::Refused)?;
     let found = Survived {
         head,
         boot: String::new(),
@@ -199,7 +199,7 @@ fn written(directory: &Path, words: [&OsString; 3], line: &mut SocketChannel) ->
     let method = DrillMethod::from_str(method, false).map_err(|_| unknown())?.method();
     let segments = DrillSegments::from_str(segments, false).map_err(|_| unknown())?.segments();
     let head = Head::parse(head).ok_or_else(unknown)?;
-    let ground = DrillDirectory::to_write(directory).map_err(ChildFailure::Refused)?;
+    let parent = DrillDirectory::to_write(directory).map_err(ChildFailure::Refused)?;
     line.say(READY, b"").map_err(|error| gone(&error))?;
     let go_on = |line: &mut SocketChannel| match line.hear(None) {
         Ok((GO, _)) => Ok(true),
@@ -213,6 +213,6 @@ fn written(directory: &Path, words: [&OsString; 3], line: &mut SocketChannel) ->
         }
         go_on(line)
     };
-    drill::write(&ground, method, segments, &head, &mut tell)
+    drill::write(&parent, method, segments, &head, &mut tell)
         .map_err(|error| ChildFailure::Failed(error.to_string()))
 }

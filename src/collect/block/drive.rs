@@ -102,38 +102,38 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
-        let told: Vec<Option<DriveFacts>> = thread::scope(|scope| {
+        let drive: Vec<Option<DriveFacts>> = thread::scope(|scope| {
             let late = &late;
             let nodes: Vec<_> = some
                 .iter()
-                .map(|(disk, way)| (facts.value(disk, &device::PATH).unwrap_or_default(), *way))
+                .map(|(disk, method)| (facts.value(disk, &device::PATH).unwrap_or_default(), *method))
                 .collect();
             let asking: Vec<_> = nodes
                 .into_iter()
-                .map(|(node, way)| {
-                    scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, way))
+                .map(|(node, method)| {
+                    scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, method))
                 })
                 .collect();
             asking.into_iter().map(|thread| thread.join().ok()).collect()
         });
-        for (one, told) in some.iter().zip(told) {
+        for (one, drive) in some.iter().zip(drive) {
             let disk = &one.0;
-            let Some(told) = told else {
+            let Some(drive) = drive else {
                 let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
                 leave(host, slice::from_ref(one), &failed, facts);
                 facts.warn(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
             };
-            late.extend(&told.late);
-            for (key, reading) in told.facts {
+            late.extend(&drive.late);
+            for (key, reading) in drive.facts {
                 record(disk, &key, reading, facts);
             }
         }
     }
 }
 
-fn ask(questions: &Questions, way: QueryMethod) -> DriveFacts {
-    match way {
+fn ask(questions: &Questions, method: QueryMethod) -> DriveFacts {
+    match method {
         QueryMethod::Nvme => nvme::ask(questions),
         QueryMethod::Disk => smart::ask(questions),
         QueryMethod::Shown => flag::ask_shown(questions),
@@ -162,8 +162,8 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
 /// Asks nobody, and records the reason for every fact that the answers would have told.
 fn leave(host: &dyn Host, disks: &[(Subject, QueryMethod)], reading: &Reading<Value>, facts: &mut FactSet) {
     let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
-    for (disk, way) in disks {
-        for (key, reading) in ask(&questions, *way).facts {
+    for (disk, method) in disks {
+        for (key, reading) in ask(&questions, *method).facts {
             record(disk, &key, reading, facts);
         }
     }
@@ -190,9 +190,9 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
             }
             let below = facts.below(subject);
             if below.is_empty()
-                && let Some(way) = QueryMethod::of(subject, facts)
+                && let Some(method) = QueryMethod::of(subject, facts)
             {
-                disks.push((subject.clone(), way));
+                disks.push((subject.clone(), method));
             }
             open.extend(below);
         }
@@ -211,13 +211,13 @@ struct Questions<'a> {
 
 impl Questions<'_> {
     /// The output of a tool for these arguments before the disk's node, or why there is none.
-    fn ask(&self, tool: Tool, words: &[&str], told: &mut DriveFacts) -> Result<ToolOutput, Reading<Value>> {
+    fn ask(&self, tool: Tool, words: &[&str], drive: &mut DriveFacts) -> Result<ToolOutput, Reading<Value>> {
         if let Some(reading) = self.unasked {
             return Err(reading.clone());
         }
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
         let argv = shell::line(&tool.name(), &arguments);
-        if self.late.contains(&tool) || told.late.contains(&tool) {
+        if self.late.contains(&tool) || drive.late.contains(&tool) {
             let says = format!("{argv}: not asked, since it did not end in time before");
             return Err(Reading::unknown(Why::TimedOut, says));
         }
@@ -226,7 +226,7 @@ impl Questions<'_> {
             Err(miss) => Err(match miss.kind {
                 MissKind::Absent => refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned())),
                 MissKind::TimedOut => {
-                    told.late.insert(tool);
+                    drive.late.insert(tool);
                     refused(&miss, &argv)
                 }
                 // For root itself, becoming root is no remedy.

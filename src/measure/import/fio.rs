@@ -79,29 +79,29 @@ struct JobStatistics {
 
 impl JobStatistics {
     fn of(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
-        let told = JobOptions::of(job, global);
+        let options = JobOptions::of(job, global);
         let (name, group) = (job.get("jobname"), job.get("groupid"));
         let of_group = all.iter().filter(|other| other.get("groupid") == group);
         let of_name = of_group.clone().filter(|other| other.get("jobname") == name).count();
         let seen = IoCounters::of(job);
         let flushes = match seen.flushes {
-            Some(flushes) => flushes > 0.0 || told.is_sync,
-            None => !told.flush_every.is_empty() || told.is_sync,
+            Some(flushes) => flushes > 0.0 || options.is_sync,
+            None => !options.flush_every.is_empty() || options.is_sync,
         };
         let name = text::safe(name.and_then(Value::as_str).unwrap_or("job").as_bytes());
         // As many results with its name as it should have processes: they were not aggregated.
-        let processes = if of_name == 1 { told.processes } else { 1 };
+        let processes = if of_name == 1 { options.processes } else { 1 };
         let row = job.get("write").map(|writes| {
-            let per_second = seen.per_second(&told).filter(|rate| rate.is_finite() && *rate > 0.0);
+            let per_second = seen.per_second(&options).filter(|rate| rate.is_finite() && *rate > 0.0);
             let of_writes =
                 ["clat_ns", "lat_ns"].into_iter().find_map(|name| writes.get(name)?.get("percentile"));
             let of_flushes = job.get("sync").and_then(|sync| sync.get("lat_ns")?.get("percentile"));
-            let percentiles = of_flushes.or(of_writes.filter(|_| told.is_sync));
+            let percentiles = of_flushes.or(of_writes.filter(|_| options.is_sync));
             ImportedRow {
                 group: Group::Job,
                 name: name.clone(),
                 per_second,
-                at_a_time: seen.at_a_time(&told, processes),
+                at_a_time: seen.at_a_time(&options, processes),
                 percentiles_us: percentiles.and_then(Value::as_object).map(in_micros).unwrap_or_default(),
                 missing: per_second.is_none().then(|| "wrote nothing".to_owned()),
             }
@@ -177,25 +177,25 @@ impl IoCounters {
     }
 
     /// Flushes per second; for a job without flushes, its writes.
-    fn per_second(&self, told: &JobOptions) -> Option<f64> {
-        let counted = self.flushes.filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !told.is_sync);
+    fn per_second(&self, options: &JobOptions) -> Option<f64> {
+        let counted = self.flushes.filter(|flushes| *flushes > 0.0 && self.seconds > 0.0 && !options.is_sync);
         match counted {
             Some(flushes) => Some(flushes / self.seconds),
-            None => self.writes_per_second.map(|rate| rate / self.every(told)),
+            None => self.writes_per_second.map(|rate| rate / self.every(options)),
         }
     }
 
     /// Writes per flush, where flushes were not counted.
-    fn every(&self, told: &JobOptions) -> f64 {
-        let is_told = self.flushes.is_none() && !told.is_sync;
-        told.flush_every.iter().filter(|_| is_told).min().map_or(1.0, |every| *every as f64)
+    fn every(&self, options: &JobOptions) -> f64 {
+        let is_told = self.flushes.is_none() && !options.is_sync;
+        options.flush_every.iter().filter(|_| is_told).min().map_or(1.0, |every| *every as f64)
     }
 
     /// The number according to the options, unless the counters show that the options are not those of the whole
     /// aggregate.
-    fn at_a_time(&self, told: &JobOptions, processes: u64) -> Option<u64> {
-        let count = processes.saturating_mul(if self.is_queued_singly { 1 } else { told.depth });
-        let due: f64 = told.flush_every.iter().map(|every| self.operations / *every as f64).sum();
+    fn at_a_time(&self, options: &JobOptions, processes: u64) -> Option<u64> {
+        let count = processes.saturating_mul(if self.is_queued_singly { 1 } else { options.depth });
+        let due: f64 = options.flush_every.iter().map(|every| self.operations / *every as f64).sum();
         // A process may end before its next flush is due.
         let slack = 0.05 * due + 2.0 * processes as f64;
         let is_told = self.flushes.is_none_or(|flushes| (flushes - due).abs() <= slack);

@@ -30,14 +30,14 @@ impl Place {
         names
     }
 
-    fn write(&self, name: &str, manner: WriteOptions, document: &str) -> Result<(), Refused> {
-        write(Walker::ourselves(), &self.at(name), manner, document)
+    fn write(&self, name: &str, options: WriteOptions, document: &str) -> Result<(), Refused> {
+        write(Walker::ourselves(), &self.at(name), options, document)
     }
 }
 
-fn write(walker: Walker, path: &Path, manner: WriteOptions, document: &str) -> Result<(), Refused> {
-    let spot = OutputLocation::find(walker, path, manner)?;
-    spot.write(document.as_bytes())?.name_it()
+fn write(walker: Walker, path: &Path, options: WriteOptions, document: &str) -> Result<(), Refused> {
+    let location = OutputLocation::find(walker, path, options)?;
+    location.write(document.as_bytes())?.name_it()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -107,8 +107,8 @@ fn a_link_of_ours_is_followed_and_stays() {
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     let place = Place::new();
     let new = WriteOptions { replace: false, ..USUAL };
-    let spot = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
-    let draft = spot.write(b"ours").unwrap();
+    let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
+    let draft = location.write(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();
     assert_eq!(draft.name_it(), Err(Refused::Exists));
     assert_eq!(place.write("report", new, "ours"), Err(Refused::Exists));
@@ -122,17 +122,17 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
 fn an_exchange_meanwhile_leads_nowhere() {
     let place = Place::new();
     fs::create_dir(place.at("reports")).unwrap();
-    let spot = OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
+    let location = OutputLocation::find(Walker::ourselves(), &place.at("reports/x"), USUAL).unwrap();
     fs::rename(place.at("reports"), place.at("before")).unwrap();
     fs::create_dir(place.at("precious")).unwrap();
     fs::write(place.at("precious/x"), "precious").unwrap();
     symlink("precious", place.at("reports")).unwrap();
-    spot.write(b"ours").unwrap().name_it().unwrap();
+    location.write(b"ours").unwrap().name_it().unwrap();
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
     assert_eq!(fs::read(place.at("before/x")).unwrap(), b"ours");
 
-    let spot = OutputLocation::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
-    let draft = spot.write(b"ours").unwrap();
+    let location = OutputLocation::find(Walker::ourselves(), &place.at("y"), USUAL).unwrap();
+    let draft = location.write(b"ours").unwrap();
     symlink("precious/x", place.at("y")).unwrap();
     assert!(draft.name_it().is_err());
     assert_eq!(fs::read(place.at("precious/x")).unwrap(), b"precious");
@@ -157,8 +157,8 @@ fn a_script_is_not_written_where_somebody_else_rules() {
     assert!(
         matches!(place.write("setup.sh", script, ""), Err(Refused::For(why)) if why.contains("uid 4242"))
     );
-    let spot = OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
-    assert!(spot.notice.is_some_and(|notice| notice.contains("belongs to uid 4242")));
+    let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), USUAL).unwrap();
+    assert!(location.notice.is_some_and(|notice| notice.contains("belongs to uid 4242")));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::support::{names, stdout};
 /// One workload and nothing else, for longer than a round takes anywhere.
 fn only(directory: &Path, workload: Workload) -> ProbePlan {
     let mut request = asked(directory, workload);
-    request.manner.keep_samples = true;
+    request.options.keep_samples = true;
     plan(&request).unwrap()
 }
 
@@ -114,7 +114,7 @@ fn every_size_is_measured_with_pauses_when_asked_for() {
 fn the_lowest_priority_is_that_of_the_measuring_thread() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = asked(directory.path(), Workload::Floor);
-    request.manner.nice = true;
+    request.options.nice = true;
     let plan = plan(&request).unwrap();
     let nice = std::thread::spawn(move || {
         let mut nice = Vec::new();

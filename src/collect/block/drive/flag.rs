@@ -14,30 +14,30 @@ const HDPARM: (Tool, &[&str]) = (Tool::Hdparm, &["-W"]);
 
 /// Asks a disk that appears as a SCSI disk and may be none.
 pub fn ask_shown(questions: &Questions) -> DriveFacts {
-    let mut told = DriveFacts::default();
-    let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut told);
-    told.put(&device::DRIVE_CACHE, cache);
-    told
+    let mut drive = DriveFacts::default();
+    let cache = first(questions, &[SDPARM, SMARTCTL], None, &mut drive);
+    drive.put(&device::DRIVE_CACHE, cache);
+    drive
 }
 
 /// Asks a physical disk with any tool that knows the flag; `otherwise` is recorded where none does.
 pub fn by_any(
     questions: &Questions,
     otherwise: Reading<DriveCache>,
-    told: &mut DriveFacts,
+    drive: &mut DriveFacts,
 ) -> Reading<DriveCache> {
-    first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), told)
+    first(questions, &[SMARTCTL, SDPARM, HDPARM], Some(otherwise), drive)
 }
 
 fn first(
     questions: &Questions,
     tools: &[(Tool, &[&str])],
     otherwise: Option<Reading<DriveCache>>,
-    told: &mut DriveFacts,
+    drive: &mut DriveFacts,
 ) -> Reading<DriveCache> {
     let mut why = otherwise;
     for (tool, words) in tools {
-        let reading = match questions.ask(*tool, words, told) {
+        let reading = match questions.ask(*tool, words, drive) {
             Ok(answer) => answer.reading(flag(&answer.text), "the write cache"),
             Err(refusal) => unknown(&refusal),
         };

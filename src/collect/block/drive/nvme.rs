@@ -24,8 +24,8 @@ const WARNINGS: [(NvmeWarning, &str); 6] = [
 
 /// Asks one disk.
 pub fn ask(questions: &Questions) -> DriveFacts {
-    let mut told = DriveFacts::default();
-    let identity = questions.ask(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut told);
+    let mut drive = DriveFacts::default();
+    let identity = questions.ask(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
     let has_cache = match &identity {
         Ok(answer) => answer.reading(volatile(&answer.json()), "`vwc`"),
         Err(refusal) => unknown(refusal),
@@ -37,26 +37,26 @@ pub fn ask(questions: &Questions) -> DriveFacts {
     let is_on = match (has_cache.value(), &identity) {
         (Some(false), _) => Reading::unknown(Why::Absent, "it has no volatile cache that could be on or off"),
         (_, Err(refusal)) => unknown(refusal),
-        (_, Ok(_)) => match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut told) {
+        (_, Ok(_)) => match questions.ask(Tool::Nvme, &["get-feature", "-f", "6", "-H"], &mut drive) {
             Ok(answer) => answer.reading(switched(&answer.text), "whether the cache is on"),
             Err(refusal) => unknown(&refusal),
         },
     };
-    let warnings = match questions.ask(Tool::Nvme, &["smart-log", "-o", "json"], &mut told) {
+    let warnings = match questions.ask(Tool::Nvme, &["smart-log", "-o", "json"], &mut drive) {
         Ok(answer) => answer.reading(warnings(&answer.json()), "`critical_warning`"),
         Err(refusal) => {
             let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
-            match questions.ask(Tool::Smartctl, &other, &mut told) {
+            match questions.ask(Tool::Smartctl, &other, &mut drive) {
                 Ok(answer) => by_smartctl(&answer),
                 Err(_) => unknown(&refusal),
             }
         }
     };
-    told.put(&device::NVME_VOLATILE, has_cache);
-    told.put(&device::NVME_AWUPF, awupf);
-    told.put(&device::DRIVE_CACHE, is_on);
-    told.put(&device::NVME_WARNINGS, warnings);
-    told
+    drive.put(&device::NVME_VOLATILE, has_cache);
+    drive.put(&device::NVME_AWUPF, awupf);
+    drive.put(&device::DRIVE_CACHE, is_on);
+    drive.put(&device::NVME_WARNINGS, warnings);
+    drive
 }
 
 /// Bit 0 of the field VWC.

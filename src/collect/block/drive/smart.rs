@@ -14,35 +14,35 @@ use crate::host::Tool;
 
 /// Asks one disk.
 pub fn ask(questions: &Questions) -> DriveFacts {
-    let mut told = DriveFacts::default();
+    let mut drive = DriveFacts::default();
     let words = ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"];
-    let answer = match questions.ask(Tool::Smartctl, &words, &mut told) {
+    let answer = match questions.ask(Tool::Smartctl, &words, &mut drive) {
         Ok(answer) => answer,
         Err(refusal) => {
-            told.put(&device::RPM, unknown(&refusal));
-            told.put(&device::SHINGLED, unknown(&refusal));
-            let cache = flag::by_any(questions, unknown(&refusal), &mut told);
-            told.put(&device::DRIVE_CACHE, cache);
-            return told;
+            drive.put(&device::RPM, unknown(&refusal));
+            drive.put(&device::SHINGLED, unknown(&refusal));
+            let cache = flag::by_any(questions, unknown(&refusal), &mut drive);
+            drive.put(&device::DRIVE_CACHE, cache);
+            return drive;
         }
     };
     let json = answer.json();
     if sleeps(&json) {
-        told.put(&device::RPM, asleep(&answer));
-        told.put(&device::SHINGLED, asleep(&answer));
-        told.put(&device::DRIVE_CACHE, asleep(&answer));
-        return told;
+        drive.put(&device::RPM, asleep(&answer));
+        drive.put(&device::SHINGLED, asleep(&answer));
+        drive.put(&device::DRIVE_CACHE, asleep(&answer));
+        return drive;
     }
     let cache = match cache(&json) {
         Some(cache) => Reading::known(cache, answer.source()),
-        None => flag::by_any(questions, answer.reading(None, "the write cache"), &mut told),
+        None => flag::by_any(questions, answer.reading(None, "the write cache"), &mut drive),
     };
-    told.put(&device::DRIVE_CACHE, cache);
-    told.put(&device::RPM, rpm(&answer, &json));
+    drive.put(&device::DRIVE_CACHE, cache);
+    drive.put(&device::RPM, rpm(&answer, &json));
     if hides_zones(&json) {
-        told.put(&device::SHINGLED, Reading::known(Shingled::DriveManaged, answer.source()));
+        drive.put(&device::SHINGLED, Reading::known(Shingled::DriveManaged, answer.source()));
     }
-    told
+    drive
 }
 
 /// `write_cache.enabled`.

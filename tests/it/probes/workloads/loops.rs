@@ -81,7 +81,7 @@ fn a_quota_is_met_before_anything_is_written_and_after() {
     assert!(before.to_string().contains("asking for") && before.to_string().contains("quota"), "{before}");
     assert!(before.partial.is_none());
 
-    (request.manner.force, request.file_bytes) = (true, 64 << 20);
+    (request.options.force, request.file_bytes) = (true, 64 << 20);
     let after = one_round(&plan(&request).unwrap()).unwrap_err();
     assert_eq!(after.kind, ErrorKind::Full, "{after}");
     assert!(
