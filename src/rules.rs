@@ -33,7 +33,7 @@ use crate::text::suggest;
 pub use advise::Circumstances;
 pub use builtin::shipped;
 pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subjects};
-pub use evidence::Evidence;
+pub use evidence::Study;
 pub use file::RuleFile;
 pub use finding::{
     Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,

@@ -14,7 +14,7 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Confidence, Evidence, Finding, Level, Outcome, Pack, Tally};
+use crate::rules::{Advice, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
 
 /// Version of the JSON's meaning.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -101,7 +101,7 @@ impl Report {
     }
 
     /// The published measurements behind a rule.
-    pub fn evidence(&self, rule: &str) -> &[Evidence] {
+    pub fn evidence(&self, rule: &str) -> &[Study] {
         self.rules.iter().find(|tally| tally.rule == rule).map_or(&[], |tally| &tally.evidence)
     }
 

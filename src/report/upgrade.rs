@@ -31,7 +31,7 @@ use crate::validity::{self, Ruling};
 use crate::version::Version;
 
 pub use answer::Answer;
-pub use need::Need;
+pub use need::BootNeed;
 
 /// What becomes of something, in the order in which it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -157,7 +157,7 @@ pub struct Upgrade {
     /// Everything that is to be told, each thing once.
     pub items: Vec<Item>,
     /// Everything that the next boot needs, with what becomes of it.
-    pub needs: Vec<Need>,
+    pub needs: Vec<BootNeed>,
 }
 
 impl Upgrade {

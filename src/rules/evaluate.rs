@@ -15,7 +15,7 @@ use super::ground::{self, BoundCondition, SubjectView};
 use super::model::Rule;
 use super::needs::{self, Domains};
 use super::set::RuleSet;
-use super::{Evidence, Finding, Outcome};
+use super::{Finding, Outcome, Study};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::truth::Truth;
 
@@ -40,7 +40,7 @@ pub struct Tally {
     /// On which it does not apply, in order; `walwise explain RULE` says why.
     pub does_not_apply: Vec<Subject>,
     /// What others measured that it rests on.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<Study>,
 }
 
 impl Tally {

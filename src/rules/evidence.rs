@@ -8,7 +8,7 @@ use serde::Serialize;
 
 /// A measurement that was published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Evidence {
+pub struct Study {
     /// Who measured, and where it can be read.
     pub source: String,
     /// When it was measured, or else published.
@@ -28,7 +28,7 @@ pub struct Evidence {
     pub contradicted_by: Option<String>,
 }
 
-impl Evidence {
+impl Study {
     /// The date, and the machine.
     pub fn setting(&self) -> String {
         let kernel =

@@ -7,7 +7,7 @@ use crate::facts::{Area, area};
 use crate::settings::Setting;
 use std::sync::Arc;
 
-use super::evidence::Evidence;
+use super::evidence::Study;
 use super::own::OwnSpec;
 use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
@@ -46,7 +46,7 @@ pub struct Rule {
     /// The advice where it applies.
     pub advise: Vec<AdviceSpec>,
     /// Published measurements.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<Study>,
     /// Its tests.
     pub examples: Vec<Example>,
     /// Who wrote it.

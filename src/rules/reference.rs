@@ -7,7 +7,7 @@ use crate::settings::Setting;
 use std::collections::BTreeMap;
 
 use super::builtin;
-use super::evidence::Evidence;
+use super::evidence::Study;
 use super::model::{AdviceSpec, ChangeSpec, Cond, Expect, Op, Relation, Rule};
 use super::set::RuleSet;
 use super::template::Template;
@@ -223,7 +223,7 @@ impl MarkdownBuilder {
         }
     }
 
-    fn evidence(&mut self, evidence: &Evidence) {
+    fn evidence(&mut self, evidence: &Study) {
         for (depth, line) in evidence.lines().iter().enumerate().map(|(at, line)| (usize::from(at > 0), line))
         {
             self.line(depth, &format!("- {}", escaped(line)));

@@ -4,9 +4,6 @@
 //! The test reads the syntax and knows no types: a choice is recognised where one of its values is named. In a tuple
 //! each position counts for itself, so `_` beside a value is an unnamed value.
 
-#![cfg(test)]
-#![allow(missing_docs, reason = "a test may fail loudly")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +62,7 @@ const SPELLED_ALIKE: [(&str, &str); 23] = [
 ];
 
 /// Every file of the program, without its tests.
-fn sources() -> Vec<(String, syn::File)> {
+pub fn sources() -> Vec<(String, syn::File)> {
     fn walk(directory: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -106,7 +103,7 @@ fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
     found
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("cfg")
             && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))

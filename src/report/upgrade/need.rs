@@ -59,7 +59,7 @@ impl Kind {
 
 /// Something that the next boot needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Need {
+pub struct BootNeed {
     /// What kind of thing.
     pub kind: Kind,
     /// What.
@@ -76,9 +76,10 @@ pub struct Need {
 }
 
 /// Everything that the next boot needs, ordered by kind.
-pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<Need> {
+pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {
     let ground = DependencyGraph::new(facts);
-    let mut all: Vec<Need> = things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
+    let mut all: Vec<BootNeed> =
+        things(facts).into_iter().map(|thing| thing.answered(&ground, items)).collect();
     all.sort_by(|a, b| (a.kind, &a.subject, &a.name).cmp(&(b.kind, &b.subject, &b.name)));
     all
 }
@@ -115,7 +116,7 @@ struct Thing {
 }
 
 impl Thing {
-    fn answered(self, ground: &DependencyGraph, items: &[Item]) -> Need {
+    fn answered(self, ground: &DependencyGraph, items: &[Item]) -> BootNeed {
         let Self { kind, subject, name, place, node } = self;
         let reached = ground.reached(&node, items);
         let answer = reached.iter().filter_map(|(at, item)| at.answer(item)).max().unwrap_or(Answer::Works);
@@ -135,7 +136,7 @@ impl Thing {
                 why.push(what);
             }
         }
-        Need { kind, subject, place, name, answer, why }
+        BootNeed { kind, subject, place, name, answer, why }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
 use super::flowing;
 use crate::rules::diagnostic::Diagnostics;
-use crate::rules::evidence::Evidence;
+use crate::rules::evidence::Study;
 
 const EVIDENCE: TableSchema = TableSchema {
     what: "this evidence",
@@ -15,7 +15,7 @@ const EVIDENCE: TableSchema = TableSchema {
 const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
 
 /// Reads a piece of evidence.
-pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Evidence> {
+pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
     let mut words = |key: &str| fields.text(key, problems).map(|Text { text, .. }| flowing(&text));
@@ -25,7 +25,7 @@ pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Op
     if problems.count() > before {
         return None;
     }
-    Some(Evidence {
+    Some(Study {
         source: source?,
         year: year?,
         kernel,

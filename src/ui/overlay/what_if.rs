@@ -10,7 +10,7 @@ use super::pane;
 use crate::ui::model::Model;
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::{MenuItem, Picker, SelectableFact};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 use crate::ui::words;
 
@@ -105,7 +105,7 @@ fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<
 
 fn list(shown: &[(usize, &MenuItem<'_>)], chosen: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut group = "";
-    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut rows: Vec<Vec<StyledText>> = Vec::new();
     for (at, entry) in shown {
         let is_chosen = *at == chosen;
         let plain = theme.style(TextRole::Plain);

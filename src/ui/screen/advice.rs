@@ -13,7 +13,7 @@ use crate::rules::{Change, Finding, Outcome};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::words;
 
 /// The name of a step on this page.
@@ -92,7 +92,7 @@ impl FindingList<'_> {
         }
         page.heading(self.theme, "Already right", "");
         self.steps(page, &keep, step_key);
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<StyledText>> =
             said.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
         self.list(page, &rows, &said, |details, finding| {
             details.reasons(self.report, finding);
@@ -110,7 +110,7 @@ impl FindingList<'_> {
     }
 
     fn steps(&self, page: &mut Page, steps: &[&Step], key: impl Fn(&Step) -> String) {
-        let rows: Vec<Vec<Cell>> = steps.iter().map(|step| self.step_cells(step)).collect();
+        let rows: Vec<Vec<StyledText>> = steps.iter().map(|step| self.step_cells(step)).collect();
         let shape = [
             Column::keep(8),
             Column::keep(14),
@@ -127,7 +127,7 @@ impl FindingList<'_> {
         }
     }
 
-    fn step_cells(&self, step: &Step) -> Vec<Cell> {
+    fn step_cells(&self, step: &Step) -> Vec<StyledText> {
         let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
         vec![
             (step.level.word().to_owned(), self.theme.level(step.level)),
@@ -145,7 +145,7 @@ impl FindingList<'_> {
             return;
         }
         page.heading(self.theme, "Found", "without advice");
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<StyledText>> =
             found.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
         self.list(page, &rows, &found, |details, finding| {
             details.reasons(self.report, finding);
@@ -159,7 +159,7 @@ impl FindingList<'_> {
             return;
         }
         page.heading(self.theme, "Undecided", "for want of a fact");
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<StyledText>> =
             undecided.iter().map(|finding| self.finding_cells(finding, first_need(finding))).collect();
         self.list(page, &rows, &undecided, |details, finding| {
             details.reasons(self.report, finding);
@@ -172,7 +172,7 @@ impl FindingList<'_> {
         at.iter().filter_map(|at| self.report.findings.get(*at)).collect()
     }
 
-    fn finding_cells(&self, finding: &Finding, aside: String) -> Vec<Cell> {
+    fn finding_cells(&self, finding: &Finding, aside: String) -> Vec<StyledText> {
         vec![
             (words::level(finding), self.theme.level(finding.level)),
             (words::subject(&finding.subject), self.theme.style(TextRole::Plain)),
@@ -184,7 +184,7 @@ impl FindingList<'_> {
     fn list(
         &self,
         page: &mut Page,
-        rows: &[Vec<Cell>],
+        rows: &[Vec<StyledText>],
         findings: &[&Finding],
         beneath: impl Fn(&mut Details, &Finding),
     ) {
@@ -210,13 +210,13 @@ impl FindingList<'_> {
             return;
         }
         page.heading(self.theme, "Withheld", "what a rule would advise and this machine would not take");
-        let cells = |withheld: &&Withheld| -> Vec<Cell> {
+        let cells = |withheld: &&Withheld| -> Vec<StyledText> {
             vec![
                 (withheld.advice.clone(), self.theme.style(TextRole::Plain)),
                 (withheld.because.clone(), self.theme.style(TextRole::Dim)),
             ]
         };
-        let rows: Vec<Vec<Cell>> = here.iter().map(cells).collect();
+        let rows: Vec<Vec<StyledText>> = here.iter().map(cells).collect();
         let rows = columns::wrapped(&rows, &[Column::wrap(20), Column::wrap(20)], self.room);
         for (lines, withheld) in rows.into_iter().zip(here) {
             let key = format!("withheld {} {} {}", withheld.rule, withheld.subject, withheld.advice);

@@ -16,7 +16,7 @@ use crate::rules::{Change, Level};
 use crate::ui::model::{Activity, Data};
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 use crate::ui::words;
 
@@ -117,7 +117,7 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
         let mut details = Details::new(theme, room);
         details.field(path.standing.word(), &hops(path));
         lines.extend(details.lines);
-        let rows: Vec<Vec<Cell>> = path
+        let rows: Vec<Vec<StyledText>> = path
             .evidence
             .iter()
             .map(|evidence| {
@@ -149,7 +149,7 @@ struct Todo {
     level: Level,
     key: String,
     copy: Vec<Command>,
-    cells: Vec<Cell>,
+    cells: Vec<StyledText>,
 }
 
 fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
@@ -179,7 +179,7 @@ fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
         page.text(vec![Line::raw("Nothing to change.")]);
         return;
     }
-    let rows: Vec<Vec<Cell>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
+    let rows: Vec<Vec<StyledText>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
     let shape = [Column::keep(8), Column::keep(8), Column::wrap(34), Column::drop(1), Column::drop(2)];
     for (lines, todo) in columns::wrapped(&rows, &shape, room).into_iter().zip(&todo) {
         let mut block = Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), lines);
@@ -206,7 +206,14 @@ fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
     }
 }
 
-fn cells(theme: Theme, level: Level, subject: &str, what: &str, risk: &str, confidence: &str) -> Vec<Cell> {
+fn cells(
+    theme: Theme,
+    level: Level,
+    subject: &str,
+    what: &str,
+    risk: &str,
+    confidence: &str,
+) -> Vec<StyledText> {
     let dim = theme.style(TextRole::Dim);
     vec![
         (level.word().to_owned(), theme.level(level)),

@@ -15,7 +15,7 @@ use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::ScreenId;
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::{interval, text};
 
 /// Columns of the field that the intervals are drawn in: as many as there is room for, between these.
@@ -162,7 +162,7 @@ fn table(
         methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max().unwrap_or_default();
     let field = room.saturating_sub(BESIDE_FIELD.saturating_add(said)).clamp(FIELD.0, FIELD.1);
     let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
-    let rows: Vec<Vec<Cell>> =
+    let rows: Vec<Vec<StyledText>> =
         methods.iter().map(|row| cells(row, measurement, (top, field), in_force, theme)).collect();
     let shape = [
         Column::keep(13),
@@ -181,7 +181,7 @@ fn cells(
     (top, field): (f64, usize),
     in_force: Option<WalSyncMethod>,
     theme: Theme,
-) -> Vec<Cell> {
+) -> Vec<StyledText> {
     let dim = theme.style(TextRole::Dim);
     let plain = theme.style(TextRole::Plain);
     let is_in_force = is_in_force(row, in_force);

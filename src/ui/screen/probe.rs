@@ -13,7 +13,7 @@ use crate::text::{grouped, micros};
 use crate::ui::model::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
 use crate::ui::theme::TextRole;
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::{histogram, text};
 
 /// Rows of the histogram.
@@ -151,7 +151,7 @@ impl LatencyTable<'_> {
         let theme = self.data.theme;
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
-        let row = |row: &MethodResult| -> Vec<Cell> {
+        let row = |row: &MethodResult| -> Vec<StyledText> {
             let flushes =
                 row.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
             let p99 = row.p99_us.map_or_else(|| "-".to_owned(), micros);

@@ -14,7 +14,7 @@ use crate::ui::judged::{CameTo, RuleResults};
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::trace;
 use crate::ui::words;
 
@@ -57,7 +57,7 @@ struct RuleCatalog<'a> {
 impl RuleCatalog<'_> {
     fn group(&self, page: &mut Page, came_to: CameTo) {
         let here = self.data.focus.rules.iter().filter(|judged| judged.came_to == came_to);
-        let (shown, rows): (Vec<&RuleResults>, Vec<Vec<Cell>>) = here
+        let (shown, rows): (Vec<&RuleResults>, Vec<Vec<StyledText>>) = here
             .map(|judged| (judged, self.cells(judged)))
             .filter(|(judged, cells)| self.is_wanted(judged, cells))
             .unzip();
@@ -85,14 +85,14 @@ impl RuleCatalog<'_> {
         }
     }
 
-    fn is_wanted(&self, judged: &RuleResults, cells: &[Cell]) -> bool {
+    fn is_wanted(&self, judged: &RuleResults, cells: &[StyledText]) -> bool {
         let cells: Vec<&str> = cells.iter().map(|(said, _)| said.as_str()).collect();
         // Titles differ from subject to subject, and only one is in the row.
         let titles: Vec<&str> = judged.of(self.report).map(|finding| finding.title.as_str()).collect();
         self.state.passes(&format!("{} {} {}", judged.came_to.word(), cells.join(" "), titles.join(" ")))
     }
 
-    fn cells(&self, judged: &RuleResults) -> Vec<Cell> {
+    fn cells(&self, judged: &RuleResults) -> Vec<StyledText> {
         let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
         let mut findings = judged.of(self.report);
         if let Some(first) = findings.next() {

@@ -12,7 +12,7 @@ use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::may_suppose;
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::words;
 
 /// How many facts are named before the rest is counted.
@@ -28,7 +28,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     page.heading(theme, "Not known", &format!("{all} that would settle something here"));
     let view = RemedyList { data, report, theme };
     let shown = needs.iter().take(MOST);
-    let rows: Vec<Vec<Cell>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
+    let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
     for (mut lines, (need, rules)) in columns::wrapped(&rows, &shape, room).into_iter().zip(shown) {
         let key = format!("need {} {}", need.fact, need.subject);
@@ -52,7 +52,7 @@ struct RemedyList<'a> {
 }
 
 impl RemedyList<'_> {
-    fn cells(&self, need: &Need) -> Vec<Cell> {
+    fn cells(&self, need: &Need) -> Vec<StyledText> {
         let plain = self.theme.style(TextRole::Plain);
         let why = match self.stated(need) {
             Some(said) => (said, self.theme.style(TextRole::Doubt)),

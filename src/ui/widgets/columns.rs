@@ -42,7 +42,7 @@ impl Column {
 }
 
 /// One cell.
-pub type Cell = (String, Style);
+pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
 /// Fewer columns than this beside a name are no room for a text.
@@ -50,19 +50,19 @@ const LEAST_BESIDE: usize = 18;
 
 /// The rows as lines, each cell aligned with those above and below it, within so many columns. Of what wraps, the first line
 /// is shown.
-pub fn lines(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
+pub fn lines(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Line<'static>> {
     let widths = widths(rows, columns, room);
     rows.iter().map(|row| line(row, &widths)).collect()
 }
 
 /// The same with all that wraps: each row in as many lines as it takes, at least one.
-pub fn wrapped(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<Vec<Line<'static>>> {
+pub fn wrapped(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<Vec<Line<'static>>> {
     let widths = widths(rows, columns, room);
     rows.iter().map(|row| row_in_lines(row, columns, &widths)).collect()
 }
 
-fn row_in_lines(row: &[Cell], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
-    let pieces = |((content, _), (column, width)): (&Cell, (&Column, &usize))| {
+fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
+    let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {
             hanging(content, *width)
         } else {
@@ -72,8 +72,8 @@ fn row_in_lines(row: &[Cell], columns: &[Column], widths: &[usize]) -> Vec<Line<
     let pieces: Vec<Vec<String>> = row.iter().zip(columns.iter().zip(widths)).map(pieces).collect();
     let shown = pieces.iter().zip(widths).filter(|(_, width)| **width > 0);
     let high = shown.map(|(pieces, _)| pieces.len()).max().unwrap_or(1);
-    let one = |at: usize| -> Vec<Cell> {
-        let piece = |(pieces, (_, style)): (&Vec<String>, &Cell)| {
+    let one = |at: usize| -> Vec<StyledText> {
+        let piece = |(pieces, (_, style)): (&Vec<String>, &StyledText)| {
             (pieces.get(at).cloned().unwrap_or_default(), *style)
         };
         pieces.iter().zip(row).map(piece).collect()
@@ -95,7 +95,7 @@ fn hanging(content: &str, width: usize) -> Vec<String> {
     rows.map(|(i, row)| format!("{}{row}", name(i))).collect()
 }
 
-fn line(row: &[Cell], widths: &[usize]) -> Line<'static> {
+fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     for ((content, style), width) in row.iter().zip(widths).filter(|(_, width)| **width > 0) {
         if !spans.is_empty() {
@@ -108,7 +108,7 @@ fn line(row: &[Cell], widths: &[usize]) -> Line<'static> {
 
 /// The width of each column; 0 for those left out. First the widest that may be cut are cut, then columns are left out; but
 /// where something wraps, that becomes narrower first, and columns are left out before anything is cut.
-fn widths(rows: &[Vec<Cell>], columns: &[Column], room: usize) -> Vec<usize> {
+fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
     let natural = |i: usize| {
         rows.iter().filter_map(|row| row.get(i)).map(|(content, _)| text::width(content)).max().unwrap_or(0)
     };
@@ -155,7 +155,7 @@ mod tests {
 
     fn shown(room: usize) -> Vec<String> {
         let row = |cells: [&str; 3]| cells.iter().map(|c| ((*c).to_owned(), Style::default())).collect();
-        let rows: Vec<Vec<Cell>> =
+        let rows: Vec<Vec<StyledText>> =
             vec![row(["critical", "nobarrier → barrier", "remount"]), row(["keep", "fdatasync", "at once"])];
         let columns = [Column::keep(8), Column::keep(6), Column::drop(1)];
         lines(&rows, &columns, room).iter().map(ToString::to_string).collect()
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn what_wraps_loses_no_word_and_leaves_others_out_before_it_cuts_them() {
         let row = |cells: [&str; 3]| cells.iter().map(|c| ((*c).to_owned(), Style::default())).collect();
-        let rows: Vec<Vec<Cell>> = vec![
+        let rows: Vec<Vec<StyledText>> = vec![
             row(["/srv/data", "remove nobarrier, relatime → noatime", "remount"]),
             row(["host", "none", ""]),
         ];

@@ -12,7 +12,7 @@ use crate::facts::{Scope, Subject};
 use crate::report::LayerRow;
 use crate::report::telling::words as told;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Cell, Column};
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 use crate::ui::widgets::tree::{self, Branch};
 
@@ -114,7 +114,7 @@ pub fn lines(
         .iter()
         .map(|count| if *count > 0 { format!("{count} unknown") } else { String::new() })
         .collect();
-    let whole: Vec<Vec<Cell>> =
+    let whole: Vec<Vec<StyledText>> =
         layers.iter().zip(&gaps).map(|(layer, gaps)| cells(layer, gaps, theme)).collect();
     let widest =
         |i: usize| whole.iter().filter_map(|row| row.get(i)).map(|(said, _)| text::width(said)).max();
@@ -130,7 +130,7 @@ pub fn lines(
     layers.iter().zip(&gaps).map(|(layer, gaps)| broken(layer, gaps, theme, names, room)).collect()
 }
 
-fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<Cell> {
+fn cells(layer: &StackNode<'_>, gaps: &str, theme: Theme) -> Vec<StyledText> {
     vec![
         (format!("{}{}", layer.branch.first, layer.name()), theme.style(TextRole::Plain)),
         (layer.says.clone(), theme.style(TextRole::Plain)),

@@ -1,0 +1,7 @@
+//! The source of walwise, read as syntax.
+
+#![cfg(test)]
+#![allow(missing_docs, reason = "a test may fail loudly")]
+
+mod choices;
+mod names;
