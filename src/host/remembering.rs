@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, Miss, Question};
 
+type RememberedAnswer = Result<Vec<u8>, Miss>;
+
 /// A host that remembers its answers.
 pub struct RememberingHost<H> {
     host: H,
-    answers: Mutex<HashMap<Question, Arc<OnceLock<Result<Vec<u8>, Miss>>>>>,
+    answers: Mutex<HashMap<Question, Arc<OnceLock<RememberedAnswer>>>>,
 }
 
 impl<H: Deref<Target: Host>> RememberingHost<H> {

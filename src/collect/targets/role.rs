@@ -103,7 +103,7 @@ impl ServerDirectories {
         for DirectorySpec { role, key, optional } in kept(facts, &cluster) {
             match facts.reading(&cluster, key.id) {
                 Reading::Known { value: Value::Text(path), .. } => {
-                    spots.push(ServerDirectory::find(facts, *role, path))
+                    spots.push(ServerDirectory::find(facts, *role, path));
                 }
                 Reading::Known { value: Value::List(paths), .. } => {
                     spots.extend(paths.iter().map(|path| ServerDirectory::find(facts, *role, path)));

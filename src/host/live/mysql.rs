@@ -124,7 +124,7 @@ impl conversation::Conversation for MysqlClient {
             (ProtocolState::Columns, [2]) => self.expected = ProtocolState::Column(2),
             (ProtocolState::Column(0), _) if end => self.expected = ProtocolState::Rows,
             (ProtocolState::Column(more), _) if more > 0 && !end => {
-                self.expected = ProtocolState::Column(more - 1)
+                self.expected = ProtocolState::Column(more - 1);
             }
             (ProtocolState::Rows, _) if end => {
                 let answer = std::mem::take(&mut self.answer).into_bytes();

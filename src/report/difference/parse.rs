@@ -91,7 +91,7 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
                 "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
                 "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
                 "tool" => {
-                    take(kept, map.next_value()?, |kept, tool: ToolEntry| kept.made.walwise = tool.version)
+                    take(kept, map.next_value()?, |kept, tool: ToolEntry| kept.made.walwise = tool.version);
                 }
                 "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| kept.made.pack = pack.sha256),
                 "host" => take(kept, map.next_value()?, host),

@@ -140,7 +140,7 @@ pub fn worst<T: Graded>(accounts: impl IntoIterator<Item = FieldReading<T>>) -> 
     for account in accounts {
         match account {
             FieldReading::Is(word) if worst.is_none_or(|so_far| word.harm() > so_far.harm()) => {
-                worst = Some(word)
+                worst = Some(word);
             }
             FieldReading::Is(_) => {}
             missing @ FieldReading::Gap(..) => gap = gap.or(Some(missing)),
