@@ -16,6 +16,7 @@ mod host;
 mod input;
 mod out;
 mod probe;
+mod rule_directory;
 mod rule_files;
 mod rules;
 mod screens;

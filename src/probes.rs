@@ -8,6 +8,7 @@
 
 mod commit;
 mod control;
+mod directory;
 pub mod drill;
 mod error;
 mod meters;

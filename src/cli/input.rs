@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::rule_files;
+use super::rule_directory;
 use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
 
 /// The hidden argument that makes the program this child.
@@ -48,13 +48,13 @@ pub(super) fn open(path: &Path) -> io::Result<impl Read> {
 }
 
 /// The rules of this machine and those in a directory.
-pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_files::RuleFiles, String>> {
+pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_directory::RuleFiles, String>> {
     let words: Vec<&OsStr> = directory.into_iter().map(Path::as_os_str).collect();
     parse(ReplyStream::to(RULES, &words)?)
 }
 
 /// Rule files, named one by one or by their directory.
-pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_files::RuleFileSelection> {
+pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
     let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
     parse(ReplyStream::to(RULE_FILES, &words)?)
 }
@@ -139,12 +139,12 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
     let answered = match words {
         [what, path] if what == FILE => read(Path::new(path), line),
-        [what] if what == RULES => tell(&rule_files::RuleFiles::of(None), line),
+        [what] if what == RULES => tell(&rule_directory::RuleFiles::of(None), line),
         [what, directory] if what == RULES => {
-            tell(&rule_files::RuleFiles::of(Some(Path::new(directory))), line)
+            tell(&rule_directory::RuleFiles::of(Some(Path::new(directory))), line)
         }
         [what, paths @ ..] if what == RULE_FILES => {
-            tell(&rule_files::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
+            tell(&rule_directory::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
         }
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };

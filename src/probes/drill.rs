@@ -16,10 +16,11 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::commit::{Writer, again};
+use super::directory::make_directory;
 use super::error::{ErrorKind, ProbeError, shown};
 use super::method::open_flags;
 use super::place::database_around;
-use super::scratch::{make_directory, zero};
+use super::scratch::zero;
 use crate::drill::{Head, PAGE, PAGES, Ranges, fill, number_of};
 use crate::measure::Method;
 use crate::way::{CreationPolicy, End, Stranger, Walker};

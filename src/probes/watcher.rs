@@ -12,8 +12,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 
+use super::directory::{self, PREFIX};
 use super::error::{ErrorKind, ProbeError};
-use super::scratch::{self, PREFIX};
 
 /// The hidden argument that makes the program a watcher.
 const ARGUMENT: &str = "__watch";
@@ -102,9 +102,9 @@ fn watch() -> std::io::Result<()> {
     socket.write_all(&[READY])?;
     match hear(&mut socket, std::io::stdout())? {
         // A directory that is held open is found under any name.
-        Some((name, Some(directory))) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
-        Some((name, None)) => match scratch::open_ours(std::io::stdout(), &name, None)? {
-            Some(directory) => Ok(scratch::remove_held(std::io::stdout(), &name, &directory)?),
+        Some((name, Some(directory))) => Ok(directory::remove_held(std::io::stdout(), &name, &directory)?),
+        Some((name, None)) => match directory::open_ours(std::io::stdout(), &name, None)? {
+            Some(directory) => Ok(directory::remove_held(std::io::stdout(), &name, &directory)?),
             None => Ok(()),
         },
         None => Ok(()),
@@ -122,7 +122,7 @@ fn hear(mut socket: impl Read, place: impl AsFd) -> std::io::Result<Option<(Stri
                 let mut number = [0; 8];
                 socket.read_exact(&mut number)?;
                 if let Some((name, directory)) = &mut left {
-                    *directory = scratch::open_ours(&place, name, Some(u64::from_ne_bytes(number)))?;
+                    *directory = directory::open_ours(&place, name, Some(u64::from_ne_bytes(number)))?;
                 }
             }
             [DONE] => return Ok(None),

@@ -1,0 +1,125 @@
+//! The scratch directory on the disk: made, found again by those who hold it open, and removed with the files that were
+//! created in it, whatever it is called by then.
+//!
+//! The files and their contents are left to [`super::scratch`]; [`super::watcher`] removes it when the prober dies.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// Prefix of the directory's name.
+pub const PREFIX: &str = ".walwise-probe-";
+
+/// Prefix of the names of all files in it. Nothing else is ever removed.
+const FILE_PREFIX: &str = "walwise-";
+
+const LOOK: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Creates a private directory and opens it. A user who may rename files around it could swap it before it is open; one
+/// that is not ours, or not empty, is an error.
+pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    // Like O_EXCL it fails when the name exists, even as a link.
+    rustix::fs::mkdirat(place, name, Mode::RWXU)?;
+    let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
+    let found = rustix::fs::fstat(&directory)?;
+    let mut inside = Dir::read_from(&directory)?;
+    let is_new = inside
+        .all(|entry| entry.is_ok_and(|entry| [&b"."[..], b".."].contains(&entry.file_name().to_bytes())));
+    let is_ours =
+        found.st_uid == nix::unistd::geteuid().as_raw() || owner_given_in(&directory) == Ok(found.st_uid);
+    if is_new && is_ours { Ok(directory) } else { Err(Errno::STALE) }
+}
+
+/// The owner that a file system gives to our files in a directory: some have no owners, or map root to another user.
+fn owner_given_in(directory: &OwnedFd) -> Result<u32, Errno> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let name = file_name("owner");
+    let file = rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)?;
+    let found = rustix::fs::fstat(&file);
+    rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
+    Ok(found?.st_uid)
+}
+
+/// Opens the scratch directory of that name if it is ours: it has the recorded inode or, when the prober died before
+/// reporting it, belongs to us and has the name that only we know. `None` where it does not exist or was replaced.
+pub(super) fn open_ours(place: impl AsFd, name: &str, inode: Option<u64>) -> Result<Option<OwnedFd>, Errno> {
+    let directory = match rustix::fs::openat(&place, name, LOOK, Mode::empty()) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        Err(errno) => return Err(errno),
+    };
+    let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(&place)?);
+    let by_owner = || found.st_uid == nix::unistd::geteuid().as_raw();
+    let is_ours = found.st_dev == around.st_dev && inode.map_or_else(by_owner, |inode| inode == found.st_ino);
+    Ok(is_ours.then_some(directory))
+}
+
+/// The number of searches for a directory while others rename it.
+const LOOKS: usize = 10;
+
+/// Removes a scratch directory that is held open and the files that were created in it, whatever its name is now.
+pub(super) fn remove_held(place: impl AsFd, name: &str, directory: &OwnedFd) -> Result<(), Errno> {
+    remove_all(directory)?;
+    let ours = rustix::fs::fstat(directory)?;
+    let is_it = |around: &dyn AsFd, name: &CStr| {
+        let found = rustix::fs::statat(around.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|found| (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino))
+    };
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    if is_it(&place, &name) {
+        return rustix::fs::unlinkat(&place, &name, AtFlags::REMOVEDIR);
+    }
+    for _ in 0..LOOKS {
+        if rustix::fs::fstat(directory)?.st_nlink == 0 {
+            return Ok(());
+        }
+        let around = rustix::fs::openat(directory, "..", LOOK, Mode::empty())?;
+        let entries = Dir::read_from(&around)?.flatten();
+        let now = entries.map(|entry| entry.file_name().to_owned()).find(|name| is_it(&around, name));
+        match now.map(|now| rustix::fs::unlinkat(&around, now, AtFlags::REMOVEDIR)) {
+            None | Some(Err(Errno::NOENT)) => {}
+            Some(answer) => return answer,
+        }
+    }
+    Err(Errno::BUSY)
+}
+
+/// The current path of a directory, as the kernel has it.
+pub(super) fn now_at(directory: &OwnedFd) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", directory.as_raw_fd())).ok()
+}
+
+/// Removes all our files. Removing while listing may skip some, so it repeats until a list holds none.
+pub(super) fn remove_all(directory: &OwnedFd) -> Result<(), Errno> {
+    while remove_files(directory)? > 0 {}
+    Ok(())
+}
+
+/// Removes our files in one listing of the directory; returns how many.
+fn remove_files(directory: &OwnedFd) -> Result<usize, Errno> {
+    let mut removed = 0;
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !name.to_bytes().starts_with(FILE_PREFIX.as_bytes()) {
+            continue;
+        }
+        match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
+                rustix::fs::unlinkat(directory, name, AtFlags::empty())?;
+                removed += 1;
+            }
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(removed)
+}
+
+/// The name of a file in it.
+pub(super) fn file_name(what: &str) -> String {
+    format!("{FILE_PREFIX}{what}")
+}
