@@ -61,11 +61,11 @@ impl Session {
         rules: RuleSet,
         progress: &mut dyn FnMut(&'static str, &FactSet),
     ) -> Self {
-        Self::of(collect::run_all(host, request, progress), rules, host.is_live())
+        Self::new(collect::run_all(host, request, progress), rules, host.is_live())
     }
 
     /// A session with these facts and without measurements.
-    pub fn of(read: FactSet, rules: RuleSet, live: bool) -> Self {
+    pub fn new(read: FactSet, rules: RuleSet, live: bool) -> Self {
         Self {
             rules,
             live,
@@ -83,8 +83,8 @@ impl Session {
     pub fn keep_measured(&mut self, before: Self) {
         let there = measurable(&self.read);
         for (target, measurement) in before.measured {
-            let changed = StackFingerprint::of(&before.read, &target)
-                .changed(&StackFingerprint::of(&self.read, &target));
+            let changed = StackFingerprint::from_facts(&before.read, &target)
+                .changed(&StackFingerprint::from_facts(&self.read, &target));
             match changed {
                 _ if !there.contains(&target) => {}
                 None => drop(self.measured.insert(target, measurement)),
@@ -200,7 +200,7 @@ mod tests {
         facts.know(&data, &target::KIND, target::TargetKind::Directory, Source::call("stat /db"));
         let line = Source::line("/proc/self/mountinfo", 31);
         facts.know(&top, &mount::SUPER_OPTIONS, vec![option.to_owned()], line);
-        Session::of(facts, RuleSet::default(), true)
+        Session::new(facts, RuleSet::default(), true)
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn read(
     mut put: impl FnMut(&DeTable<'_>, &mut TableErrors),
 ) -> Result<(), Vec<String>> {
     let document = DeTable::parse(text).map_err(|error| vec![error.to_string()])?.into_inner();
-    let mut problems = TableErrors { lines: Lines::of(text), found: Vec::new() };
+    let mut problems = TableErrors { lines: Lines::new(text), found: Vec::new() };
     for name in document.keys().filter(|name| !kinds.contains(&name.get_ref().as_ref())) {
         let place = problems.place(name.span().start, name.get_ref());
         problems.add(&place, "no such table");

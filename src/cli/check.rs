@@ -44,7 +44,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
         let request = host::request(machine, &args.from, target)?;
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
-    report.baseline = before.map(|before| difference(&before, &Kept::of(&report)));
+    report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
     delivery.deliver(&args.format.render(&report).map_err(CliError::Usage)?)?;
     if let Some((place, found, document)) = kept {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;

@@ -148,7 +148,7 @@ fn boot() -> String {
 fn stack(directory: &Path) -> Result<StackFingerprint, CliError> {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let target = session.read.subjects(Scope::Target).next();
-    Ok(target.map(|target| StackFingerprint::of(&session.read, target)).unwrap_or_default())
+    Ok(target.map(|target| StackFingerprint::from_facts(&session.read, target)).unwrap_or_default())
 }
 
 fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {

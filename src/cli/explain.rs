@@ -25,7 +25,7 @@ pub(super) fn run(args: &Explain) -> ExitResult {
     let Some(rule) = session.rules.find(&args.rule) else { return Ok(1) };
     let mut subjects = rules::subjects(rule, &facts);
     if args.target.is_some() {
-        let concerns = report::Concerns::of(&facts);
+        let concerns = report::Concerns::from_facts(&facts);
         let about = |target| concerns.subjects(target);
         let concerned: BTreeSet<Subject> = facts.subjects(Scope::Target).flat_map(about).collect();
         subjects.retain(|subject| subject.scope() == Scope::Host || concerned.contains(subject));

@@ -139,9 +139,9 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
     let answered = match words {
         [what, path] if what == FILE => read(Path::new(path), line),
-        [what] if what == RULES => tell(&rule_directory::RuleFiles::of(None), line),
+        [what] if what == RULES => tell(&rule_directory::RuleFiles::in_directory(None), line),
         [what, directory] if what == RULES => {
-            tell(&rule_directory::RuleFiles::of(Some(Path::new(directory))), line)
+            tell(&rule_directory::RuleFiles::in_directory(Some(Path::new(directory))), line)
         }
         [what, paths @ ..] if what == RULE_FILES => {
             tell(&rule_directory::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)

@@ -87,7 +87,7 @@ pub(super) struct RuleFiles {
 
 impl RuleFiles {
     /// Reads the rules of this machine and those in a directory, here. The error is a sentence.
-    pub(super) fn of(dir: Option<&Path>) -> Result<Self, String> {
+    pub(super) fn in_directory(dir: Option<&Path>) -> Result<Self, String> {
         let mut found = of_this_machine(Path::new(OF_THIS_MACHINE));
         if let Some(dir) = dir {
             let paths = files_in(dir).map_err(|e| says("read the rules in", dir, &e))?;

@@ -186,7 +186,7 @@ impl Worker for Desk {
             }
             shown = Some(now);
             // The screens judge nothing before everything was read, so no rule is evaluated.
-            let session = Session::of(facts.clone(), RuleSet::default(), live);
+            let session = Session::new(facts.clone(), RuleSet::default(), live);
             progress(Partial::Report(Box::new(session.report())));
         };
         let mut session = Session::look(&machine, &self.request, rules, &mut so_far);

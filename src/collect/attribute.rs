@@ -56,7 +56,7 @@ mod tests {
             let shown = text(&noise, path);
             prop_assert_eq!(shown.is_known(), !bytes.trim_ascii().is_empty());
             prop_assert!(shown.value().is_none_or(|text| !text.chars().any(crate::text::is_treacherous)));
-            prop_assert_eq!(choice::<WriteCache>(&noise, path).is_known(), shown.value().is_some_and(|word| WriteCache::of(word).is_some()));
+            prop_assert_eq!(choice::<WriteCache>(&noise, path).is_known(), shown.value().is_some_and(|word| WriteCache::from_word(word).is_some()));
             let plain = with(format!("{blank}{count}{blank}").as_bytes());
             prop_assert_eq!(number(&plain, path).value().copied(), Some(count));
             prop_assert_eq!(flag(&plain, path).value().copied(), match count { 0 => Some(false), 1 => Some(true), _ => None });

@@ -17,7 +17,7 @@ pub struct Behalf<'a> {
 
 impl<'a> Behalf<'a> {
     /// The host as this user sees it.
-    pub fn of(host: &'a dyn Host, uid: u32) -> Self {
+    pub fn new(host: &'a dyn Host, uid: u32) -> Self {
         Self { host, uid }
     }
 

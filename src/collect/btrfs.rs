@@ -57,7 +57,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.mention(device);
             facts.stand(subject, device);
         }
-        let known = known.entry(home).or_insert_with(|| BtrfsProperties::of(host, home)).clone();
+        let known = known.entry(home).or_insert_with(|| BtrfsProperties::read(host, home)).clone();
         facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
         facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
         facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
@@ -75,7 +75,7 @@ struct BtrfsProperties {
 }
 
 impl BtrfsProperties {
-    fn of(host: &dyn Host, home: &Path) -> Self {
+    fn read(host: &dyn Host, home: &Path) -> Self {
         let [errors, missing] = [("error_stats", errors_in as Count), ("missing", missing_in)]
             .map(|(file, count)| over_devices(host, &home.join("devinfo"), file, count));
         Self {

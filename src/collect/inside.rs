@@ -33,7 +33,7 @@ pub struct Inside<'a> {
 
 impl<'a> Inside<'a> {
     /// The view of a process; `None` when it is the same as ours, or when that cannot be known.
-    pub fn of(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
+    pub fn new(host: &'a dyn Host, ours: &'a dyn Host, pid: u32) -> Option<Self> {
         let own = host.link(Path::new("/proc/self/ns/mnt")).ok()?;
         let theirs = host.link(Path::new(&format!("/proc/{pid}/ns/mnt"))).ok()?;
         if own == theirs {
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn what_a_server_in_a_container_sees_is_found_here_and_proven() {
         let fake = machine();
-        let inside = Inside::of(&fake, &fake, 7).unwrap();
+        let inside = Inside::new(&fake, &fake, 7).unwrap();
         let here = |path: &str| inside.here(Path::new(path));
         assert_eq!(here("/pgdata").value().unwrap(), Path::new("/srv/volumes/pg/data"));
         assert_eq!(inside.read(Path::new("/pgdata/PG_VERSION")).unwrap(), b"16\n");
@@ -229,7 +229,7 @@ mod tests {
         // The same name here is something else.
         let fake = machine();
         let fake = fake.answer(Question::Stat("/srv/volumes/pg/data".into()), stat(17, 99));
-        let inside = Inside::of(&fake, &fake, 7).unwrap();
+        let inside = Inside::new(&fake, &fake, 7).unwrap();
         assert!(!inside.here(Path::new("/pgdata")).is_known());
     }
 
@@ -237,8 +237,8 @@ mod tests {
     fn the_same_name_space_needs_no_other_view() {
         let fake = machine();
         let (same, nothing) = (fake.symlink("/proc/7/ns/mnt", "mnt:[1]"), Fake::default());
-        assert!(Inside::of(&same, &same, 7).is_none());
-        assert!(Inside::of(&nothing, &nothing, 7).is_none());
+        assert!(Inside::new(&same, &same, 7).is_none());
+        assert!(Inside::new(&nothing, &nothing, 7).is_none());
     }
 
     proptest! {
@@ -246,7 +246,7 @@ mod tests {
         fn hostile_containers_never_fail(table: Vec<u8>, target in "[./a-z]{0,12}", path in "/[./a-z]{0,12}") {
             let fake = machine();
             let fake = fake.file("/proc/7/mountinfo", table).symlink("/proc/7/root/a", &target).symlink("/proc/7/root/b", "b/b");
-            let inside = Inside::of(&fake, &fake, 7).unwrap();
+            let inside = Inside::new(&fake, &fake, 7).unwrap();
             inside.here(Path::new(&path));
             inside.here(Path::new("/b"));
             let _ = inside.real_path(Path::new(&path));

@@ -177,7 +177,7 @@ pub struct Points(BTreeMap<Vec<u8>, Subject>);
 
 impl Points {
     /// The mounts in sight in a set of facts.
-    pub fn of(facts: &FactSet) -> Self {
+    pub fn from_facts(facts: &FactSet) -> Self {
         let point = |subject: Subject| Some((raw(&facts.value(&subject, &mount::POINT)?), subject));
         Self(facts.which(&mount::IN_SIGHT, |seen| *seen).into_iter().filter_map(point).collect())
     }
@@ -195,7 +195,7 @@ impl Points {
 
 /// The mount in sight that one path lies on: see [`Points::over`].
 pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
-    Points::of(facts).over(path).cloned()
+    Points::from_facts(facts).over(path).cloned()
 }
 
 #[cfg(test)]

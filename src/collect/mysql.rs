@@ -52,8 +52,8 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
     });
     for lead in leads.chain(named).chain([installed]).chain(asked) {
         let mut own = FactSet::default();
-        let behalf = Behalf::of(host, lead.reader);
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
+        let behalf = Behalf::new(host, lead.reader);
+        let inside = lead.server.as_ref().and_then(|server| Inside::new(&behalf, host, server.pid));
         let view = OwnerView { host: &behalf, ours: host, inside: inside.as_ref() };
         let named = lead.named;
         let found = match (lead.follow(&view, request, &mut own), named) {
@@ -104,7 +104,7 @@ fn named<'a>(
     let named = ConfigArgument::mysql(request)?;
     let lead = |reader, directory| ServerLead { server: None, directory, named: Some(named), reader };
     let reader = named.reader(host, asked);
-    let behalf = Behalf::of(host, reader);
+    let behalf = Behalf::new(host, reader);
     let view = OwnerView { host: &behalf, ours: host, inside: None };
     match lead(reader, None).follow(&view, request, &mut FactSet::default()) {
         Ok(Some(found)) if found.is_named_in_files() => {

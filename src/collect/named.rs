@@ -55,7 +55,7 @@ impl<'a> ConfigArgument<'a> {
     }
 
     pub(super) fn unusable(self, host: &dyn Host, data: Option<&PathBuf>) -> Option<String> {
-        let behalf = Behalf::of(host, self.reader(host, data));
+        let behalf = Behalf::new(host, self.reader(host, data));
         let miss = behalf.config(self.file, self.dialect).err()?;
         let help = match miss.kind {
             MissKind::Absent => "name the file that the server is started with",

@@ -90,8 +90,8 @@ struct VisitedPaths {
 
 impl VisitedPaths {
     fn put(&mut self, lead: Lead<'_>, host: &dyn Host, request: &Request, facts: &mut FactSet) {
-        let behalf = Behalf::of(host, lead.reader);
-        let inside = lead.server.as_ref().and_then(|server| Inside::of(&behalf, host, server.pid));
+        let behalf = Behalf::new(host, lead.reader);
+        let inside = lead.server.as_ref().and_then(|server| Inside::new(&behalf, host, server.pid));
         let view: &dyn Host = inside.as_ref().map_or(&behalf, |inside| inside);
         let real = |path: &PathBuf| view.real_path(path).unwrap_or_else(|_| path.clone());
         let config_file = match view.real_path(&lead.config_file) {

@@ -104,7 +104,7 @@ pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subjec
 fn loops(host: &dyn Host, facts: &mut FactSet) {
     let loops: Vec<(Subject, String)> =
         facts.known(&device::LOOP_FILE).into_iter().map(|(subject, file)| (subject.clone(), file)).collect();
-    let points = Points::of(facts);
+    let points = Points::from_facts(facts);
     for (subject, file) in loops {
         let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
         // The node of a device lies on a file system in memory, and what is written to it does not.
@@ -137,7 +137,7 @@ fn overlays_on_mounts(facts: &mut FactSet) {
     };
     let overlays: Vec<(Subject, Vec<u8>)> =
         facts.which(&mount::CLASS, |class| class.is_overlay()).into_iter().filter_map(upper).collect();
-    let points = Points::of(facts);
+    let points = Points::from_facts(facts);
     for (subject, directory) in overlays {
         if let Some(mount) = points.over(&directory).filter(|mount| **mount != subject) {
             facts.stand(&subject, mount);

@@ -113,7 +113,7 @@ mod tests {
         }
         let kind = if level.is_empty() { DeviceKind::Lvm } else { DeviceKind::Md };
         facts.know(&array, &device::KIND, kind, read());
-        if let Some(level) = ArrayLevel::of(level) {
+        if let Some(level) = ArrayLevel::from_word(level) {
             facts.know(&array, &device::MD_LEVEL, level, read());
         }
         facts.know(&array, &device::OPTIMAL_IO, STRIPE, read());

@@ -108,7 +108,7 @@ fn members(
     pools: &Reading<BTreeMap<String, Pool>>,
     facts: &FactSet,
 ) -> (Reading<Vec<String>>, Vec<Subject>) {
-    let points = Points::of(facts);
+    let points = Points::from_facts(facts);
     let pool = of_pool(pools, name);
     let mut devices = Vec::new();
     let mut lost = None;

@@ -121,7 +121,7 @@ impl Record {
     /// Puts its statement about a target into the facts, if the target stands on the drilled stack; else the result
     /// names the difference. `from` is the file, display-safe.
     pub fn tell(&self, facts: &mut FactSet, target: &Subject, from: &str) -> Result<(), String> {
-        if let Some(changed) = self.stack().changed(&StackFingerprint::of(facts, target)) {
+        if let Some(changed) = self.stack().changed(&StackFingerprint::from_facts(facts, target)) {
             return Err(changed);
         }
         let sum = |count: fn(&Cut) -> u64| self.cuts.iter().map(count).fold(0, u64::saturating_add);
@@ -174,7 +174,7 @@ mod tests {
     fn logs(facts: &FactSet, run: u64, last: u64, found: u64) -> (Acknowledged, Survived) {
         let [method, segments, when] = ["fdatasync", "recycled", "2026-11-22T03:04:05Z"].map(str::to_owned);
         let head = Head { run, method, segments, when: when.clone(), directory: "/data".to_owned() };
-        let stack = StackFingerprint::of(facts, &data());
+        let stack = StackFingerprint::from_facts(facts, &data());
         let [before, after] = ["before", "after"].map(str::to_owned);
         let acks =
             Acknowledged { head: head.clone(), boot: before, stack: stack.clone(), last, stopped: false };
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn cuts_of_one_stack_add_up_and_are_told_of_it_alone() {
         let here = machine("sda");
-        let mut record = Record::new(&StackFingerprint::of(&here, &data()));
+        let mut record = Record::new(&StackFingerprint::from_facts(&here, &data()));
         assert_eq!(add(&mut record, &logs(&here, 1, 100, 100)), Ok(()));
         assert_eq!(add(&mut record, &logs(&machine("sdb"), 2, 50, 47)), Ok(()), "names are the kernel's");
         let refused = |record: &mut Record, logs| add(record, &logs).unwrap_err();
@@ -224,7 +224,7 @@ mod tests {
     fn without_a_power_cut_nothing_is_recorded() {
         let here = machine("sda");
         let (acks, survived) = logs(&here, 1, 100, 100);
-        let mut record = Record::new(&StackFingerprint::of(&here, &data()));
+        let mut record = Record::new(&StackFingerprint::from_facts(&here, &data()));
         let same = Survived { boot: acks.boot.clone(), ..survived.clone() };
         let unread = Survived { boot: String::new(), ..survived.clone() };
         let stopped = Acknowledged { stopped: true, ..acks.clone() };

@@ -19,7 +19,7 @@ pub struct StackFingerprint(BTreeMap<String, String>);
 
 impl StackFingerprint {
     /// The stack below a target.
-    pub fn of(facts: &FactSet, target: &Subject) -> Self {
+    pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
         let mut stack = Self::default();
         let machine = Subject::host();
         let of_host = [

@@ -71,7 +71,7 @@ impl<'a> Ask<'a> {
     /// Records a fact as missing. The remedy is used when its reading names none.
     pub fn miss<T: FactValue>(&mut self, subject: &Subject, key: &Key<T>, remedy: Option<&str>) {
         let reading = self.facts.reading(subject, key.id());
-        if let Some(mut need) = Need::of(subject, key.name(), reading) {
+        if let Some(mut need) = Need::from_reading(subject, key.name(), reading) {
             need.remedy = need.remedy.or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
             self.asked.missing.insert(need);
         }

@@ -10,5 +10,5 @@ choice! {
 
 /// The area of a fact or setting of this name; `None` where it applies to every subject.
 pub fn area(name: &str) -> Option<Area> {
-    Area::of(name.split_once('.')?.0)
+    Area::from_word(name.split_once('.')?.0)
 }

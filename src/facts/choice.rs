@@ -1,7 +1,7 @@
 //! Facts that are one of a few words, as types: every judgement of one names all its words in a `match`, so that a new
 //! word cannot be overlooked.
 //!
-//! [`Choice::of`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
+//! [`Choice::from_word`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
 //! The collector that reads a tool translates the tool's words.
 
 use super::{FactValue, Reading, Value, ValueKind};
@@ -17,14 +17,14 @@ pub trait Choice: Copy + Eq + 'static {
     fn word(self) -> &'static str;
 
     /// The value of a word; none where the word is not in the list.
-    fn of(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         let mut known = Self::ALL.iter().zip(Self::WORDS);
         known.find(|(_, known)| **known == word).map(|(value, _)| *value)
     }
 
     /// The same of a word that was read, for [`Reading::and_then`].
     fn read(word: &str) -> Result<Self, String> {
-        Self::of(word).ok_or_else(|| not_among(word, Self::WORDS))
+        Self::from_word(word).ok_or_else(|| not_among(word, Self::WORDS))
     }
 }
 
@@ -53,7 +53,7 @@ impl<T: Choice> FactValue for T {
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {
-            Value::Text(word) => Self::of(word),
+            Value::Text(word) => Self::from_word(word),
             Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::List(_) => None,
         }
     }
@@ -66,7 +66,7 @@ impl<T: Choice> FactValue for Vec<T> {
 
     fn from_value(value: &Value) -> Option<Self> {
         match value {
-            Value::List(words) => words.iter().map(|word| T::of(word)).collect(),
+            Value::List(words) => words.iter().map(|word| T::from_word(word)).collect(),
             Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => None,
         }
     }

@@ -23,7 +23,7 @@ pub struct Need {
 
 impl Need {
     /// The need for a fact whose reading is unknown; `None` for a known one.
-    pub fn of(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
+    pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
         match reading {
             Reading::Known { .. } => None,
             Reading::Unknown { why, detail, remedy } => Some(Self {

@@ -30,7 +30,7 @@ impl Moment {
     }
 
     /// The moment at this second and nanosecond; `None` if it is before 1970 or the nanoseconds are out of range.
-    pub fn of(second: i64, nanos: i64) -> Option<Self> {
+    pub fn new(second: i64, nanos: i64) -> Option<Self> {
         let nanos = u32::try_from(nanos).ok().filter(|nanos| *nanos < SECOND)?;
         Some(Self { second: second.try_into().ok()?, nanos: Some(nanos) })
     }
@@ -93,11 +93,11 @@ pub mod tests {
     fn whole_seconds_are_still_read_and_a_fraction_has_all_its_digits() {
         assert_eq!("17".parse(), Ok(Moment::in_second(17)));
         assert_eq!("17.000000005".parse(), Ok(Moment::at(17_000_000_005)));
-        assert_eq!(Moment::of(17, 5), Some(Moment::at(17_000_000_005)));
+        assert_eq!(Moment::new(17, 5), Some(Moment::at(17_000_000_005)));
         for text in ["", "17.", "17.5", ".000000005", "17.00000000x", "+17", "17.+00000005", "-1"] {
             assert_eq!(text.parse::<Moment>(), Err(()), "{text}");
         }
-        assert_eq!((Moment::of(-1, 0), Moment::of(1, 1_000_000_000)), (None, None));
+        assert_eq!((Moment::new(-1, 0), Moment::new(1, 1_000_000_000)), (None, None));
     }
 
     proptest! {

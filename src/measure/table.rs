@@ -13,7 +13,7 @@ const BAR: usize = 24;
 /// default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
 pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, ascii: bool) -> Vec<String> {
     let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
-    let scale = Scale::of(&rows);
+    let scale = Scale::from_rows(&rows);
     let default = rows.iter().find(|r| r.method.server_method().is_some_and(WalSyncMethod::is_fdatasync));
     let line = |row: &&&MethodResult| {
         let name = row.method.name();
@@ -82,7 +82,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn of(rows: &[&MethodResult]) -> Self {
+    fn from_rows(rows: &[&MethodResult]) -> Self {
         let measured = || rows.iter().filter(|r| r.samples > 0 && !r.method.is_floor());
         let low = measured().map(|r| r.median_us.low).fold(f64::INFINITY, f64::min);
         let high = measured().map(|r| r.median_us.high).fold(0.0, f64::max);

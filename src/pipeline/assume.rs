@@ -299,7 +299,7 @@ impl Session {
             value: value.clone(),
             really: self.read.reading(subject, key.id).clone(),
         });
-        let what_if = report::WhatIf::of(assumed.collect(), real, &supposed, &pretended);
+        let what_if = report::WhatIf::new(assumed.collect(), real, &supposed, &pretended);
         (supposed, what_if)
     }
 }

@@ -15,7 +15,7 @@ use crate::rules::{Level, RuleSet};
 /// Reports with a note of every kind: with steps, without any, of a free disk, and as made by the whole pipeline from
 /// facts on.
 fn reports() -> Vec<Report> {
-    let mut judged = Session::of(sample::at_risk().facts, RuleSet::builtin(), true);
+    let mut judged = Session::new(sample::at_risk().facts, RuleSet::builtin(), true);
     for note in Note::every() {
         judged.read.warn(note);
     }
@@ -162,7 +162,7 @@ fn nor_does_an_exit_code_or_a_comparison() {
                     codes.push(exit::code(&report, FailCondition { level, undecided }));
                 }
             }
-            (codes, Kept::of(&report))
+            (codes, Kept::from_report(&report))
         };
         assert_eq!(look(), muted::during(look));
     }

@@ -16,7 +16,7 @@ static SHIPPED: LazyLock<Sums> = LazyLock::new(|| {
 
 /// The identity of a run's rules and tables.
 pub fn pack(rules: &RuleSet) -> Pack {
-    Pack::of(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
+    Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl DrillDirectory {
                 shown(at)
             ));
         }
-        let parent = Self::of(&end, path)?;
+        let parent = Self::new(&end, path)?;
         let held = parent.directory.try_clone().map_err(|error| crate::text::error_words(&error))?;
         match database_around(held, std::path::absolute(path).unwrap_or_default()) {
             Some(database) => Err(format!(
@@ -98,10 +98,10 @@ impl DrillDirectory {
     /// Opens it for reading. The error is a sentence.
     pub fn to_read(path: &Path) -> Result<Self, String> {
         let end = Walker::ourselves().directory(path, CreationPolicy::Refused);
-        Self::of(&end.map_err(|obstacle| obstacle.to_string())?, path)
+        Self::new(&end.map_err(|obstacle| obstacle.to_string())?, path)
     }
 
-    fn of(end: &End, path: &Path) -> Result<Self, String> {
+    fn new(end: &End, path: &Path) -> Result<Self, String> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty());
         let directory = directory.map_err(|errno| cannot(path, &errno.into()))?;
@@ -119,7 +119,7 @@ pub fn write(
     tell: &mut dyn FnMut(Option<u64>) -> io::Result<bool>,
 ) -> Result<(), ProbeError> {
     let path = place(&parent.path);
-    let failed = |errno, doing: &str| ProbeError::of(errno, doing, &path);
+    let failed = |errno, doing: &str| ProbeError::from_errno(errno, doing, &path);
     let own = match make_directory(&parent.directory, DIRECTORY) {
         Err(Errno::EXIST) => {
             let says = format!("{} is there already; read it or remove it first", shown(&path));

@@ -91,7 +91,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// A refusal by the system at a directory.
-    pub(super) fn of(errno: Errno, directory: &Path) -> Self {
+    pub(super) fn from_errno(errno: Errno, directory: &Path) -> Self {
         let directory = shown(directory);
         match errno {
             Errno::NOENT => Self::Missing(directory),
@@ -138,7 +138,7 @@ impl ProbeError {
     }
 
     /// The error of the system while we were `doing` something in a directory.
-    pub(super) fn of(errno: Errno, doing: &str, directory: &Path) -> Self {
+    pub(super) fn from_errno(errno: Errno, doing: &str, directory: &Path) -> Self {
         let at = shown(directory);
         let (kind, says) = match errno {
             Errno::NOSPC => (ErrorKind::Full, format!("{at} ran out of space; free some and probe again")),

@@ -102,7 +102,7 @@ mod tests {
     fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
         WalSettings {
             major: Some(major),
-            wal_level: crate::facts::Choice::of(wal_level),
+            wal_level: crate::facts::Choice::from_word(wal_level),
             max_wal_senders: Some(senders),
             debug_io_direct: Some(debug.to_owned()),
         }

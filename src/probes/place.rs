@@ -46,13 +46,13 @@ pub fn find(
         None => beside(target)?,
     };
     let path = place.path;
-    let directory = reopen(&place.directory).map_err(|e| Refusal::of(e, &path))?;
+    let directory = reopen(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
     if !anywhere {
         check_class(&directory, &path)?;
     }
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
-    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::of(e, &path))?;
+    let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::from_errno(e, &path))?;
     Ok(ScratchParent { directory: path, identity: (stat.st_dev, stat.st_ino) })
 }
 
@@ -69,9 +69,9 @@ impl OpenDirectory {
     /// Opens the target of a path, links followed.
     fn open(path: &Path) -> Result<Self, Refusal> {
         let directory =
-            rustix::fs::openat(CWD, path, HOLD, Mode::empty()).map_err(|e| Refusal::of(e, path))?;
+            rustix::fs::openat(CWD, path, HOLD, Mode::empty()).map_err(|e| Refusal::from_errno(e, path))?;
         // Only for display, and to recognise it when it is opened again.
-        let real = fs::canonicalize(path).map_err(|e| Refusal::of(errno(&e), path))?;
+        let real = fs::canonicalize(path).map_err(|e| Refusal::from_errno(errno(&e), path))?;
         Ok(Self { directory, path: real })
     }
 
@@ -238,7 +238,7 @@ fn foreign_class(magic: u64) -> Option<&'static str> {
 }
 
 fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
-    let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::of(e, path))?;
+    let statfs = rustix::fs::fstatfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = (statfs.f_type as u64) & 0xffff_ffff;
     match foreign_class(magic) {
@@ -249,12 +249,13 @@ fn check_class(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
 
 fn check_writable(directory: &OwnedFd, path: &Path) -> Result<(), Refusal> {
     let access = Access::WRITE_OK | Access::EXEC_OK;
-    rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS).map_err(|e| Refusal::of(e, path))
+    rustix::fs::accessat(directory.as_fd(), ".", access, AtFlags::EACCESS)
+        .map_err(|e| Refusal::from_errno(e, path))
 }
 
 /// Requires four times the space in use at a time, with five percent of the file system left after that.
 fn check_space(directory: &OwnedFd, path: &Path, room: &Room) -> Result<(), Refusal> {
-    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::of(e, path))?;
+    let vfs = rustix::fs::fstatvfs(directory).map_err(|e| Refusal::from_errno(e, path))?;
     let (size, free) = (vfs.f_blocks.saturating_mul(vfs.f_frsize), vfs.f_bavail.saturating_mul(vfs.f_frsize));
     let bytes = room.bytes;
     let margin = if room.to_the_brim { bytes } else { (4 * bytes).max(bytes + size / 20) };

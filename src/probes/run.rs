@@ -239,9 +239,12 @@ impl<'a> ProbeRun<'a> {
                     None
                 }
                 Err(errno) => {
-                    return Err(
-                        ProbeError::of(errno, "opening the scratch file", &self.plan.directory).into()
-                    );
+                    return Err(ProbeError::from_errno(
+                        errno,
+                        "opening the scratch file",
+                        &self.plan.directory,
+                    )
+                    .into());
                 }
                 Ok(file) => Some(Writer::new(cell.method, file)),
             };
@@ -437,14 +440,14 @@ impl<'a> ProbeRun<'a> {
 
     fn failed(&self, i: usize, errno: Errno) -> Stop {
         let method = self.samples.cells.get(i).map_or("", |cell| cell.method.name());
-        ProbeError::of(errno, &format!("a commit with {method}"), &self.plan.directory).into()
+        ProbeError::from_errno(errno, &format!("a commit with {method}"), &self.plan.directory).into()
     }
 
     /// Flushes the data that unflushed commits left behind.
     fn settle(&self, i: usize) -> Result<(), Stop> {
         let floor = self.samples.cells.get(i).filter(|c| !c.method.is_durable());
         let writer = floor.and(self.writers.get(i).and_then(Option::as_ref));
-        let failed = |errno| ProbeError::of(errno, "flushing the scratch file", &self.plan.directory);
+        let failed = |errno| ProbeError::from_errno(errno, "flushing the scratch file", &self.plan.directory);
         writer.map_or(Ok(()), |w| w.settle().map_err(|e| failed(e).into()))
     }
 

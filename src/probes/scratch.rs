@@ -34,7 +34,7 @@ impl Scratch {
     /// Creates an empty scratch directory.
     pub fn create(plan: &ProbePlan) -> Result<Self, ProbeError> {
         let path = plan.directory.clone();
-        let failed = |errno| ProbeError::of(errno, "making the scratch directory", &path);
+        let failed = |errno| ProbeError::from_errno(errno, "making the scratch directory", &path);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let place = rustix::fs::openat(CWD, &path, flags, Mode::empty()).map_err(failed)?;
         let found = rustix::fs::fstat(&place).map_err(failed)?;
@@ -131,7 +131,7 @@ impl Scratch {
 
     /// The error of the system while we were `doing` something here.
     pub fn failed(&self, errno: Errno, doing: &str) -> ProbeError {
-        ProbeError::of(errno, doing, &self.path)
+        ProbeError::from_errno(errno, doing, &self.path)
     }
 
     /// Removes the directory.

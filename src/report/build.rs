@@ -68,7 +68,7 @@ pub fn build(input: Input<'_>) -> Report {
     remedy::give(&mut findings, &withheld);
     findings.sort_by(|a, b| a.place().cmp(&b.place()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
-    let concerns = Concerns::of(facts);
+    let concerns = Concerns::from_facts(facts);
     let verdict = |target: &Subject| {
         let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;
         verdicts.get(at)
@@ -201,7 +201,7 @@ fn summary(
     TargetSummary {
         target: subject.clone(),
         title: title(name, &path),
-        content: kind.is_device().then(|| DeviceContent::of(facts, subject)),
+        content: kind.is_device().then(|| DeviceContent::from_facts(facts, subject)),
         kind,
         roles: roles.map(|roles| roles.iter().map(ToString::to_string).collect()),
         directories: directories.into_iter().filter_map(directory).collect(),
@@ -229,7 +229,7 @@ pub struct Concerns<'a> {
 
 impl<'a> Concerns<'a> {
     /// The index over these facts.
-    pub fn of(facts: &'a FactSet) -> Self {
+    pub fn from_facts(facts: &'a FactSet) -> Self {
         let mut boots: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for boot in facts.subjects(Scope::Boot) {
             if let Some(mount) = facts.resolve(boot, Scope::Mount) {

@@ -107,11 +107,11 @@ mod tests {
         let mut disk = |name: &str, cache: Option<&str>, transport: &str, rotational: bool, size: u64| {
             let (block, place) = (Subject::device(name), Subject::target(format!("/dev/{name}")));
             let seen = || Source::call("test");
-            facts.know(&block, &device::TRANSPORT, Transport::of(transport).unwrap(), seen());
+            facts.know(&block, &device::TRANSPORT, Transport::from_word(transport).unwrap(), seen());
             facts.know(&block, &device::ROTATIONAL, rotational, seen());
             facts.know(&block, &device::SIZE, size, seen());
             if let Some(cache) = cache {
-                facts.know(&block, &device::CACHE, Cache::of(cache).unwrap(), seen());
+                facts.know(&block, &device::CACHE, Cache::from_word(cache).unwrap(), seen());
             }
             facts.know(&place, &target::KIND, TargetKind::Device, seen());
             facts.know(&block, &device::CONTENT, Content::Free, seen());

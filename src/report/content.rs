@@ -43,7 +43,7 @@ pub enum DeviceContent {
 
 impl DeviceContent {
     /// The contents of the device behind a target.
-    pub fn of(facts: &FactSet, target: &Subject) -> Self {
+    pub fn from_facts(facts: &FactSet, target: &Subject) -> Self {
         match facts.resolve(target, Scope::Device) {
             Some(disk) => Self::of_disk(facts, &disk),
             None => Self::Unreadable { because: "the device is not known".to_owned(), remedy: None },

@@ -25,7 +25,7 @@ pub fn of_target<'a>(
     target: &TargetSummary,
     about: impl IntoIterator<Item = &'a Finding>,
 ) -> Vec<Needed> {
-    let way = TargetScope::of(&report.facts, target);
+    let way = TargetScope::new(&report.facts, target);
     let mut all = Collected::default();
     let missing = report.verdict(&target.target).into_iter().flat_map(|verdict| &verdict.missing);
     missing.filter(|need| way.holds(&need.subject)).for_each(|need| all.add(need, None));
@@ -46,7 +46,7 @@ pub struct TargetScope<'a> {
 
 impl<'a> TargetScope<'a> {
     /// The subjects of a target, including the log places of the servers on it.
-    pub fn of(facts: &FactSet, target: &'a TargetSummary) -> Self {
+    pub fn new(facts: &FactSet, target: &'a TargetSummary) -> Self {
         let names = facts.value(&target.target, &crate::facts::catalog::target::CLUSTERS).unwrap_or_default();
         let servers = target.cluster.iter().cloned().chain(names.into_iter().map(Subject::cluster));
         let mut all = BTreeSet::new();

@@ -80,7 +80,7 @@ pub fn report(
 
 /// A pack without a user's files.
 pub fn pack() -> Pack {
-    Pack::of(&RuleSet::default(), "0.1.0", &Vec::new())
+    Pack::new(&RuleSet::default(), "0.1.0", &Vec::new())
 }
 
 /// The target of [`at_risk`].

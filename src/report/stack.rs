@@ -53,7 +53,9 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
         Scope::Device => block(facts, subject),
         Scope::Target => match facts.value(subject, &target::KIND) {
             Some(TargetKind::Created) => "directory, to be created".to_owned(),
-            Some(TargetKind::Device) => format!("device, {}", DeviceContent::of(facts, subject).words()),
+            Some(TargetKind::Device) => {
+                format!("device, {}", DeviceContent::from_facts(facts, subject).words())
+            }
             Some(TargetKind::Directory) | None => "directory".to_owned(),
         },
         Scope::Host | Scope::Boot | Scope::Cluster => String::new(),

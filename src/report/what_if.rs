@@ -81,8 +81,8 @@ pub struct WouldBeOffered {
 impl WhatIf {
     /// The differences between the real machine and the assumed one; `pretended` is the assumed one as if the
     /// assumptions had been observed.
-    pub fn of(assumed: Vec<Assumed>, real: &Report, supposed: &Report, pretended: &Report) -> Self {
-        let mut difference = difference(&Kept::of(real), &Kept::of(supposed));
+    pub fn new(assumed: Vec<Assumed>, real: &Report, supposed: &Report, pretended: &Report) -> Self {
+        let mut difference = difference(&Kept::from_report(real), &Kept::from_report(supposed));
         difference.findings.retain(|finding| finding.class != Class::Same);
         let (before, now) = (steps(real), steps(supposed));
         let gone = before.difference(&now).map(|step| change(step, false));

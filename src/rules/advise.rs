@@ -47,7 +47,7 @@ pub(super) fn advise(
     let seen_here = |reading: &Reading<Value>| circumstances.seen_here(reading);
     let (mut given, mut held_back) = (Vec::new(), Vec::new());
     for spec in &rule.advise {
-        let when = spec.when.as_ref().map(|when| BoundCondition::of(when, facts, subject));
+        let when = spec.when.as_ref().map(|when| BoundCondition::new(when, facts, subject));
         if when.as_ref().is_some_and(|when| when.truth() != Truth::True) {
             continue;
         }

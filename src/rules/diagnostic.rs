@@ -154,8 +154,8 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// A collector without mistakes for this file.
-    pub fn of(source: &str) -> Self {
-        let lines = Lines::of(source);
+    pub fn new(source: &str) -> Self {
+        let lines = Lines::new(source);
         Self { lines, diags: Vec::new(), notes: Vec::new(), broken: BTreeMap::new() }
     }
 

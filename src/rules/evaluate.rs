@@ -45,7 +45,7 @@ pub struct Tally {
 
 impl Tally {
     /// The tally of a rule that was evaluated on nothing yet.
-    pub fn of(rule: &str) -> Self {
+    pub fn new(rule: &str) -> Self {
         Self {
             rule: rule.to_owned(),
             applies: 0,
@@ -97,8 +97,8 @@ pub fn evaluate(
     circumstances: Circumstances,
 ) -> Evaluation {
     let rules = rules.rules();
-    let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::of).collect();
-    let tally = |rule: &Rule| Tally { evidence: rule.evidence.clone(), ..Tally::of(&rule.id) };
+    let concerns: Vec<Concern<'_>> = rules.iter().map(Concern::new).collect();
+    let tally = |rule: &Rule| Tally { evidence: rule.evidence.clone(), ..Tally::new(&rule.id) };
     let mut tallies: Vec<Tally> = rules.iter().map(tally).collect();
     let mut findings = Vec::new();
     for alike in subjects.chunk_by(|one, next| one.scope() == next.scope()) {
@@ -131,7 +131,7 @@ pub fn evaluate(
 
 /// The subjects that a rule is evaluated on.
 pub fn subjects(rule: &Rule, facts: &FactSet) -> Vec<Subject> {
-    let concern = Concern::of(rule);
+    let concern = Concern::new(rule);
     let about = |subject: &Subject| concern.about(facts, subject, facts.lacking(subject));
     of_scope(facts, rule.scope).filter(about).collect()
 }
@@ -153,7 +153,7 @@ struct Concern<'r> {
 }
 
 impl<'r> Concern<'r> {
-    fn of(rule: &'r Rule) -> Self {
+    fn new(rule: &'r Rule) -> Self {
         let scopes = Scope::ALL.into_iter().filter(|scope| rule.when.asks(*scope)).collect();
         Self {
             rule,
@@ -182,7 +182,7 @@ impl<'r> Concern<'r> {
             }
             Truth::False => Outcome::DoesNotApply,
             Truth::Unknown => {
-                let domains = self.domains.get_or_init(|| Domains::of(&rule.when));
+                let domains = self.domains.get_or_init(|| Domains::new(&rule.when));
                 Outcome::Undecided { needs: needs::needs(&condition, domains) }
             }
         };
@@ -221,5 +221,5 @@ pub fn evaluate_one(
     subject: &Subject,
     circumstances: Circumstances,
 ) -> Finding {
-    Concern::of(rule).finding(&SubjectView::new(facts, subject), circumstances)
+    Concern::new(rule).finding(&SubjectView::new(facts, subject), circumstances)
 }

@@ -26,7 +26,7 @@ pub struct UserFile {
 
 impl UserFile {
     /// The entry of a file.
-    pub fn of(file: &RuleFile) -> Self {
+    pub fn from_file(file: &RuleFile) -> Self {
         Self { file: file.name.clone(), sha256: sha256(file.text.as_bytes()) }
     }
 

@@ -52,7 +52,7 @@ pub(super) enum ConditionNode<'a> {
 
 impl<'a> BoundCondition<'a> {
     /// Applies a condition to a subject.
-    pub fn of(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
+    pub fn new(cond: &'a Cond, facts: &FactSet, subject: &Subject) -> Self {
         Self::on(cond, &SubjectView::new(facts, subject))
     }
 
@@ -148,7 +148,7 @@ impl<'f> SubjectView<'f> {
     }
 
     fn stack(&self) -> &StackSubjects {
-        self.stack.get_or_init(|| StackSubjects::of(self.facts, self.subject))
+        self.stack.get_or_init(|| StackSubjects::from_facts(self.facts, self.subject))
     }
 
     /// The subject in which facts of a scope are looked up.
@@ -230,7 +230,7 @@ impl LookupScope<'_, '_> {
     /// The stack that a quantifier goes through: that of the innermost element, or of the rule's subject.
     fn stack(&self) -> Cow<'_, StackSubjects> {
         match self.elements.last() {
-            Some(element) => Cow::Owned(StackSubjects::of(self.view.facts, element)),
+            Some(element) => Cow::Owned(StackSubjects::from_facts(self.view.facts, element)),
             None => Cow::Borrowed(self.view.stack()),
         }
     }
@@ -278,7 +278,7 @@ struct StackSubjects {
 }
 
 impl StackSubjects {
-    fn of(facts: &FactSet, subject: &Subject) -> Self {
+    fn from_facts(facts: &FactSet, subject: &Subject) -> Self {
         // Clusters and boot lines stand on nothing themselves; their target or mount does.
         let linked = [Scope::Target, Scope::Mount].map(|scope| facts.resolve(subject, scope));
         let standing = |one: &Subject| !facts.below(one).is_empty();
@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn a_stack_that_goes_on_unseen_is_not_known_to_be_safe() {
         let (mut set, target, below) = half_read();
-        let truth = |set: &FactSet, relation| BoundCondition::of(&every(relation), set, &target).truth();
+        let truth = |set: &FactSet, relation| BoundCondition::new(&every(relation), set, &target).truth();
         assert_eq!(truth(&set, Relation::Leaf), Truth::Unknown);
         assert_eq!(truth(&set, Relation::Layer), Truth::Unknown);
         // A file on a network file system ends the block devices of this machine, but has no disk here.
@@ -374,7 +374,7 @@ mod tests {
         let (mut set, target, _) = half_read();
         set.know(&Subject::device("loop0"), &device::CACHE, device::Cache::Volatile, Source::file("x"));
         let named = |set: &FactSet, cond: &Cond| {
-            let ground = BoundCondition::of(cond, set, &target);
+            let ground = BoundCondition::new(cond, set, &target);
             ground.which().into_iter().map(|one| one.name().to_owned()).collect::<Vec<_>>()
         };
         let protected = every(Relation::Layer);
@@ -390,9 +390,9 @@ mod tests {
         set.stand(&below, &Subject::device("sda"));
         let cluster = Subject::cluster("/t");
         set.link(&cluster, &target);
-        assert_eq!(BoundCondition::of(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
+        assert_eq!(BoundCondition::new(&every(Relation::Leaf), &set, &cluster).truth(), Truth::True);
         assert_eq!(
-            BoundCondition::of(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(),
+            BoundCondition::new(&every(Relation::Leaf), &set, &Subject::cluster("/u")).truth(),
             Truth::Unknown
         );
     }

@@ -134,14 +134,14 @@ fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
 
 /// Parses a text; if it is not known to be part of a rule file, only its keys are examined.
 fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
-    let mut problems = Diagnostics::of(source);
+    let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
         problems.broken_syntax(error.span().unwrap_or(0..0), error.message());
     }
     let mut loaded = Loaded::default();
     let before = problems.count();
-    let top = CheckedTable::of(document.get_ref(), 0..0, &FILE, &mut problems);
+    let top = CheckedTable::new(document.get_ref(), 0..0, &FILE, &mut problems);
     let strange = problems.count() > before;
     if known {
         for item in top.many("rule", &mut problems) {

@@ -25,7 +25,7 @@ const WIDE: usize = 64;
 /// The smallest sets of missing facts of which each alone could decide it: no set contains another. Fewest facts first;
 /// among equals, those with a remedy first.
 pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Vec<Vec<Need>> {
-    let unknowns = Unknowns::of(condition, domains);
+    let unknowns = Unknowns::new(condition, domains);
     let answers = [true, false].map(|wanted| unknowns.ways(condition, wanted));
     let mut sets: Vec<Vec<usize>> = answers.iter().flatten().map(FactDemands::to_learn).collect();
     sets.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| a.cmp(b)));
@@ -54,7 +54,7 @@ const UNLEARNT: ValueSet = 1;
 
 impl<'c> Domains<'c> {
     /// The domains of a condition's tests.
-    pub fn of(cond: &'c Cond) -> Self {
+    pub fn new(cond: &'c Cond) -> Self {
         let mut by_fact: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
         cond.for_each_test(&mut |test| by_fact.entry(test.fact.name).or_default().push(test));
         let of_fact = |tests: Vec<&'c Test>| {
@@ -122,7 +122,7 @@ impl FactDemands {
 }
 
 impl<'g> Unknowns<'g> {
-    fn of(condition: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
+    fn new(condition: &'g BoundCondition<'_>, domains: &'g Domains<'_>) -> Self {
         let mut slots = Vec::new();
         collect(condition, &mut slots);
         slots.sort_by(|a, b| place(a).cmp(&place(b)));
@@ -175,7 +175,7 @@ impl<'g> Unknowns<'g> {
     fn named(&self, set: &[usize]) -> Option<Vec<Need>> {
         let need = |slot: &usize| {
             let seen = self.slots.get(*slot)?;
-            Need::of(&seen.subject, seen.fact, &seen.reading)
+            Need::from_reading(&seen.subject, seen.fact, &seen.reading)
         };
         let needs: Vec<Need> = set.iter().filter_map(need).collect();
         (!needs.is_empty()).then_some(needs)

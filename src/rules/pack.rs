@@ -41,7 +41,7 @@ pub fn sums<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sums {
 
 impl Pack {
     /// The pack of a run's rules, with the sums of the files that come with this version of walwise.
-    pub fn of(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
+    pub fn new(rules: &RuleSet, version: &str, shipped: &Sums) -> Self {
         let users = rules.user_files().iter().map(|file| (file.counts_as(), file.sha256.clone()));
         let all: Sums = shipped.iter().cloned().chain(users).collect();
         Self {
@@ -98,9 +98,9 @@ mod tests {
         let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
-            Pack::of(&RuleSet::with_user_files(&[file]).0, "1", &shipped).sha256
+            Pack::new(&RuleSet::with_user_files(&[file]).0, "1", &shipped).sha256
         };
-        let none = Pack::of(&RuleSet::default(), "1", &shipped);
+        let none = Pack::new(&RuleSet::default(), "1", &shipped);
         assert_eq!(none.sha256, none.shipped_sha256);
         assert_eq!(with("/etc/walwise/rules.d/x.toml", "# x"), with("elsewhere/x.toml", "# x"));
         let mut all = vec![none.sha256, with("x.toml", "# x"), with("y.toml", "# x"), with("x.toml", "# y")];

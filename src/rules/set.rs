@@ -34,7 +34,7 @@ struct ParsedFile<'a> {
 }
 
 impl<'a> ParsedFile<'a> {
-    fn of(file: &'a RuleFile, author: Author) -> Self {
+    fn parse(file: &'a RuleFile, author: Author) -> Self {
         Self { file, author, loaded: load::load(&file.name, &file.text, author) }
     }
 }
@@ -68,12 +68,12 @@ impl RuleSet {
     /// Reads the files that come with walwise, or that replace them, and those of the user.
     pub(super) fn read(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
         let mut parts: Vec<ParsedFile<'_>> =
-            ours.iter().map(|file| ParsedFile::of(file, Author::Walwise)).collect();
-        parts.extend(users.iter().map(|file| ParsedFile::of(file, Author::User)));
+            ours.iter().map(|file| ParsedFile::parse(file, Author::Walwise)).collect();
+        parts.extend(users.iter().map(|file| ParsedFile::parse(file, Author::User)));
         let mut found = duplicates(&mut parts);
         found.extend(empty(&parts));
         found.extend(strangers(&parts));
-        let mut set = Self { user_files: users.iter().map(UserFile::of).collect(), ..Self::default() };
+        let mut set = Self { user_files: users.iter().map(UserFile::from_file).collect(), ..Self::default() };
         set.rules =
             parts.iter_mut().flat_map(|part| part.loaded.rules.drain(..)).map(|(rule, _)| rule).collect();
         found.extend(set.switch_off(&parts));

@@ -98,7 +98,7 @@ impl Template {
     ) -> (Self, Vec<String>) {
         let (mut parts, mut unknown, mut done) = (Vec::new(), Vec::new(), 0);
         for PlaceholderMatch { range: Range { start, end }, name, prefix, in_code } in
-            PlaceholderMatches::of(source)
+            PlaceholderMatches::find_in(source)
         {
             let means = match name {
                 SUBJECT => Some(Means::Subject),
@@ -248,7 +248,7 @@ pub struct Spotted<'s> {
 
 /// The placeholders of a command, in order.
 pub fn places(command: &str) -> Vec<Spotted<'_>> {
-    PlaceholderMatches::of(command)
+    PlaceholderMatches::find_in(command)
         .map(|PlaceholderMatch { range, prefix, .. }| Spotted { range, prefix })
         .collect()
 }
@@ -262,7 +262,7 @@ struct PlaceholderMatches<'s> {
 }
 
 impl<'s> PlaceholderMatches<'s> {
-    fn of(source: &'s str) -> Self {
+    fn find_in(source: &'s str) -> Self {
         Self { source, rest: source.char_indices().peekable(), before: None, in_code: false }
     }
 
@@ -318,7 +318,8 @@ impl<'s> Iterator for PlaceholderMatches<'s> {
 /// Whether a placeholder of a command stands between quotes of its own, which our quotes around the fact would end, or
 /// after a backslash, which would consume the first of them.
 pub fn quotes_a_placeholder(command: &str) -> bool {
-    let mut candidates = PlaceholderMatches::of(command).map(|candidate| candidate.range.start).peekable();
+    let mut candidates =
+        PlaceholderMatches::find_in(command).map(|candidate| candidate.range.start).peekable();
     let mut quote = None;
     let mut escaped = false;
     for (at, c) in command.char_indices() {

@@ -90,7 +90,7 @@ example = [
     let about: Vec<&Subject> = findings.iter().map(|finding| &finding.subject).collect();
     assert_eq!(about, [&unseen]);
     assert_eq!(findings[0].outcome, Outcome::Undecided { needs: Vec::new() });
-    assert_eq!(tallies, [Tally { undecided: 1, ..Tally::of("disk.memory") }]);
+    assert_eq!(tallies, [Tally { undecided: 1, ..Tally::new("disk.memory") }]);
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn value(servers: &mut ServerTable, place: &str, raw: RawValue, problems: &mut T
 /// Parses a row for each of its names.
 fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut TableErrors) {
     sourced(place, &raw.source, problems);
-    let of = ServerKind::of(&raw.of).filter(|of| !of.is_postgres());
+    let of = ServerKind::from_word(&raw.of).filter(|of| !of.is_postgres());
     if of.is_none() {
         problems.add(place, format!("`{}` is neither mysql nor mariadb", raw.of));
     }
@@ -241,7 +241,7 @@ const TREACHEROUS: [&str; 11] =
 
 /// Parses the settings that may leave. One that is named like a secret may not, whoever lists it here.
 fn leaves(servers: &mut ServerTable, place: &str, raw: RawLeaves, problems: &mut TableErrors) {
-    let Some(of) = ServerKind::of(&raw.of) else {
+    let Some(of) = ServerKind::from_word(&raw.of) else {
         return problems.add(place, format!("`{}` is no server", raw.of));
     };
     let list = if of.is_postgres() { &mut servers.postgres_leave } else { &mut servers.mysql_leave };

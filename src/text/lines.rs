@@ -6,7 +6,7 @@ pub struct Lines(Vec<usize>);
 
 impl Lines {
     /// Of this text.
-    pub fn of(text: &str) -> Self {
+    pub fn new(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }
 
@@ -30,7 +30,7 @@ mod tests {
     proptest! {
         #[test]
         fn lines_are_counted_alike(text in "[a\n]{0,20}", at in 0usize..24) {
-            prop_assert_eq!(Lines::of(&text).line(at), line_of(&text, at));
+            prop_assert_eq!(Lines::new(&text).line(at), line_of(&text, at));
         }
     }
 }

@@ -56,7 +56,7 @@ struct Whole {
 
 impl Focus {
     /// Looks for what concerns the target; the worst one where the report has no such target.
-    pub fn of(report: &Report, wanted: Option<&Subject>) -> Self {
+    pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
         let whole = Whole { order: worst_first(report) };
         Self::within(report, wanted, &Arc::new(whole))
     }
@@ -166,11 +166,11 @@ mod tests {
     #[test]
     fn round_and_round_every_target_is_looked_at_as_if_it_were_the_only_one() {
         let report = two_targets();
-        let first = Focus::of(&report, None);
+        let first = Focus::new(&report, None);
         let mut focus = first.clone();
         for _ in 0..report.targets.len() {
             focus = focus.next(&report);
-            let alone = Focus::of(&report, focus.target.as_ref());
+            let alone = Focus::new(&report, focus.target.as_ref());
             assert_eq!(format!("{focus:?}"), format!("{alone:?}"));
         }
         assert_eq!(focus.target, first.target);
@@ -181,7 +181,7 @@ mod tests {
     fn no_unknown_fact_is_counted_twice() {
         for report in [two_targets(), sample::at_risk()] {
             for summary in &report.targets {
-                let focus = Focus::of(&report, Some(&summary.target));
+                let focus = Focus::new(&report, Some(&summary.target));
                 let own = report.gaps().filter(|row| focus.concerns(row.subject));
                 let asked = own.map(|row| (row.subject, row.fact));
                 let needed = focus.needs.iter().map(|(need, _)| (&need.subject, need.fact.as_str()));

@@ -65,7 +65,7 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
             match event::read() {
                 Ok(Event::Key(key)) => {
                     failed = false;
-                    if KeyPress::of(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
+                    if KeyPress::from_event(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
                         return;
                     }
                 }

@@ -17,7 +17,7 @@ impl KeyPress {
 
     /// The keys of a terminal event; empty for releases and for keys without a name here. Escape and a key that arrive
     /// together appear as that key with Alt, which no command uses; they are returned as the two keys pressed.
-    pub fn of(event: KeyEvent) -> Vec<Self> {
+    pub fn from_event(event: KeyEvent) -> Vec<Self> {
         let key = Self::alone(event);
         if !event.modifiers.contains(KeyModifiers::ALT) {
             return key.into_iter().collect();
@@ -106,14 +106,14 @@ mod tests {
     fn events_become_names_and_releases_are_ignored() {
         let event = |code, modifiers| KeyEvent::new(code, modifiers);
         let names = |code, modifiers| {
-            let keys = KeyPress::of(event(code, modifiers));
+            let keys = KeyPress::from_event(event(code, modifiers));
             keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names(KeyCode::Char('G'), KeyModifiers::SHIFT), "G");
         assert_eq!(names(KeyCode::Char('c'), KeyModifiers::CONTROL), "ctrl-c");
         assert_eq!(names(KeyCode::Esc, KeyModifiers::NONE), "esc");
         let release = KeyEvent::new_with_kind(KeyCode::Esc, KeyModifiers::NONE, KeyEventKind::Release);
-        assert_eq!(KeyPress::of(release), []);
+        assert_eq!(KeyPress::from_event(release), []);
         // Escape and the key, in one read.
         assert_eq!(names(KeyCode::Char('x'), KeyModifiers::ALT), "esc x");
         assert_eq!(names(KeyCode::Char('c'), KeyModifiers::ALT | KeyModifiers::CONTROL), "esc ctrl-c");

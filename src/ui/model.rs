@@ -328,7 +328,7 @@ impl Model {
     /// Takes a newer report; the chosen target stays if the report still has it.
     pub fn learn(&mut self, report: Box<Report>) {
         self.data.complete = true;
-        self.data.focus = Focus::of(&report, self.chosen.as_ref());
+        self.data.focus = Focus::new(&report, self.chosen.as_ref());
         self.data.report = Some(report);
         self.data.export.forget();
         self.data.raw = Raw::default();

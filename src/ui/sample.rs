@@ -48,11 +48,11 @@ fn judge(report: &mut Report) {
     let mut tallies: Vec<Tally> = Vec::new();
     for finding in &report.findings {
         if !tallies.iter().any(|tally| tally.rule == finding.rule) {
-            tallies.push(Tally::of(&finding.rule));
+            tallies.push(Tally::new(&finding.rule));
         }
     }
-    tallies.push(Tally { does_not_apply: vec![sample::data()], ..Tally::of(NOT) });
-    tallies.push(Tally::of("btrfs.raid56"));
+    tallies.push(Tally { does_not_apply: vec![sample::data()], ..Tally::new(NOT) });
+    tallies.push(Tally::new("btrfs.raid56"));
     report.rules = tallies;
 }
 
@@ -216,7 +216,7 @@ pub fn another_kernel() -> Supposed {
     ));
     let really = real.facts.named(&Subject::host(), key).clone();
     let assumed = vec![Assumed { subject: Subject::host(), fact: key.to_owned(), value, really }];
-    let what_if = WhatIf::of(assumed, &real, &then, &pretended);
+    let what_if = WhatIf::new(assumed, &real, &then, &pretended);
     let suppositions =
         vec![Supposition { subject: Subject::host(), fact: key, value: "4.14.200".to_owned() }];
     Supposed { suppositions, what_if, report: then }

@@ -306,7 +306,7 @@ fn in_picker(model: &mut Model, change: impl FnOnce(&mut Picker)) {
 /// Asks what the fact of the selected block is.
 fn state_fact(model: &mut Model) {
     let fact = selected(model).and_then(|block| block.fact);
-    let picker = fact.and_then(|(subject, fact)| Picker::of(&model.data, &subject, &fact));
+    let picker = fact.and_then(|(subject, fact)| Picker::new(&model.data, &subject, &fact));
     model.overlay = picker.map(|picker| Overlay::WhatIf(Box::new(picker)));
 }
 

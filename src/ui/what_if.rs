@@ -123,7 +123,7 @@ impl Picker {
     }
 
     /// The picker for the value of this fact; `None` where it cannot be assumed.
-    pub fn of(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
+    pub fn new(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = choice(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));
         Some(Self { choices: Vec::new(), of, typed: String::new(), chosen: 0, mistake: None })

@@ -24,7 +24,7 @@ struct Release {
 }
 
 fn kind(of: &str) -> cluster::ServerKind {
-    Choice::of(of).unwrap()
+    Choice::from_word(of).unwrap()
 }
 
 impl Release {

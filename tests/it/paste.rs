@@ -69,7 +69,7 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
     facts.stand(&place, &fs);
     facts.link(&place, &fs);
     facts.link(&line, &fs);
-    let mut session = Session::of(facts, RuleSet::builtin(), true);
+    let mut session = Session::new(facts, RuleSet::builtin(), true);
     session.asked = Some(point.to_owned());
     session.report()
 }

@@ -185,7 +185,7 @@ fn mounted(name: &str, rules: &RuleSet) -> Report {
     facts.know(&bare, &mount::AT_BOOT, false, seen());
     facts.stand(&below, &bare);
     facts.link(&below, &bare);
-    Session::of(facts, rules.clone(), true).report()
+    Session::new(facts, rules.clone(), true).report()
 }
 
 /// A recorded machine, whose places have such names from its mount table on.

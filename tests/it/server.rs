@@ -57,7 +57,7 @@ impl Machine {
 /// Records a measurement that advises a change.
 fn advise(facts: &mut FactSet, target: &Subject, method: &str) {
     let source = || Source::Probe { id: "commit".to_owned() };
-    facts.know(target, &probe::BEST_METHOD, WalSyncMethod::of(method).unwrap(), source());
+    facts.know(target, &probe::BEST_METHOD, WalSyncMethod::from_word(method).unwrap(), source());
     facts.know(target, &probe::ADVISES_CHANGE, true, source());
     facts.know(target, &probe::GAIN_PERCENT, 30.0, source());
     facts.know(target, &probe::OUTCOME, probe::ProbeOutcome::Settled, source());
@@ -175,7 +175,10 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
     for (before, method) in METHODS.iter().cycle().zip(METHODS.iter().cycle().skip(1)).take(METHODS.len()) {
         std::fs::write(cluster.data.join("advised.conf"), format!("wal_sync_method = {before}\n")).unwrap();
         let mut session = machine.look();
-        assert_eq!(session.read.value(&subject, &postgres::WAL_SYNC_METHOD), WalSyncMethod::of(before));
+        assert_eq!(
+            session.read.value(&subject, &postgres::WAL_SYNC_METHOD),
+            WalSyncMethod::from_word(before)
+        );
         advise(&mut session.read, &machine.wal_target(), method);
         let report = session.report();
         side_by_side(&report, before, method, &cluster.path("data"));
@@ -188,7 +191,7 @@ fn a_server_runs_with_every_method_as_it_was_advised() {
         cluster.start();
         assert_eq!(cluster.sql("SHOW wal_sync_method"), **method);
         let (facts, _) = machine.look().judged();
-        assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD), WalSyncMethod::of(method));
+        assert_eq!(facts.value(&subject, &postgres::WAL_SYNC_METHOD), WalSyncMethod::from_word(method));
         cluster.stop();
     }
 }

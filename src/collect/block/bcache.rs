@@ -18,7 +18,7 @@ use crate::text::safe;
 pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
         let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
-        active.and_then(BcacheMode::of).ok_or_else(|| format!("`{text}` marks no mode"))
+        active.and_then(BcacheMode::from_word).ok_or_else(|| format!("`{text}` marks no mode"))
     });
     let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
     let has_none = state.value().is_some_and(|state| !state.has_cache());
@@ -116,7 +116,7 @@ mod tests {
             let marked = mode(&text).map(|mode| format!("[{mode}]"));
             prop_assert!(marked.is_none_or(|marked| text.contains(&marked)));
             let words = modes.iter().enumerate().map(|(n, word)| if n == at { format!("[{word}]") } else { (*word).to_owned() });
-            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), BcacheMode::of(modes[at]));
+            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), BcacheMode::from_word(modes[at]));
         }
     }
 }

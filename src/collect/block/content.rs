@@ -49,7 +49,7 @@ fn is_giveable(kind: DeviceKind) -> bool {
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let named = request.target.as_deref().and_then(|path| named(host, path, facts));
-    let uses = Uses::of(host, facts);
+    let uses = Uses::read(host, facts);
     let alone = sees_every_mount(facts);
     let devices = facts.which(&device::SIZE, |size| *size > 0);
     let answers = workers::each(&devices, |subject| {
@@ -224,7 +224,7 @@ mod tests {
 
     fn disk(facts: &mut FactSet, name: &str, kind: &str) -> Subject {
         let subject = Subject::device(name);
-        facts.know(&subject, &device::KIND, DeviceKind::of(kind).unwrap(), Source::Assumed);
+        facts.know(&subject, &device::KIND, DeviceKind::from_word(kind).unwrap(), Source::Assumed);
         facts.know(&subject, &device::SIZE, 1 << 30, Source::Assumed);
         facts.know(&subject, &device::PATH, format!("/dev/{name}"), Source::Assumed);
         facts.know(&subject, &device::SWAP, false, Source::Assumed);

@@ -64,7 +64,7 @@ fn parse(text: &[u8]) -> BTreeMap<u32, Option<DrbdProtocol>> {
         let (minor, rest) = line.trim_start().split_once(": cs:")?;
         let minor = minor.parse().ok()?;
         let mut words = rest.split_ascii_whitespace().skip_while(|word| !word.starts_with("ds:")).skip(1);
-        Some((minor, words.next().and_then(DrbdProtocol::of)))
+        Some((minor, words.next().and_then(DrbdProtocol::from_word)))
     };
     text.split(|b| *b == b'\n').filter_map(line).collect()
 }

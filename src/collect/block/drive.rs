@@ -55,7 +55,7 @@ enum QueryMethod {
 }
 
 impl QueryMethod {
-    fn of(disk: &Subject, facts: &FactSet) -> Option<Self> {
+    fn for_disk(disk: &Subject, facts: &FactSet) -> Option<Self> {
         if !facts.value(disk, &device::KIND)?.is_disk() {
             return None;
         }
@@ -190,7 +190,7 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
             }
             let below = facts.below(subject);
             if below.is_empty()
-                && let Some(method) = QueryMethod::of(subject, facts)
+                && let Some(method) = QueryMethod::for_disk(subject, facts)
             {
                 disks.push((subject.clone(), method));
             }

@@ -170,7 +170,7 @@ mod tests {
         ] {
             let subject = Subject::device(name);
             facts.know(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
-            facts.know(&subject, &device::KIND, DeviceKind::of(kind).unwrap(), Source::file("x"));
+            facts.know(&subject, &device::KIND, DeviceKind::from_word(kind).unwrap(), Source::file("x"));
         }
         facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::file("x"));
         run(host, &Request { without_programs, ..Request::default() }, &mut facts);

@@ -171,7 +171,12 @@ mod tests {
         let mut facts = FactSet::default();
         let node = Node::new("sda", "disk");
         let source = || Source::file("x");
-        facts.know(&node.subject, &device::TRANSPORT, Transport::of(disk.transport).unwrap(), source());
+        facts.know(
+            &node.subject,
+            &device::TRANSPORT,
+            Transport::from_word(disk.transport).unwrap(),
+            source(),
+        );
         facts.know(&node.subject, &device::MODEL, disk.model.to_owned(), source());
         facts.know(&node.subject, &device::ROTATIONAL, disk.rotational, source());
         let zoned = Reading::known(disk.zoned, source()).and_then(Zoned::read);

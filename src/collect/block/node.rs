@@ -33,7 +33,7 @@ impl Node {
     #[cfg(test)]
     pub fn new(name: &str, kind: &str) -> Self {
         let subject = self::subject(OsStr::new(name));
-        let kind = DeviceKind::of(kind).expect("a word of device.kind");
+        let kind = DeviceKind::from_word(kind).expect("a word of device.kind");
         Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
     }
 

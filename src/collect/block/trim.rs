@@ -35,7 +35,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         return;
     }
     let timer = timer(host);
-    let listed = FstabMounts::of(facts);
+    let listed = FstabMounts::from_facts(facts);
     for subject in mounts {
         let reading = timer.clone().and_then(|enabled| Ok(enabled && listed.has(facts, &subject)));
         let reading = match reading {
@@ -80,7 +80,7 @@ struct FstabMounts {
 }
 
 impl FstabMounts {
-    fn of(facts: &FactSet) -> Self {
+    fn from_facts(facts: &FactSet) -> Self {
         let mut listed = Self { any: false, file_systems: BTreeSet::new() };
         for line in facts.subjects(Scope::Boot) {
             let fstab = facts.value(line, &boot::WHERE).is_some_and(|place| {

@@ -16,7 +16,7 @@ const BY_TYPE: [&str; 8] = ["/boot", "/efi", "/home", "/srv", "/tmp", "/usr", "/
 
 /// Records the answer for every mount of a disk or of a network file system; `unread` says what could not be read.
 pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
-    let next = NextBoot::of(facts);
+    let next = NextBoot::from_facts(facts);
     let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
     for mounted in mounts {
         let class = facts.value(&mounted, &mount::CLASS);
@@ -50,7 +50,7 @@ struct NextBoot {
 }
 
 impl NextBoot {
-    fn of(facts: &FactSet) -> Self {
+    fn from_facts(facts: &FactSet) -> Self {
         let mut of_mounts: BTreeMap<Subject, Vec<Reading<bool>>> = BTreeMap::new();
         let mut elsewhere = None;
         for line in facts.subjects(Scope::Boot) {

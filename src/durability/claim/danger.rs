@@ -34,7 +34,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
         found.push(claim(ask, disk, &device::EPHEMERAL, Bears::Unproven, says));
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
-        let (bears, says) = match NvmeWarning::of(&warning) {
+        let (bears, says) = match NvmeWarning::from_word(&warning) {
             // They are no statement about acknowledged data.
             Some(NvmeWarning::SpareLow | NvmeWarning::Temperature | NvmeWarning::PersistentMemory) => {
                 continue;

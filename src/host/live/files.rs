@@ -346,7 +346,7 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
         node_minor: minor(found.rdev()),
         inode: found.ino(),
         size: found.size(),
-        changed: Moment::of(found.ctime(), found.ctime_nsec()),
+        changed: Moment::new(found.ctime(), found.ctime_nsec()),
     };
     Ok(stat.encode())
 }
@@ -455,7 +455,7 @@ mod tests {
         let stat = host.stat(&odd).unwrap();
         assert_eq!((stat.size, stat.is_dir()), (4, false));
         let found = fs::metadata(&odd).unwrap();
-        assert_eq!(stat.changed, Moment::of(found.ctime(), found.ctime_nsec()));
+        assert_eq!(stat.changed, Moment::new(found.ctime(), found.ctime_nsec()));
         assert!(stat.changed.unwrap().is_exact());
         assert!(host.stat(dir.path()).unwrap().is_dir());
         assert!(host.statfs(dir.path()).unwrap().size > 0);

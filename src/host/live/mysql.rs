@@ -17,12 +17,12 @@ use crate::text;
 /// Name and value, a line each.
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
     let user = machine::user_name(nix::unistd::geteuid().as_raw())?;
-    conversation::with(socket, &mut MysqlClient::of(user.trim_ascii()), server)
+    conversation::with(socket, &mut MysqlClient::new(user.trim_ascii()), server)
 }
 
 /// The same over a connection that was made as `user`, to a server of the user `server`.
 pub fn settings_over(stream: UnixStream, user: &[u8], server: u32) -> Result<Vec<u8>, Miss> {
-    conversation::over(stream, &mut MysqlClient::of(user), Some(server))
+    conversation::over(stream, &mut MysqlClient::new(user), Some(server))
 }
 
 /// CLIENT_MYSQL (no extensions of MariaDB's), CLIENT_PROTOCOL_41, CLIENT_TRANSACTIONS, CLIENT_SECURE_CONNECTION and
@@ -150,7 +150,7 @@ impl conversation::Conversation for MysqlClient {
 }
 
 impl MysqlClient {
-    fn of(user: &[u8]) -> Self {
+    fn new(user: &[u8]) -> Self {
         Self { user: user.to_vec(), ..Self::default() }
     }
 }
@@ -193,7 +193,7 @@ mod tests {
     }
 
     fn talk(said: &[u8]) -> Vec<ProtocolAction> {
-        let mut ours = MysqlClient::of(b"root");
+        let mut ours = MysqlClient::new(b"root");
         let heard = said.iter().map(|byte| ours.hear(&[*byte]).unwrap());
         heard.filter(|next| *next != ProtocolAction::Listen).collect()
     }
@@ -221,11 +221,11 @@ mod tests {
     #[test]
     fn nothing_is_all_we_offer() {
         let switch = b"\xfecaching_sha2_password\0abcdefghabcdefghabcd\0";
-        let mut ours = MysqlClient::of(b"root");
+        let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         assert_eq!(ours.hear(&packet(2, switch)).unwrap(), ProtocolAction::Say(packet(3, &[])));
         assert_eq!(ours.hear(&packet(4, b"\x01\x04")).unwrap_err().kind, MissKind::Denied);
-        let mut ours = MysqlClient::of(b"root");
+        let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         let miss = ours.hear(&packet(2, b"\xff\x15\x04#28000Access denied\x1b")).unwrap_err();
         assert_eq!(miss, Miss::new(MissKind::Denied, "Access denied\\x1b"));
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn no_file_is_ever_sent() {
-        let mut ours = MysqlClient::of(b"root");
+        let mut ours = MysqlClient::new(b"root");
         ours.hear(&packet(0, GREETING)).unwrap();
         ours.hear(&packet(2, WELCOME)).unwrap();
         assert!(ours.hear(&packet(1, b"\xfb/etc/shadow")).is_err());
@@ -251,7 +251,7 @@ mod tests {
                 ("[ -~]{0,20}", "[ -~]{0,20}").prop_map(|(name, value)| packet(1, &row(&name, Some(&value)))),
             ], 0..12)
         ) {
-            let mut ours = MysqlClient::of(b"root");
+            let mut ours = MysqlClient::new(b"root");
             for piece in pieces {
                 match ours.hear(&piece) {
                     Ok(ProtocolAction::Say(words)) => {

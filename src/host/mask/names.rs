@@ -111,7 +111,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
     }
     if path.starts_with("/proc") && matches!(name, "mountinfo" | "mounts") {
         let named =
-            |line: Range<usize>| Mount::of(answer, line, name == "mountinfo").map(|mount| mount.names);
+            |line: Range<usize>| Mount::parse(answer, line, name == "mountinfo").map(|mount| mount.names);
         return lines(answer).filter_map(named).flatten().collect();
     }
     let chosen = matches!(name, "array_name" | "backing_file" | "label" | "name" | "swaps");
@@ -130,7 +130,7 @@ pub struct Mount {
 
 impl Mount {
     /// Of /proc/PID/mountinfo or /proc/PID/mounts.
-    pub fn of(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
+    pub fn parse(text: &[u8], line: Range<usize>, mountinfo: bool) -> Option<Self> {
         let words: Vec<Range<usize>> = words_of(text, line).collect();
         let dash = words.iter().position(|word| text.get(word.clone()) == Some(b"-"));
         let (fstype, source, named) = if mountinfo { (dash? + 1, dash? + 2, 3..5) } else { (2, 0, 1..2) };
@@ -157,7 +157,7 @@ pub fn sources(question: &Question, answer: &[u8]) -> Vec<Range<usize>> {
                 Some("mounts") => false,
                 _ => return Vec::new(),
             };
-            let mounts = lines(answer).filter_map(|line| Mount::of(answer, line, mountinfo));
+            let mounts = lines(answer).filter_map(|line| Mount::parse(answer, line, mountinfo));
             mounts
                 .filter(|mount| free(&mount.source, Some(mount.fstype.clone())))
                 .map(|mount| mount.source)

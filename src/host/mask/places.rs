@@ -235,7 +235,7 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
 
 /// The servers in a mount's source, for any type of file system.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
-    let mount = Mount::of(text, line, mountinfo);
+    let mount = Mount::parse(text, line, mountinfo);
     let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
     mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default()
 }

@@ -22,7 +22,8 @@ pub fn read(input: &[u8]) -> Option<Result<Vec<Imported>, String>> {
         return Some(Err("this JSON of fio has no jobs".to_owned()));
     };
     let global = document.get("global options");
-    let jobs: Vec<JobStatistics> = jobs.iter().map(|job| JobStatistics::of(job, global, jobs)).collect();
+    let jobs: Vec<JobStatistics> =
+        jobs.iter().map(|job| JobStatistics::from_json(job, global, jobs)).collect();
     let rows: Vec<ImportedRow> = jobs.iter().filter_map(|job| job.row.clone()).collect();
     let flushed: Vec<(&JobStatistics, &ImportedRow, f64)> = jobs
         .iter()
@@ -78,12 +79,12 @@ struct JobStatistics {
 }
 
 impl JobStatistics {
-    fn of(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
-        let options = JobOptions::of(job, global);
+    fn from_json(job: &Value, global: Option<&Value>, all: &[Value]) -> Self {
+        let options = JobOptions::from_json(job, global);
         let (name, group) = (job.get("jobname"), job.get("groupid"));
         let of_group = all.iter().filter(|other| other.get("groupid") == group);
         let of_name = of_group.clone().filter(|other| other.get("jobname") == name).count();
-        let seen = IoCounters::of(job);
+        let seen = IoCounters::from_json(job);
         let flushes = match seen.flushes {
             Some(flushes) => flushes > 0.0 || options.is_sync,
             None => !options.flush_every.is_empty() || options.is_sync,
@@ -120,7 +121,7 @@ struct JobOptions {
 }
 
 impl JobOptions {
-    fn of(job: &Value, global: Option<&Value>) -> Self {
+    fn from_json(job: &Value, global: Option<&Value>) -> Self {
         let own = job.get("job options");
         let option =
             |name: &str| own.and_then(|of| of.get(name)).or_else(|| global.and_then(|of| of.get(name)));
@@ -151,7 +152,7 @@ struct IoCounters {
 }
 
 impl IoCounters {
-    fn of(job: &Value) -> Self {
+    fn from_json(job: &Value) -> Self {
         let of = |part: &str| job.get(part);
         let figure = |part: &str, name: &str| of(part)?.get(name)?.as_f64();
         let latency = |part: &str, name: &str| of(part)?.get("lat_ns")?.get(name)?.as_f64();

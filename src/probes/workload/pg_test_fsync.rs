@@ -26,7 +26,7 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
     stage.filled(FILE)?;
     let part = |test: PgTest| -> Result<Box<dyn LoadGenerator>, Stop> {
         let opened =
-            Opened::of(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
+            Opened::open(test, stage).map_err(|errno| stage.failed(errno, "opening the scratch file"))?;
         Ok(Box::new(TestPart { test, opened }))
     };
     PG_TESTS.into_iter().map(part).collect()
@@ -43,7 +43,7 @@ enum Opened {
 }
 
 impl Opened {
-    fn of(test: PgTest, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
+    fn open(test: PgTest, stage: &WorkloadContext<'_>) -> Result<Self, Errno> {
         let Some(method) = test.method() else { return Ok(Self::Anew) };
         let file = match stage.scratch.open(FILE, open_flags(method)) {
             Err(Errno::INVAL | Errno::OPNOTSUPP) if method.is_direct() => return Ok(Self::Refused),

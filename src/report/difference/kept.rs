@@ -113,7 +113,7 @@ pub enum Shown {
 
 impl Shown {
     /// A value of a fact as it is shown.
-    pub fn of(info: &KeyInfo, value: &Value) -> Self {
+    pub fn from_value(info: &KeyInfo, value: &Value) -> Self {
         match value {
             Value::List(words) => Self::Words(words.clone()),
             value => Self::Text(info.show(value)),
@@ -184,7 +184,7 @@ pub struct KeptRow {
 
 impl Kept {
     /// The compared parts of a report.
-    pub fn of(report: &Report) -> Self {
+    pub fn from_report(report: &Report) -> Self {
         let mut kept = Self {
             made: made(report),
             rules: report.rules.iter().map(|tally| tally.rule.clone()).collect(),
@@ -257,7 +257,7 @@ fn made(report: &Report) -> Made {
 
 fn state(info: &KeyInfo, reading: &Reading<Value>) -> KeptFact {
     match reading {
-        Reading::Known { value, .. } => KeptFact::Known { value: Shown::of(info, value) },
+        Reading::Known { value, .. } => KeptFact::Known { value: Shown::from_value(info, value) },
         Reading::Unknown { why, .. } => KeptFact::Unknown { why: *why },
     }
 }

@@ -225,7 +225,8 @@ impl<'k> Matching<'k> {
     /// Pairs the partitions of paired disks.
     fn partitions(&mut self) {
         let is_partition = |kept: &Kept, device: &Subject| {
-            let kind = kept.value(device, device::KIND.name()).and_then(|kind| DeviceKind::of(&kind.text()));
+            let kind =
+                kept.value(device, device::KIND.name()).and_then(|kind| DeviceKind::from_word(&kind.text()));
             kind.is_some_and(DeviceKind::is_partition)
         };
         let old: Vec<&Subject> = self.old.iter().copied().filter(|d| is_partition(self.before, d)).collect();

@@ -309,7 +309,7 @@ fn fact(kept: &mut Kept, FactEntry { subject, fact, reading }: FactEntry) {
         return;
     };
     let state = match ReadingTag::deserialize(reading) {
-        Ok(ReadingTag::Known { value }) => KeptFact::Known { value: Shown::of(info, &value) },
+        Ok(ReadingTag::Known { value }) => KeptFact::Known { value: Shown::from_value(info, &value) },
         Ok(ReadingTag::Unknown { why }) => KeptFact::Unknown { why },
         Err(_) => {
             kept.unreadable += 1;
@@ -344,7 +344,7 @@ struct CaveatEntry {
 impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
         // The effect of a caveat that another version of walwise knows and this one does not is unknown.
-        let id = self.id.as_str().and_then(CaveatId::of);
+        let id = self.id.as_str().and_then(CaveatId::from_word);
         self.refuses_advice.as_bool().unwrap_or(true) || id.is_none_or(CaveatId::slows_all_alike)
     }
 }

@@ -139,7 +139,7 @@ fn main_method(now: &Kept, target: &Subject, rows: &[RowShift]) -> Option<Method
         .into_iter()
         .filter(|subject| subject.scope() == Scope::Cluster)
         .find_map(|cluster| now.value(cluster, postgres::WAL_SYNC_METHOD.name()))
-        .and_then(|shown| WalSyncMethod::of(&shown.text()));
+        .and_then(|shown| WalSyncMethod::from_word(&shown.text()));
     let named = of_server().find(|row| in_force.is_some() && row.method.server_method() == in_force);
     let is_default = |row: &&RowShift| row.method.server_method().is_some_and(WalSyncMethod::is_fdatasync);
     let default = || of_server().find(is_default);

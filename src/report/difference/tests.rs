@@ -140,7 +140,7 @@ proptest! {
 #[test]
 fn a_report_is_like_itself() {
     for report in sample::all() {
-        let kept = Kept::of(&report);
+        let kept = Kept::from_report(&report);
         let difference = difference(&kept, &kept);
         assert!(difference.is_empty(), "{difference:?}");
         assert_eq!(difference.probes.len(), report.probes.len());

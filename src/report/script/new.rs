@@ -78,7 +78,12 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
         serial: serial(report, disk).filter(by_lsblk),
         identity: identity.map(compared).transpose()?,
         nocow: attributes.is_some_and(|step| {
-            step.advice.change.values().iter().filter_map(|word| Attribute::of(word)).any(Attribute::is_nocow)
+            step.advice
+                .change
+                .values()
+                .iter()
+                .filter_map(|word| Attribute::from_word(word))
+                .any(Attribute::is_nocow)
         }),
         mkfs: mkfs::command(&plan.steps, fstype)?,
         read: comment::inline(&content.sentence()),

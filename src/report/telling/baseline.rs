@@ -227,10 +227,10 @@ mod tests {
     #[test]
     fn a_dearer_commit_after_an_upgrade() {
         let (before, mut now) = (report("none", "6.1.0-28-amd64", 0.5), report("bfq", "6.12.0-1-amd64", 1.0));
-        let mut before = Kept::of(&before);
+        let mut before = Kept::from_report(&before);
         before.verdicts.values_mut().for_each(|standing| *standing = crate::durability::Standing::Durable);
         before.findings.retain(|(rule, _), _| !rule.contains("nobarrier"));
-        let mut after = Kept::of(&now);
+        let mut after = Kept::from_report(&now);
         after.rules = now.findings.iter().map(|finding| finding.rule.clone()).collect();
         before.rules = after.rules.clone();
         now.baseline = Some(difference(&before, &after));
@@ -241,7 +241,7 @@ mod tests {
     fn a_direction_is_said_once_and_only_where_it_is_judged() {
         let (before, mut now) =
             (report("none", "6.1.0-28-amd64", 4.0), report("none", "6.1.0-28-amd64", 1.0));
-        now.baseline = Some(difference(&Kept::of(&before), &Kept::of(&now)));
+        now.baseline = Some(difference(&Kept::from_report(&before), &Kept::from_report(&now)));
         let told = section(&now);
         assert!(told.contains(" 75 % cheaper ") && !told.contains("-75 %"), "{told}");
         assert!(told.contains("is 75 % cheaper (at least "), "{told}");
@@ -255,7 +255,7 @@ mod tests {
     #[test]
     fn nothing_different_is_said_in_a_line() {
         let mut now = report("none", "6.1.0-28-amd64", 1.0);
-        now.baseline = Some(difference(&Kept::of(&now), &Kept::of(&now)));
+        now.baseline = Some(difference(&Kept::from_report(&now), &Kept::from_report(&now)));
         let told = section(&now);
         assert!(
             told.contains("Nothing that lasts is different.") && told.contains("No shift beyond noise"),

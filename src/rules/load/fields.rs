@@ -64,11 +64,11 @@ impl<'a> CheckedTable<'a> {
             problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), help);
             return None;
         };
-        Some(Self::of(table, item.span(), shape, problems))
+        Some(Self::new(table, item.span(), shape, problems))
     }
 
     /// The same for a parsed table.
-    pub fn of(table: &'a DeTable<'a>, span: Span, shape: &TableSchema, problems: &mut Diagnostics) -> Self {
+    pub fn new(table: &'a DeTable<'a>, span: Span, shape: &TableSchema, problems: &mut Diagnostics) -> Self {
         let TableSchema { what, required, optional } = shape;
         for key in table.keys() {
             let name = key.get_ref().as_ref();

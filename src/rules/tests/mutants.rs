@@ -225,7 +225,7 @@ fn comes_to_the_same(rule: &Rule, mutant: &Rule) -> bool {
     let both: Vec<&Cond> = conds(rule).chain(conds(mutant)).collect();
     worlds::visit(&both, rule, |example| {
         let (subject, facts) = examples::machine(rule, example);
-        let truth = |cond: &Cond| BoundCondition::of(cond, &facts, &subject).truth();
+        let truth = |cond: &Cond| BoundCondition::new(cond, &facts, &subject).truth();
         let comes_to = |rule: &Rule| {
             let applies = truth(&rule.when);
             let given = |when: &Option<Cond>| when.as_ref().is_none_or(|when| truth(when) == Truth::True);

@@ -13,7 +13,7 @@ use crate::settings;
 use crate::truth::Truth;
 
 fn truth(cond: &Cond, world: &World) -> Truth {
-    BoundCondition::of(cond, &world.set(), &subject()).truth()
+    BoundCondition::new(cond, &world.set(), &subject()).truth()
 }
 
 fn unknown() -> Reading<Value> {
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn a_trace_says_what_the_condition_comes_to(cond in arbitrary::cond(every(), true), world in world(every())) {
         let set = world.set();
-        let ground = BoundCondition::of(&cond, &set, &subject());
+        let ground = BoundCondition::new(&cond, &set, &subject());
         prop_assert_eq!(ground.trace().truth, ground.truth());
     }
 
@@ -111,7 +111,7 @@ proptest! {
     ) {
         let set = world.set();
         let at = subject();
-        prop_assert_eq!(BoundCondition::of(&cond, &set, &at).truth(), ground::truth(&cond, &SubjectView::new(&set, &at)));
+        prop_assert_eq!(BoundCondition::new(&cond, &set, &at).truth(), ground::truth(&cond, &SubjectView::new(&set, &at)));
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl Case<'_> {
 }
 
 fn holds(cond: &Cond, facts: &FactSet, subject: &Subject) -> bool {
-    BoundCondition::of(cond, facts, subject).truth() == Truth::True
+    BoundCondition::new(cond, facts, subject).truth() == Truth::True
 }
 
 /// Visits every combination for each advice of a rule that could lose data. Returns how often it was given, or the

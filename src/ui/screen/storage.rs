@@ -97,7 +97,7 @@ impl<'a> LayerDiagram<'a> {
 
     fn facts(&self, of: &StackNode<'a>) -> LayerDetails<'a> {
         let is_top = of.subject == self.target;
-        LayerDetails::of(self.data, self.report, of.subject, is_top)
+        LayerDetails::new(self.data, self.report, of.subject, is_top)
     }
 
     fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {

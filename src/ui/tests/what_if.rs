@@ -296,7 +296,7 @@ fn stated() -> Supposed {
     let value = Value::List(vec!["fast_commit".to_owned()]);
     let assumed = vec![Assumed { subject: subject.clone(), fact: fact.to_owned(), value, really }];
     let suppositions = vec![Supposition { subject, fact, value: "fast_commit".to_owned() }];
-    Supposed { suppositions, what_if: WhatIf::of(assumed, &real, &then, &then), report: then }
+    Supposed { suppositions, what_if: WhatIf::new(assumed, &real, &then, &then), report: then }
 }
 
 fn flat(text: &str) -> String {
@@ -359,7 +359,7 @@ proptest! {
         let all: Vec<_> = catalog::all().collect();
         let key = which.get(&all);
         for subject in model.data.focus.subjects() {
-            let offered = crate::ui::what_if::Picker::of(&model.data, subject, key.name).is_some();
+            let offered = crate::ui::what_if::Picker::new(&model.data, subject, key.name).is_some();
             prop_assert!(!offered || crate::report::can_be_assumed(key.name), "{}", key.name);
             prop_assert!(!offered || key.scope == subject.scope(), "{}", key.name);
         }

@@ -100,7 +100,7 @@ fn without_a_version_only_what_every_release_takes_is_known() {
 #[test]
 fn defaults_and_what_changes_a_setting_are_of_the_release() {
     let told = |of: &str, name: &str, server: &str| {
-        let all = server_settings(ServerKind::of(of).unwrap(), &v(server));
+        let all = server_settings(ServerKind::from_word(of).unwrap(), &v(server));
         let mut named = all.iter().filter(|one| one.name == name);
         let found = named.next().map(|one| (one.default, one.changed_by));
         assert!(named.next().is_none(), "{name} twice");
@@ -148,8 +148,12 @@ fn mysql_and_mariadb_take_what_their_versions_know() {
         ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Effect::Ok),
         ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
     ] {
-        let ruling =
-            mysql_setting(name, value, ServerKind::of(line).unwrap(), &Version::parse(version).unwrap());
+        let ruling = mysql_setting(
+            name,
+            value,
+            ServerKind::from_word(line).unwrap(),
+            &Version::parse(version).unwrap(),
+        );
         assert_eq!(ruling.effect, expected, "{line} {version} {name} = {value}: {}", ruling.because);
     }
 }

@@ -17,7 +17,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(mounted: Mounted) -> Self {
+    fn from_report(mounted: Mounted) -> Self {
         let kept = Self { mounted, report: tempfile::NamedTempFile::new().unwrap() };
         kept.keep();
         kept
@@ -89,7 +89,7 @@ fn set(words: &[&str]) -> BTreeSet<String> {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn exactly_what_was_changed_is_named() {
-    let kept = Kept::of(loops::ext4(&[], "relatime"));
+    let kept = Kept::from_report(loops::ext4(&[], "relatime"));
     kept.settle();
 
     kept.mounted.remount("nobarrier");
@@ -114,7 +114,7 @@ fn exactly_what_was_changed_is_named() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn what_the_kernel_calls_otherwise_now_is_the_same() {
-    let kept = Kept::of(loops::ext4(&[], ""));
+    let kept = Kept::from_report(loops::ext4(&[], ""));
     let directory = kept.mounted.dir("db");
     let file = tempfile::NamedTempFile::new().unwrap();
     let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());

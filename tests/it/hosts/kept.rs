@@ -35,7 +35,7 @@ fn recorded_hosts_are_kept_alike_in_memory_and_through_json() {
         let recording = fs::read(host(&name)).unwrap();
         for target in [None, Some(target_of(&name))] {
             let report = report(&recording, target);
-            let kept = Kept::of(&report);
+            let kept = Kept::from_report(&report);
             let back = Kept::parse(json::render(&report).as_bytes()).unwrap();
             assert!(kept == back, "{name} {target:?}");
             assert_eq!((back.foreign, back.unreadable), (0, 0), "{name}");
@@ -52,7 +52,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     let before = after.replace("4.18.0-553.el8_10.x86_64", "3.10.0-1160.el7.x86_64");
     assert_ne!(before, after);
     let (old, new) = (report(before.as_bytes(), Some("/data")), report(after.as_bytes(), Some("/data")));
-    let found = difference(&Kept::of(&old), &Kept::of(&new));
+    let found = difference(&Kept::from_report(&old), &Kept::from_report(&new));
     let lasting: BTreeSet<&str> = found
         .facts
         .iter()
@@ -64,7 +64,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
         found.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
     assert_eq!(refused.unwrap().class, Class::New);
     assert!(found.gone.is_empty() && found.appeared.is_empty() && found.renamed.is_empty(), "{found:?}");
-    let back = difference(&Kept::of(&new), &Kept::of(&old));
+    let back = difference(&Kept::from_report(&new), &Kept::from_report(&old));
     let fixed = back.findings.iter().find(|f| f.rule == "boot.refused-option" && f.subject.name() == "/data");
     assert_eq!(fixed.unwrap().class, Class::Fixed);
 }
@@ -194,7 +194,7 @@ proptest! {
             }
             Ok(kept) => {
                 let mut report = report.clone();
-                report.baseline = Some(difference(&kept, &Kept::of(&report)));
+                report.baseline = Some(difference(&kept, &Kept::from_report(&report)));
                 let shown = text::render(&report);
                 prop_assert!(!shown.chars().any(|c| c != '\n' && is_treacherous(c)), "{}", shown);
                 let _: Value = serde_json::from_str(&json::render(&report)).unwrap();

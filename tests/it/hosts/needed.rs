@@ -30,7 +30,7 @@ fn listed(report: &Report, target: &TargetSummary) -> BTreeSet<(Subject, String)
 /// No fact of another target, server, device or mount is among them, and none of another kind of server.
 fn stands_with_its_target(report: &Report, what: &str) {
     for target in &report.targets {
-        let way = TargetScope::of(&report.facts, target);
+        let way = TargetScope::new(&report.facts, target);
         let foreign =
             |kind: Area| target.cluster.as_ref().is_some_and(|of| report.facts.lacks_area(of, kind));
         for (subject, fact) in listed(report, target) {
@@ -112,7 +112,7 @@ fn section<'t>(told: &'t str, heads: &[String], of: &str) -> &'t str {
 
 #[test]
 fn of_two_servers_on_one_disk_each_target_lists_its_own_and_both_list_the_disk() {
-    let report = Session::of(two_servers(), RuleSet::builtin(), false).report();
+    let report = Session::new(two_servers(), RuleSet::builtin(), false).report();
     stands_with_its_target(&report, "two servers");
     assert_eq!(report.facts.subjects(Scope::Target).count(), 2);
     for told in [text::render(&report), markdown::render(&report)] {

@@ -22,7 +22,7 @@ struct Judged {
 }
 
 fn judged(read: FactSet) -> Judged {
-    let session = Session::of(read, RuleSet::default(), false);
+    let session = Session::new(read, RuleSet::default(), false);
     let (facts, verdicts) = session.judged();
     let standings = verdicts.into_iter().map(|verdict| (verdict.target, verdict.standing)).collect();
     let is_concluded = |row: &FactRow<'_>| row.fact.starts_with("target.") || row.fact == "device.cache";

@@ -163,6 +163,6 @@ impl Machine {
 
     /// The report of the whole program about it.
     pub fn report(&self, live: bool) -> Report {
-        Session::of(self.facts.clone(), RuleSet::builtin(), live).report()
+        Session::new(self.facts.clone(), RuleSet::builtin(), live).report()
     }
 }

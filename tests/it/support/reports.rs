@@ -20,7 +20,7 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
-            pack: Pack::of(&RuleSet::default(), "0.1.0", &Vec::new()),
+            pack: Pack::new(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
         guard: &|_, _, _| Ok(()),
     })

@@ -71,7 +71,7 @@ pub struct Uses {
 
 impl Uses {
     /// The layers from the facts that were joined so far.
-    pub fn of(host: &dyn Host, facts: &FactSet) -> Self {
+    pub fn read(host: &dyn Host, facts: &FactSet) -> Self {
         let mut holders: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
         for (top, base) in facts.edges() {
             holders.entry(base.clone()).or_default().push(top.clone());

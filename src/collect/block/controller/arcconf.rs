@@ -22,7 +22,7 @@ pub fn count(answer: &[u8]) -> u32 {
 
 /// Parses the answer about the controller with this number.
 pub fn parse(number: u32, answer: &[u8]) -> Adapter {
-    let read = ArcconfOutput::of(answer);
+    let read = ArcconfOutput::parse(answer);
     let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
     let disks = DiskInventory::new(read.disks, &members);
     let caches = DiskCaches { controller: &read.controller, policy: &read.policy, disks };
@@ -54,7 +54,7 @@ struct Logical {
 }
 
 impl ArcconfOutput {
-    fn of(answer: &[u8]) -> Self {
+    fn parse(answer: &[u8]) -> Self {
         let mut read = Self::default();
         let mut unnamed = Fields::default();
         let mut part = OutputSection::Other;
@@ -114,7 +114,7 @@ impl ArcconfOutput {
             OutputSection::Backup => self.backup.get_or_insert_default().add(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
-                    match (split(line).and_then(Member::of), part) {
+                    match (split(line).and_then(Member::from_field), part) {
                         (Some(member), _) => volume.members.push(member),
                         (None, OutputSection::Volume(_)) => volume.fields.add(line),
                         (None, _) => {}

@@ -27,7 +27,7 @@ fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
     let disk = Subject::device(name);
     facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
     facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Assumed);
-    facts.know(&disk, &device::TRANSPORT, device::Transport::of(transport).unwrap(), Source::Assumed);
+    facts.know(&disk, &device::TRANSPORT, device::Transport::from_word(transport).unwrap(), Source::Assumed);
     disk
 }
 

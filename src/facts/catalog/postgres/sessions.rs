@@ -30,7 +30,7 @@ impl FactValue for Vec<CommitOverride> {
         let Value::List(all) = value else { return None };
         let one = |text: &String| {
             let (whose, value) = text.rsplit_once(": ")?;
-            Some(CommitOverride { whose: whose.to_owned(), value: SynchronousCommit::of(value)? })
+            Some(CommitOverride { whose: whose.to_owned(), value: SynchronousCommit::from_word(value)? })
         };
         all.iter().map(one).collect()
     }

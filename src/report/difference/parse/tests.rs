@@ -7,10 +7,10 @@ use crate::report::{json, sample};
 fn a_report_and_its_document_are_kept_alike() {
     for report in sample::all() {
         let kept = Kept::parse(json::render(&report).as_bytes()).unwrap();
-        assert_eq!(kept, Kept::of(&report));
+        assert_eq!(kept, Kept::from_report(&report));
         assert!(!kept.facts.is_empty() && kept.unreadable == 0);
     }
-    assert!(!Kept::of(&sample::at_risk()).probes.is_empty());
+    assert!(!Kept::from_report(&sample::at_risk()).probes.is_empty());
 }
 
 #[test]

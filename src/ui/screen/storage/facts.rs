@@ -60,7 +60,7 @@ pub struct LayerDetails<'a> {
 
 impl<'a> LayerDetails<'a> {
     /// What is known of it; of the target also the verdict, and evidence about what is not shown here.
-    pub fn of(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
+    pub fn new(data: &'a Data, report: &'a Report, subject: &'a Subject, is_top: bool) -> Self {
         let mut known: Vec<FactLine<'a>> =
             report.facts.rows_of(subject).map(|row| fact(subject, row.fact, row.reading)).collect();
         // What nobody asked for has no row, and may still be what is missing.
@@ -147,7 +147,7 @@ impl<'a> LayerDetails<'a> {
             blocks.push(Block::text(details.lines));
         }
         let facts: Vec<&FactLine<'_>> = self.looked_for(state, &said).collect();
-        let widths = Widths::of(&facts, room);
+        let widths = Widths::from_facts(&facts, room);
         for fact in facts {
             let key = format!("fact {} {}", self.subject, fact.name);
             let mut lines = row(fact, &widths, theme);
@@ -193,7 +193,7 @@ struct Widths {
 }
 
 impl Widths {
-    fn of(facts: &[&FactLine<'_>], room: usize) -> Self {
+    fn from_facts(facts: &[&FactLine<'_>], room: usize) -> Self {
         let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
         let name = longest(&mut facts.iter().map(|fact| text::width(fact.name)));
         let name = name.min((room.saturating_mul(9) / 20).max(NAME.min(room)));

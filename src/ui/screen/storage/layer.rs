@@ -33,7 +33,7 @@ pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
     rows.iter()
         .zip(branches)
         .enumerate()
-        .map(|(at, (row, branch))| StackNode::of(row, branch, &elsewhere(rows, at)))
+        .map(|(at, (row, branch))| StackNode::new(row, branch, &elsewhere(rows, at)))
         .collect()
 }
 
@@ -48,7 +48,7 @@ fn elsewhere(rows: &[LayerRow], at: usize) -> Vec<&str> {
 }
 
 impl<'a> StackNode<'a> {
-    fn of(row: &'a LayerRow, branch: Branch, elsewhere: &[&str]) -> Self {
+    fn new(row: &'a LayerRow, branch: Branch, elsewhere: &[&str]) -> Self {
         let mut says = row.says.clone();
         if !elsewhere.is_empty() {
             says = format!("{says} → {}", elsewhere.join(", "));

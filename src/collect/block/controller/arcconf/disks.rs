@@ -26,7 +26,7 @@ pub struct Member {
 
 impl Member {
     /// Parses a line as a member; `None` for any other line.
-    pub fn of((key, value): (String, String)) -> Option<Self> {
+    pub fn from_field((key, value): (String, String)) -> Option<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered =
             key.strip_prefix("segment ").or_else(|| key.strip_prefix("device ")).is_some_and(is_number);
