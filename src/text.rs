@@ -13,6 +13,15 @@ pub mod wrap;
 use std::fmt::Write as _;
 use std::io;
 
+/// The first of several names, and how many more there are: `sda, sdb and 3 more`.
+pub fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
+    let first: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(most) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
 /// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or `\u{NNNN}`, and a
 /// backslash is doubled so that [`raw`] can undo it.
 pub fn safe(bytes: &[u8]) -> String {
@@ -166,6 +175,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_first_of_several_are_named_and_the_rest_is_counted() {
+        assert_eq!(first_of::<&str>(&[], 2), "");
+        assert_eq!(first_of(&["sda", "sdb"], 2), "sda, sdb");
+        assert_eq!(first_of(&["sda", "sdb", "sdc"], 2), "sda, sdb and 1 more");
+    }
 
     proptest! {
         #[test]

@@ -173,13 +173,11 @@ fn candidates(key: &KeyInfo, read: &FactSet) -> Vec<Subject> {
 }
 
 fn list(subjects: &[Subject], before: &str) -> String {
-    let names: Vec<String> =
-        subjects.iter().take(MOST_NAMED).map(|one| format!("{before}{}", short(one))).collect();
-    match (names.len(), subjects.len().saturating_sub(names.len())) {
-        (0, _) => "there is none".to_owned(),
-        (_, 0) => format!("one of: {}", names.join(", ")),
-        (_, more) => format!("one of: {} and {more} more", names.join(", ")),
+    if subjects.is_empty() {
+        return "there is none".to_owned();
     }
+    let names: Vec<String> = subjects.iter().map(|one| format!("{before}{}", short(one))).collect();
+    format!("one of: {}", text::first_of(&names, MOST_NAMED))
 }
 
 /// The name of a subject as it stands after `@`.

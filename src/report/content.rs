@@ -79,7 +79,7 @@ impl DeviceContent {
     /// Its heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.
     pub fn words(&self) -> String {
         match self {
-            Self::Holds { holds } => format!("holds {}", few(holds)),
+            Self::Holds { holds } => format!("holds {}", text::first_of(holds, NAMED)),
             Self::Unreadable { .. } => "unreadable".to_owned(),
             Self::Free { .. } => "free".to_owned(),
             Self::Blank => "blank".to_owned(),
@@ -121,16 +121,8 @@ fn at_most(bytes: u64) -> String {
     format!("{} {word}", text::grouped(bytes.div_ceil(unit)))
 }
 
-/// The first ones, and the number of the rest: a heading is one line.
-fn few(holds: &[String]) -> String {
-    const MOST: usize = 3;
-    match holds.len().checked_sub(MOST) {
-        None | Some(0) => holds.join(", "),
-        Some(more) => {
-            format!("{} and {more} more", holds.iter().take(MOST).cloned().collect::<Vec<_>>().join(", "))
-        }
-    }
-}
+/// The number of contents that a heading names.
+const NAMED: usize = 3;
 
 #[cfg(test)]
 mod tests {

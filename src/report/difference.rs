@@ -20,6 +20,7 @@ use crate::durability::Standing;
 use crate::facts::{Nature, Subject, catalog};
 use crate::quote::Command;
 use crate::rules::Level;
+use crate::text::first_of;
 use names::Names;
 
 /// What is different. Subjects have the names of now.
@@ -320,13 +321,7 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
         }
         _ => {}
     }
-    let ids = |rules: Vec<&String>| match rules.as_slice() {
-        [] => "none".to_owned(),
-        [first, second, third, rest @ ..] if !rest.is_empty() => {
-            format!("{first}, {second}, {third} and {} more", rest.len())
-        }
-        few => few.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", "),
-    };
+    let ids = |rules: Vec<&String>| if rules.is_empty() { "none".to_owned() } else { first_of(&rules, 3) };
     let (new, old): (Vec<_>, Vec<_>) =
         (now.rules.difference(&before.rules).collect(), before.rules.difference(&now.rules).collect());
     if !new.is_empty() || !old.is_empty() {

@@ -117,7 +117,7 @@ fn mark(mark: &Mark) -> String {
 /// What may stand in the cell of a table.
 fn inline(detail: &Detail) -> Option<String> {
     match detail {
-        Detail::Sentence(says) | Detail::Field("", says) => Some(phrase(says)),
+        Detail::Sentence(says) | Detail::More(says) => Some(phrase(says)),
         Detail::Field(label, says) => Some(format!("{label}: {}", phrase(says))),
         Detail::Aside(..) | Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => None,
     }
@@ -155,7 +155,7 @@ fn details<'d>(document: &mut MarkdownWriter, details: impl Iterator<Item = &'d 
     for detail in details {
         match detail {
             Detail::Sentence(says) => items.push(phrase(says)),
-            Detail::Field("", says) => match items.last_mut() {
+            Detail::More(says) => match items.last_mut() {
                 Some(last) => last.extend([" — ", &phrase(says)]),
                 None => items.push(phrase(says)),
             },

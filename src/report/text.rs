@@ -9,6 +9,7 @@ use super::upgrade::Upgrade;
 use super::{LayerRow, WhatIf};
 use crate::quote::Command;
 use crate::text::page::TextBuilder;
+use crate::text::wrap::columns;
 use crate::workers;
 
 /// The whole report.
@@ -55,7 +56,7 @@ fn draw(page: &mut TextBuilder, section: &Section) {
                     bullet(page, indent, room.unwrap_or_default(), one);
                 }
             }
-            Element::Grid(columns) => grid(page, indent, columns),
+            Element::Grid(one) => grid(page, indent, one),
             Element::Stack(layers) => page.table(indent, &layers.iter().map(layer).collect::<Vec<_>>(), &[]),
             Element::Instructions(steps) => {
                 for step in steps {
@@ -74,7 +75,7 @@ fn bullet(page: &mut TextBuilder, indent: usize, first: usize, bullet: &Bullet) 
     let (label, of) = if label.is_empty() { (of, label) } else { (label, of) };
     let aside = if bullet.aside.is_empty() { String::new() } else { format!(" ({})", bullet.aside) };
     page.hanging(indent, &label, &format!("{of}{}{aside}", bullet.says));
-    let beneath = if label.is_empty() { 2 } else { label.len() };
+    let beneath = if label.is_empty() { 2 } else { columns(&label) };
     details(page, indent + beneath, &bullet.beneath);
 }
 
@@ -98,10 +99,10 @@ fn mark(mark: &Mark, room: usize) -> String {
 }
 
 fn grid(page: &mut TextBuilder, indent: usize, grid: &Grid) {
-    let head = grid.head.iter().map(|&name| name.to_owned()).collect();
     let cells = |row: &Vec<telling::Phrase>| row.iter().map(ToString::to_string).collect();
     // Figures stand under their head; names and words say themselves what they are.
-    let head = grid.right.contains(&true).then_some(head);
+    let is_headed = grid.right.contains(&true);
+    let head = is_headed.then(|| grid.head.iter().map(|&name| name.to_owned()).collect());
     let rows: Vec<Vec<String>> = head.into_iter().chain(grid.rows.iter().map(cells)).collect();
     if grid.narrow.is_empty() {
         page.table(indent, &rows, &grid.right);
@@ -140,7 +141,7 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
     let fields = details.iter().map(|detail| match detail {
         Detail::Field(label, _) => label.len() + 2,
         Detail::Becomes { .. } | Detail::Commands(..) | Detail::Own(_) => PURPOSE,
-        Detail::Sentence(_) | Detail::Aside(..) => 0,
+        Detail::Sentence(_) | Detail::More(_) | Detail::Aside(..) => 0,
     });
     let width = fields.max().unwrap_or_default();
     for detail in details {
@@ -148,6 +149,7 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
         match detail {
             Detail::Sentence(says) => page.para(indent, &says.to_string()),
             Detail::Field(_, says) => page.hanging(indent, &label, &says.to_string()),
+            Detail::More(says) => page.para(indent + width, &says.to_string()),
             Detail::Becomes { whole: Some(whole), .. } => page.hanging(indent, &label, whole),
             Detail::Becomes { whole: None, .. } | Detail::Aside(..) => {}
             Detail::Commands(_, commands) => {
@@ -168,7 +170,7 @@ fn details(page: &mut TextBuilder, indent: usize, details: &[Detail]) {
 /// The word in front of a line.
 fn label(detail: &Detail) -> &'static str {
     match detail {
-        Detail::Sentence(_) => "",
+        Detail::Sentence(_) | Detail::More(_) => "",
         Detail::Field(label, _) | Detail::Aside(label, _) | Detail::Commands(label, _) => label,
         Detail::Becomes { .. } => "becomes",
         Detail::Own(_) => "yours",

@@ -13,7 +13,7 @@ use super::model::{Author, Rule};
 use super::others::{GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use crate::quote::Command;
-use crate::text::lines;
+use crate::text::{first_of, lines};
 
 /// Rules, in the order of their files.
 #[derive(Clone, Debug, Default)]
@@ -216,9 +216,8 @@ const NAMED: usize = 10;
 fn left_out(file: &FileDiags) -> Option<String> {
     let mut lines: Vec<usize> = file.mistakes().map(|diag| file.line(diag)).collect();
     lines.dedup();
-    let named: Vec<String> = lines.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = lines.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let named = first_of(&named, NAMED);
     let (count, name) = (file.mistakes().count(), &file.file);
     let mistakes = if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") };
     let lines = if lines.len() == 1 { "line" } else { "lines" };
@@ -237,8 +236,7 @@ fn left_out(file: &FileDiags) -> Option<String> {
     let command = all.fold(start, |command, name| command?.code(" ").value(name));
     (count > 0).then(|| {
         format!(
-            "{name} has {mistakes} ({lines} {}{more}{together}), and what they are in is left out: `{}`",
-            named.join(", "),
+            "{name} has {mistakes} ({lines} {named}{together}), and what they are in is left out: `{}`",
             Command::or_why(command)
         )
     })

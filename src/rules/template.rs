@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::facts::{FactSet, KeyInfo, Subject};
 use crate::quote::{Command, shell};
+use crate::text::first_of;
 
 /// A text with placeholders, each of a fact that exists.
 #[derive(Clone, Debug, Default)]
@@ -222,10 +223,7 @@ fn listed(which: &[&Subject]) -> String {
         [] => "something".to_owned(),
         [one] => (*one).to_owned(),
         [some @ .., last] if some.len() < NAMED => format!("{} and {last}", some.join(", ")),
-        many => {
-            let (first, rest) = many.split_at(NAMED);
-            format!("{} and {} more", first.join(", "), rest.len())
-        }
+        many => first_of(many, NAMED),
     }
 }
 

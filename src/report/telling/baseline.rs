@@ -7,14 +7,13 @@
 mod facts;
 mod shift;
 
-use std::collections::BTreeSet;
-
 use super::section::{Bullet, Mark};
-use super::{Phrase, Section, words};
+use super::{Phrase, Section, distinct, words};
 use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::report::difference::{Class, Difference, FindingChange, VerdictChange};
 use crate::rules::Level;
+use crate::text::first_of;
 
 /// How many names are told before the rest is counted.
 const NAMED: usize = 6;
@@ -186,11 +185,8 @@ fn same(difference: &Difference) -> Option<Section> {
 
 /// The first of several names, each once; the rest counted.
 fn named(names: impl Iterator<Item = String>) -> String {
-    let mut seen = BTreeSet::new();
-    let names: Vec<String> = names.filter(|name| seen.insert(name.clone())).collect();
-    let more = names.len().saturating_sub(NAMED);
-    let shown = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    let names: Vec<String> = names.collect();
+    first_of(&distinct(names.iter().map(String::as_str)), NAMED)
 }
 
 #[cfg(test)]

@@ -60,10 +60,8 @@ pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     if !beside.is_empty() {
         let critical = beside.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
         let findings = words::count(beside.len(), "finding");
-        let mut section = Section::top("");
         let says = format!("{findings} about other parts of this host ({critical} critical): ");
-        section.say(Phrase::plain(says).and_command("walwise check"));
-        sections.push(section);
+        sections.push(Section::top("").saying(Phrase::plain(says).and_command("walwise check")));
     }
     sections
 }

@@ -32,9 +32,8 @@ pub fn head(report: &Report) -> Vec<Section> {
     section.say(Phrase::code(&report.when).and(format!(", {rules} rules ({pack}){origin}")));
     let mut sections = vec![section];
     if report.targets.is_empty() {
-        let mut none = Section::top("");
-        none.say("No database, data mount or free disk was found. Name a directory: walwise check DIR");
-        sections.push(none);
+        let says = "No database, data mount or free disk was found. Name a directory: walwise check DIR";
+        sections.push(Section::top("").saying(says));
     }
     sections
 }

@@ -42,7 +42,7 @@ impl<'a> FindingsByTarget<'a> {
         let mut places = SharedSections {
             by_target: self,
             like: Vec::with_capacity(order.len()),
-            findings: BTreeMap::new(),
+            findings: vec![None; self.report.findings.len()],
             steps: BTreeMap::new(),
         };
         for ((place, target), said) in order.iter().enumerate().zip(said) {
@@ -58,7 +58,9 @@ impl<'a> FindingsByTarget<'a> {
                 continue;
             }
             for (at, _) in self.about(target) {
-                places.findings.entry(*at).or_insert(place);
+                if let Some(first) = places.findings.get_mut(*at) {
+                    first.get_or_insert(place);
+                }
             }
             for step in self
                 .report
@@ -98,7 +100,8 @@ pub struct SharedSections<'t, 'a> {
     by_target: &'t FindingsByTarget<'a>,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     like: Vec<Option<&'a str>>,
-    findings: BTreeMap<usize, usize>,
+    /// By the position of the finding.
+    findings: Vec<Option<usize>>,
     steps: BTreeMap<Same<'a>, usize>,
 }
 
@@ -154,7 +157,7 @@ impl<'t, 'a> Chapter<'t, 'a> {
 
     /// Notes a finding; false when it was told before.
     pub fn finding(&mut self, (at, _): Numbered<'a>) -> bool {
-        let first = self.places.findings.get(&at);
-        first.is_none_or(|first| *first == self.place) && self.findings.insert(at)
+        let first = self.places.findings.get(at).copied().flatten();
+        first.is_none_or(|first| first == self.place) && self.findings.insert(at)
     }
 }

@@ -93,7 +93,7 @@ fn why(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     if step.level >= Level::Warning || step.level == Level::Option || choice {
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
         let reasons = distinct(rules.map(|finding| &*finding.because));
-        details.extend(reasons.into_iter().map(|because| Detail::Field("", because.into())));
+        details.extend(reasons.into_iter().map(|because| Detail::More(because.into())));
     }
     details
 }
@@ -110,7 +110,7 @@ pub fn how(report: &Report, target: &TargetSummary, about: &[&Finding], step: &S
         details.push(Detail::Field("or", words::alternative(step, other).into()));
         let choice = advice.setting.kind.is_filesystem();
         if let Some(finding) = about.iter().find(|finding| choice && finding.rule == other.rule) {
-            details.push(Detail::Field("", (&*finding.because).into()));
+            details.push(Detail::More((&*finding.because).into()));
         }
     }
     details.extend(words::done_with(step).map(|with| Detail::Field("apply", with.into())));
@@ -135,7 +135,7 @@ fn now(advice: &Advice) -> Vec<Detail> {
         Some(Area::Mysql) => "option files",
     };
     let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
-    let stronger = stronger.map(|says| Detail::Field("", says.into()));
+    let stronger = stronger.map(|says| Detail::More(says.into()));
     [Detail::Field("now", now)].into_iter().chain(stronger).collect()
 }
 

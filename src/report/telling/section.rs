@@ -128,9 +128,11 @@ pub struct Instruction {
 pub enum Detail {
     /// A sentence.
     Sentence(Phrase),
-    /// What a word in front of it names; without a word it goes on with the line above.
+    /// What a word in front of it names.
     Field(&'static str, Phrase),
-    /// The same, where there is room.
+    /// It goes on with the field above.
+    More(Phrase),
+    /// A field, where there is room.
     Aside(&'static str, Phrase),
     /// What a setting reads now and will read; the whole of it where it is to be written somewhere.
     Becomes {
@@ -162,6 +164,13 @@ impl Section {
     /// A part of the section before.
     pub fn part(heading: impl Into<Phrase>) -> Self {
         Self { rank: Rank::Part, ..Self::top(heading) }
+    }
+
+    /// The same with a sentence in it.
+    #[must_use]
+    pub fn saying(mut self, sentence: impl Into<Phrase>) -> Self {
+        self.say(sentence);
+        self
     }
 
     /// Adds a sentence, unless it says nothing.

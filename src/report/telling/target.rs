@@ -67,9 +67,8 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     let probes = report.probes.iter().filter(|probe| probe.target == target.target);
     sections.extend(probes.map(|probe| price::section(report, target, &probe.measurement)));
     if let Some(other) = chapter.like {
-        let mut section = Section::part("");
-        section.say(Phrase::plain("Everything else is as for ").and_code(other));
-        sections.push(section);
+        let says = Phrase::plain("Everything else is as for ").and_code(other);
+        sections.push(Section::part("").saying(says));
         return sections;
     }
     sections.extend(plan::sections(chapter, target));

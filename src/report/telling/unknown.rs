@@ -36,9 +36,7 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Se
 
 /// How many facts of the host are not known, whoever needs them.
 pub fn of_host(report: &Report) -> Option<Section> {
-    let mut section = Section::top("");
-    section.say(counted(report)?);
-    Some(section)
+    counted(report).map(|says| Section::top("").saying(says))
 }
 
 /// How many facts of the host are not known, in a sentence; nothing where none is.

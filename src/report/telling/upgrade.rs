@@ -15,12 +15,8 @@ pub fn sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
     let mut alone = Section::top("");
     alone.bullets(&[], what_if::assumed(&assumed.assumed));
     sections.push(alone);
-    let sentence = |says: Option<String>| {
-        let mut section = Section::top("");
-        section.say(says?);
-        Some(section)
-    };
-    sections.extend(sentence(assumed.assumed.iter().find_map(older)));
+    let sentence = |says: String| Section::top("").saying(says);
+    sections.extend(assumed.assumed.iter().find_map(older).map(sentence));
     let before = sections.len();
     for part in Part::ALL {
         let items: Vec<&Item> = upgrade.items.iter().filter(|item| item.part == part).collect();
@@ -29,8 +25,8 @@ pub fn sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Secti
         }
     }
     let told = sections.len() > before;
-    sections.extend(sentence(works(upgrade)));
-    sections.extend(sentence(Some(ending(upgrade, told))));
+    sections.extend(works(upgrade).map(sentence));
+    sections.push(sentence(ending(upgrade, told)));
     sections
 }
 

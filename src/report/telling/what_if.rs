@@ -78,15 +78,12 @@ pub fn assumed(assumed: &[Assumed]) -> Vec<Bullet> {
 
 /// All of it.
 pub fn sections(what_if: &WhatIf) -> Vec<Section> {
-    let mut top = Section::top("What if");
-    top.say(SAYS);
+    let top = Section::top("What if").saying(SAYS);
     let mut first = Section::part("");
     first.bullets(&[], assumed(&what_if.assumed));
     let mut sections = vec![top, first];
     if what_if.changes_nothing() {
-        let mut nothing = Section::part("");
-        nothing.say(NOTHING);
-        sections.push(nothing);
+        sections.push(Section::part("").saying(NOTHING));
         return sections;
     }
     for ConsequenceGroup { title, rows } in told(what_if) {

@@ -92,6 +92,7 @@ impl Details {
                 Detail::Field(label, says) | Detail::Aside(label, says) => {
                     self.field(label, &says.to_string());
                 }
+                Detail::More(says) => self.field("", &says.to_string()),
                 Detail::Becomes { before, after, .. } => self.becomes(before, after),
                 Detail::Commands(label, commands) => self.commands(label, commands),
                 Detail::Own(own) => {

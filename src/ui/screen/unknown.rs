@@ -8,6 +8,7 @@ use crate::facts::{Need, Reading, Remedy, catalog};
 use crate::quote::Command;
 use crate::report::Report;
 use crate::report::telling::words as told;
+use crate::text::first_of;
 use crate::ui::model::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
@@ -106,12 +107,7 @@ impl RemedyList<'_> {
         names.extend(needs.filter(|need| need.remedy == Some(Remedy::RunAsRoot)).map(|need| &*need.fact));
         names.sort_unstable();
         names.dedup();
-        let more = match names.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        names.truncate(NAMED);
-        format!("{}{more}", names.join(", "))
+        first_of(&names, NAMED)
     }
 
     /// The command that looks at this target as root, where that would help and is possible here.
