@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use super::running::held;
+
 /// The program under test.
 pub fn walwise() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_walwise"));
@@ -30,9 +32,21 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a program that must succeed.
+/// Runs a program that must succeed. It is run again while a device is busy: whatever looks at a device alone, and each
+/// child of this process until it executes its program, keeps it from others for a moment.
 pub fn run(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    let run = || Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
+    let mut output = run();
+    let is_busy = |output: &Output| {
+        let said = stderr(output);
+        !output.status.success() && ["busy", "in use by the system"].iter().any(|word| said.contains(word))
+    };
+    held(|| {
+        if is_busy(&output) {
+            output = run();
+        }
+        !is_busy(&output)
+    });
     assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
     stdout(&output)
 }
