@@ -3,6 +3,7 @@
 //! The program is a pipeline of values; each module knows only those above it in this list:
 //!
 //! - [`truth`], [`version`], [`text`] — vocabulary
+//! - [`checked`] — when something was last compared with its source
 //! - [`quote`] — names and values in commands, units, rules, lines and comments
 //! - [`workers`] — one piece of work on many things, by all processors
 //! - [`errand`] — work that may never end, done by a child that can be left behind
@@ -23,6 +24,7 @@
 //! - [`cli`], [`ui`] — front ends
 #![warn(missing_docs)]
 
+mod checked;
 mod cli;
 mod collect;
 mod drill;

@@ -6,6 +6,10 @@
 use std::collections::BTreeMap;
 use std::mem;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
 use crate::collect::{self, Request};
 use crate::drill::{Record, StackFingerprint};
 use crate::durability;
@@ -29,7 +33,7 @@ pub mod upgrade;
 pub use measuring::{
     MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,
 };
-pub use pack::pack;
+pub use pack::{Due, Entry, EntryChange, FieldChange, difference, entries, pack, shipped};
 pub use raw::raw;
 
 /// The facts read of a host, and everything needed to judge it.
@@ -143,6 +147,7 @@ impl Session {
             },
             guard: &guard,
         });
+        report.warnings.extend(validity::newer(&facts).into_iter().map(Note::from));
         let notes = self.of_users_rules(&report);
         report.warnings.extend(notes);
         report
@@ -153,6 +158,7 @@ impl Session {
         let Self { rules, .. } = self;
         let not_in_force = rules.not_in_force().iter().cloned();
         let mut notes: Vec<_> = not_in_force.map(|sentence| RulesNote::Loss { sentence }).collect();
+        notes.extend(rules.expired().iter().map(rules::Expired::note));
         notes.extend(rules.off().iter().map(rules::Off::note));
         for given in rules.overrides() {
             let tally = report.rules.iter().find(|tally| tally.rule == given.rule);
@@ -182,7 +188,12 @@ impl Session {
 
 /// The time, RFC 3339 in UTC, to the second.
 pub fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The day, in UTC.
+pub fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 #[cfg(test)]

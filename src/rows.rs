@@ -1,10 +1,12 @@
 //! Reads a table of rows in TOML and reports all its mistakes at once, each with its line and its row.
 //!
-//! The meaning of a row is left to the owner of the table.
+//! The meaning of a row is left to the owner of the table. Every row may say when it was checked, which its owner does
+//! not see.
 
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
+use crate::checked::Checked;
 use crate::text::lines::Lines;
 use crate::version::Version;
 
@@ -67,7 +69,17 @@ pub fn rows<T: DeserializeOwned>(
     let mut read = Vec::new();
     for (index, row) in rows.iter().enumerate() {
         let name = format!("{kind} {} ({})", index + 1, name(row.get_ref()).unwrap_or("?"));
-        match T::deserialize(ValueDeserializer::from(row.clone())) {
+        let mut plain = row.clone();
+        if let DeValue::Table(fields) = plain.get_mut()
+            && let Some(stamp) = fields.remove(CHECKED)
+        {
+            let read = stamp.get_ref().as_str().ok_or("write it in quotes").and_then(Checked::parse);
+            if let Err(how) = read {
+                let place = problems.place(stamp.span().start, &name);
+                problems.add(&place, format!("{CHECKED}: {how}"));
+            }
+        }
+        match T::deserialize(ValueDeserializer::from(plain)) {
             Ok(raw) => read.push((problems.place(row.span().start, &name), raw)),
             Err(error) => {
                 let at = error.span().unwrap_or(row.span()).start;
@@ -78,6 +90,9 @@ pub fn rows<T: DeserializeOwned>(
     }
     read
 }
+
+/// The field with the stamp of a row.
+pub const CHECKED: &str = "checked";
 
 /// What a row is known by: the first of what it is about.
 fn name<'v>(row: &'v DeValue<'_>) -> Option<&'v str> {

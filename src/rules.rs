@@ -39,7 +39,7 @@ pub use finding::{
     Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
 };
 pub use model::Rule;
-pub use others::{Off, Override};
+pub use others::{Expired, Off, Override};
 pub use own::OwnCommand;
 pub use pack::Pack;
 pub use set::RuleSet;

@@ -14,6 +14,7 @@ mod load;
 mod mkfs;
 mod mount;
 mod on_disk;
+mod releases;
 mod server;
 mod table;
 #[cfg(test)]
@@ -36,10 +37,12 @@ pub use mount::{
     names_scheduler, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
+pub use releases::{Release, newer, releases};
 pub use server::{ChangedBy, ServerSetting, postgres_value, server_settings};
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[
+    ("rules/tables/releases.toml", releases::TEXT),
     ("rules/tables/servers.toml", crate::servers::TEXT),
     ("rules/tables/systems.toml", load::SYSTEMS),
     ("rules/tables/validity.toml", load::OPTIONS),

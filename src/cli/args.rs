@@ -406,6 +406,21 @@ pub enum Rules {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// What nobody has compared with its source, or not for a while, and what had a release since.
+    #[command(after_help = help("rules stale"))]
+    Stale {
+        /// Checks before this many years, months or days are too old: 1y, 6mo, 90d.
+        #[arg(long, value_name = "AGE", default_value = "1y")]
+        older_than: jiff::Span,
+    },
+    /// What differs between two packs of rules and tables.
+    #[command(after_help = help("rules diff"))]
+    Diff {
+        /// A directory of rule files, with their tables in DIR/tables.
+        old: PathBuf,
+        /// The same; the pack of this walwise when left out.
+        new: Option<PathBuf>,
+    },
     /// Run the examples in rules: of these files, or of all in force.
     #[command(after_help = help("rules test"))]
     Test {

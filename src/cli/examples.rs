@@ -182,6 +182,25 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
+        of: "rules stale",
+        lines: &[
+            ("walwise rules stale", "what was not checked for a year, and what was never"),
+            ("walwise rules stale --older-than 90d", "the same of ninety days"),
+        ],
+        notes: &[],
+    },
+    Examples {
+        of: "rules diff",
+        lines: &[
+            ("walwise rules diff walwise-0.1/rules", "what this version judges by other rules than that one"),
+            (
+                "walwise rules diff old/rules new/rules",
+                "rules, options and settings that differ, field by field",
+            ),
+        ],
+        notes: &[],
+    },
+    Examples {
         of: "rules test",
         lines: &[
             ("walwise rules test our-rules.toml", "whether the rules say what their examples say"),

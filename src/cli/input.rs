@@ -16,14 +16,16 @@ use serde::de::DeserializeOwned;
 
 use super::rule_directory;
 use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
+use crate::rules::RuleFile;
 
 /// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__read";
 
-/// The tasks of the child: read a file, the rules in force, or named rule files.
+/// The tasks of the child: read a file, the rules in force, named rule files, or a pack.
 const FILE: &str = "file";
 const RULES: &str = "rules";
 const RULE_FILES: &str = "rule-files";
+const PACK: &str = "pack";
 
 /// Its messages: no deadline applies; it is open; a part of the answer; the end; the system's error number.
 const WAITING: u8 = b'w';
@@ -57,6 +59,11 @@ pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_director
 pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
     let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
     parse(ReplyStream::to(RULE_FILES, &words)?)
+}
+
+/// The files of a pack: rules and tables.
+pub(super) fn pack(directory: &Path) -> io::Result<Result<Vec<RuleFile>, String>> {
+    parse(ReplyStream::to(PACK, &[directory.as_os_str()])?)
 }
 
 fn parse<T: DeserializeOwned>(mut answer: ReplyStream) -> io::Result<T> {
@@ -146,6 +153,7 @@ fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
         [what, paths @ ..] if what == RULE_FILES => {
             tell(&rule_directory::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
         }
+        [what, directory] if what == PACK => tell(&rule_directory::read_pack(Path::new(directory)), line),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     match answered {

@@ -1,4 +1,7 @@
-//! `walwise rules`: lists, shows, checks and tests rules.
+//! `walwise rules`: lists, shows, checks and tests rules; their age and the difference between packs are left to
+//! [`age`].
+
+mod age;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -10,7 +13,7 @@ use super::rule_files;
 use crate::pipeline;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
-use crate::rules::{Off, Rule, RuleSet, examples};
+use crate::rules::{Expired, Off, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
 use crate::text::page::TextBuilder;
 
@@ -32,6 +35,8 @@ pub(super) fn run(args: Rules) -> ExitResult {
             let found = of_files(&files)?;
             print(&format!("{}, no mistakes\n", found.words()))
         }
+        Rules::Stale { older_than } => age::stale(older_than),
+        Rules::Diff { old, new } => age::diff(&old, new.as_deref()),
         Rules::Test { files } if files.is_empty() => {
             let rules = rule_files::rules(None)?;
             let code = test(rules.rules())?;
@@ -76,7 +81,7 @@ impl Checked {
 /// without effect are remarked.
 fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
     let files = rule_files::named(paths)?;
-    let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users);
+    let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users, pipeline::today());
     // Of a file that was not named, only mistakes that involve one that was.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| diag.beside.as_ref().is_some_and(|place| files.is_named(&place.file)));
@@ -123,17 +128,21 @@ fn rule_list(rules: &RuleSet) -> String {
 fn changed(rules: &RuleSet) -> impl Iterator<Item = String> {
     let notes =
         rules.off().iter().map(Off::note).chain(rules.overrides().iter().map(|given| given.note(false)));
+    let notes = notes.chain(rules.expired().iter().map(Expired::note));
     notes.map(|note| note.to_string()).chain(rules.remarks().iter().cloned())
 }
 
 fn rule_text(rule: &Rule, rules: &RuleSet) -> String {
-    let Rule { id, scope, level, confidence, since, file, line, .. } = rule;
+    let Rule { id, scope, level, confidence, since, checked, file, line, .. } = rule;
     let mut page = TextBuilder::default();
     page.para(0, id);
     page.para(0, &rule.title.source());
     page.gap();
     let (level, confidence) = (level.word(), confidence.word());
     page.para(0, &format!("for {scope}, {level}, {confidence}, since {since}, {file}:{line}"));
+    if let Some(checked) = checked {
+        page.para(0, &format!("checked: {checked}"));
+    }
     if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
         page.gap();
         page.para(0, &given.note(false).to_string());

@@ -1,18 +1,30 @@
-//! The identity of the rules and tables of this run.
+//! The rules and tables that come with walwise as one pack: its identity in a run, its entries, their age, and what
+//! differs between two packs.
+
+mod age;
+mod difference;
+mod entry;
 
 use std::sync::LazyLock;
+
+pub use age::Due;
+pub use difference::{EntryChange, FieldChange, difference};
+pub use entry::{Entry, entries};
 
 use super::upgrade::DISTRIBUTIONS;
 use crate::rules::pack::{self, Pack, Sums};
 use crate::rules::{self, RuleSet};
 use crate::validity;
 
-/// The files that come with walwise; the same in every run.
-static SHIPPED: LazyLock<Sums> = LazyLock::new(|| {
+/// The files that come with walwise: names and texts.
+pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
     let tables = validity::TABLES.iter().copied();
     let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
-    pack::sums(rules::shipped().chain(tables).chain([distributions]))
-});
+    rules::shipped().chain(tables).chain([distributions])
+}
+
+/// Their sums; the same in every run.
+static SHIPPED: LazyLock<Sums> = LazyLock::new(|| pack::sums(shipped()));
 
 /// The identity of a run's rules and tables.
 pub fn pack(rules: &RuleSet) -> Pack {
@@ -22,6 +34,16 @@ pub fn pack(rules: &RuleSet) -> Pack {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An entry without a name would be in no comparison.
+    #[test]
+    fn every_entry_has_a_name() {
+        for (name, text) in shipped() {
+            for entry in entries(name, text).unwrap() {
+                assert!(!entry.names.is_empty(), "{name}:{} [[{}]]", entry.line, entry.kind);
+            }
+        }
+    }
 
     /// A table that is not listed would not count, and two packs with different rulings would look the same.
     #[test]

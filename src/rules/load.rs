@@ -25,6 +25,7 @@ use super::model::{Author, Cond, Expect, Rule};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
+use crate::checked::Checked;
 use crate::facts::Scope;
 
 /// The advice where `{which}` is not allowed.
@@ -37,7 +38,7 @@ const FILE: TableSchema =
 const RULE: TableSchema = TableSchema {
     what: "this rule",
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
-    optional: &["remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
+    optional: &["checked", "remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
 };
 
 /// The contents of a file.
@@ -206,6 +207,10 @@ fn rule(
             "refs = [..]: who says so?".to_owned(),
         );
     }
+    let checked = fields.text("checked", problems).and_then(|stamp| {
+        let read = Checked::parse(&stamp.text);
+        read.map_err(|how| problems.report(stamp.span, "no stamp of a check", how.to_owned())).ok()
+    });
     let overrides = fields.texts("overrides", problems).unwrap_or_default();
     loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
     let sight = Sight::from(scope);
@@ -260,6 +265,7 @@ fn rule(
     let rule = Rule {
         id: id.text,
         since: since?.text,
+        checked,
         scope: scope?,
         title: title?,
         question: question?,

@@ -3,15 +3,15 @@
 //! [`super::load`] has checked everything here: facts exist, values fit them, words are in the catalogue. Facts and
 //! settings are held by declaration, not by name, so no later lookup can use a wrong name.
 
-use crate::facts::{Area, area};
-use crate::settings::Setting;
 use std::sync::Arc;
 
 use super::evidence::Study;
 use super::own::OwnSpec;
 use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, Subject, Value};
+use crate::checked::Checked;
+use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
+use crate::settings::Setting;
 use crate::version::Version;
 
 /// A rule.
@@ -21,6 +21,8 @@ pub struct Rule {
     pub id: String,
     /// The version of walwise that introduced it.
     pub since: String,
+    /// When it was last compared with its sources; a user's rule need not say it.
+    pub checked: Option<Checked>,
     /// The subjects it is evaluated on.
     pub scope: Scope,
     /// The statement where it applies, in one line.

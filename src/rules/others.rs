@@ -1,9 +1,12 @@
 //! Statements of files about rules elsewhere, and their effect: rules that are off, and rules with another level.
 //!
+//! A statement may have a last day. After it the rule is as it was written, and every report says so.
+//!
 //! Only critical, warning and advice are degrees of one scale and can be given and changed. An option stays an option
 //! whatever a file says: advice that can lose data exists in options alone, and at any other level it would enter
 //! plans.
 
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,6 +23,9 @@ pub struct Off {
     pub rule: String,
     /// Why.
     pub because: String,
+    /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Date>,
     /// The file that says so.
     pub file: String,
     /// The line in it, counted from one.
@@ -37,6 +43,9 @@ pub struct Override {
     pub was: Level,
     /// Why.
     pub because: String,
+    /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
+    #[schemars(with = "Option<String>")]
+    pub until: Option<Date>,
     /// The file that says so.
     pub file: String,
     /// The line in it, counted from one.
@@ -46,16 +55,53 @@ pub struct Override {
 impl Off {
     /// What is to be said of it.
     pub fn note(&self) -> RulesNote {
-        let Self { rule, because, file, line } = self.clone();
-        RulesNote::Off { rule, because, file, line }
+        let Self { rule, because, until, file, line } = self.clone();
+        RulesNote::Off { rule, because, until, file, line }
     }
 }
 
 impl Override {
     /// What is to be said of it; `idle` is whether nothing on the machine is what the rule is about.
     pub fn note(&self, idle: bool) -> RulesNote {
-        let Self { rule, level, was, because, file, line } = self.clone();
+        let Self { rule, level, was, because, until, file, line } = self.clone();
         let lower = level < was;
-        RulesNote::Level { rule, was: was.word(), level: level.word(), lower, because, file, line, idle }
+        let (was, level) = (was.word(), level.word());
+        RulesNote::Level { rule, was, level, lower, because, until, file, line, idle }
+    }
+}
+
+/// A statement about a rule whose last day has passed: the rule is as it was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Expired {
+    /// The rule's id.
+    pub rule: String,
+    /// The statement's last day, in UTC.
+    #[schemars(with = "String")]
+    pub until: Date,
+    /// The reason that it gave.
+    pub because: String,
+    /// The file that says so.
+    pub file: String,
+    /// The line in it, counted from one.
+    pub line: usize,
+}
+
+impl Expired {
+    /// The expired form of a statement about a rule, if its last day is before `today`.
+    pub(super) fn from_off(off: &Off, today: Date) -> Option<Self> {
+        let Off { rule, because, until, file, line } = off.clone();
+        Some(Self { rule, until: until.filter(|last| *last < today)?, because, file, line })
+    }
+
+    /// The same of a level.
+    pub(super) fn from_override(given: &Override, today: Date) -> Option<Self> {
+        let Override { rule, because, until, file, line, level: _, was: _ } = given.clone();
+        Some(Self { rule, until: until.filter(|last| *last < today)?, because, file, line })
+    }
+
+    /// What is to be said of it.
+    pub fn note(&self) -> RulesNote {
+        let Self { rule, until, because, file, line } = self.clone();
+        RulesNote::Expired { rule, until, because, file, line }
     }
 }

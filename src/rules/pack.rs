@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::file::{UserFile, sha256};
 use super::set::RuleSet;
-use super::{Off, Override};
+use super::{Expired, Off, Override};
 
 /// The rules and tables in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,6 +29,8 @@ pub struct Pack {
     pub overrides: Vec<Override>,
     /// Rules that a user's file switches off.
     pub off: Vec<Off>,
+    /// Statements about rules in a user's file that have expired.
+    pub expired: Vec<Expired>,
 }
 
 /// Names with the SHA-256 of what they name.
@@ -51,6 +53,7 @@ impl Pack {
             user_files: rules.user_files().to_vec(),
             overrides: rules.overrides().to_vec(),
             off: rules.off().to_vec(),
+            expired: rules.expired().to_vec(),
         }
     }
 
@@ -98,7 +101,7 @@ mod tests {
         let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
-            Pack::new(&RuleSet::with_user_files(&[file]).0, "1", &shipped).sha256
+            Pack::new(&RuleSet::with_user_files(&[file], jiff::civil::Date::MIN).0, "1", &shipped).sha256
         };
         let none = Pack::new(&RuleSet::default(), "1", &shipped);
         assert_eq!(none.sha256, none.shipped_sha256);

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
+
 use super::builtin;
 use super::diagnostic::{Diag, FileDiags, SourceLocation, Span};
 use super::file::{RuleFile, UserFile};
 use super::load::{self, Loaded};
 use super::model::{Author, Rule};
-use super::others::{GIVEN, Off, Override};
+use super::others::{Expired, GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use crate::quote::Command;
 use crate::text::{first_of, lines};
@@ -21,6 +23,7 @@ pub struct RuleSet {
     rules: Vec<Rule>,
     off: Vec<Off>,
     overrides: Vec<Override>,
+    expired: Vec<Expired>,
     user_files: Vec<UserFile>,
     not_in_force: Vec<String>,
     remarks: Vec<String>,
@@ -46,27 +49,28 @@ impl RuleSet {
     }
 
     /// The built-in rules and those of the user's files. The mistakes are those of the user's files.
-    pub fn with_user_files(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        Self::read(&builtin::files(), files)
+    /// `today` decides which of their statements have expired.
+    pub fn with_user_files(files: &[RuleFile], today: Date) -> (Self, Vec<FileDiags>) {
+        Self::read(&builtin::files(), files, today)
     }
 
     /// For work on walwise's own rules: like [`Self::with_user_files`], but files of its source replace the built-in
     /// ones of the same name. Never for a check, where a name must not remove rules.
-    pub fn in_place_of_builtin(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
+    pub fn in_place_of_builtin(ours: &[RuleFile], users: &[RuleFile], today: Date) -> (Self, Vec<FileDiags>) {
         let same = |a: &RuleFile, b: &RuleFile| base_name(&a.name) == base_name(&b.name);
         let mut all = builtin::files();
         all.retain(|builtin| !ours.iter().any(|file| same(file, builtin)));
         all.extend_from_slice(ours);
-        Self::read(&all, users)
+        Self::read(&all, users, today)
     }
 
-    /// Reads files as if they came with walwise; a rule with a mistake is left out.
+    /// Reads files as if they came with walwise, where nothing expires; a rule with a mistake is left out.
     pub fn parse(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        Self::read(files, &[])
+        Self::read(files, &[], Date::MIN)
     }
 
     /// Reads the files that come with walwise, or that replace them, and those of the user.
-    pub(super) fn read(ours: &[RuleFile], users: &[RuleFile]) -> (Self, Vec<FileDiags>) {
+    pub(super) fn read(ours: &[RuleFile], users: &[RuleFile], today: Date) -> (Self, Vec<FileDiags>) {
         let mut parts: Vec<ParsedFile<'_>> =
             ours.iter().map(|file| ParsedFile::parse(file, Author::Walwise)).collect();
         parts.extend(users.iter().map(|file| ParsedFile::parse(file, Author::User)));
@@ -76,6 +80,7 @@ impl RuleSet {
         let mut set = Self { user_files: users.iter().map(UserFile::from_file).collect(), ..Self::default() };
         set.rules =
             parts.iter_mut().flat_map(|part| part.loaded.rules.drain(..)).map(|(rule, _)| rule).collect();
+        set.expire(&mut parts, today);
         found.extend(set.switch_off(&parts));
         found.extend(set.give_levels(&parts));
         for (index, diag) in found {
@@ -102,6 +107,17 @@ impl RuleSet {
         self.not_in_force.extend(not_in_force);
         self.remarks.extend(remarks);
         self
+    }
+
+    /// Takes the statements out whose last day has passed.
+    fn expire(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
+        for Loaded { off, levels, .. } in parts.iter_mut().map(|part| &mut part.loaded) {
+            let offs = off.iter().filter_map(|(off, _)| Expired::from_off(off, today));
+            let given = levels.iter().filter_map(|(given, _)| Expired::from_override(given, today));
+            self.expired.extend(offs.chain(given));
+            off.retain(|(off, _)| Expired::from_off(off, today).is_none());
+            levels.retain(|(given, _)| Expired::from_override(given, today).is_none());
+        }
     }
 
     /// Removes the rules that are off.
@@ -191,6 +207,11 @@ impl RuleSet {
     /// The levels that were given to rules, and why.
     pub fn overrides(&self) -> &[Override] {
         &self.overrides
+    }
+
+    /// The statements about rules that have expired.
+    pub fn expired(&self) -> &[Expired] {
+        &self.expired
     }
 
     /// Parts of the user's files that should be in force and are not, a sentence each.

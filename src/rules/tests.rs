@@ -13,10 +13,14 @@ mod scale;
 mod users;
 mod worlds;
 
+use jiff::civil::{Date, date};
 use proptest::prelude::*;
 
 use super::{Circumstances, Evaluation, Outcome, RuleFile, RuleSet, Tally, all_subjects, evaluate, examples};
 use crate::facts::{FactSet, Scope, Subject};
+
+/// The day on which the tests read users' files.
+pub(super) const TODAY: Date = date(2026, 11, 23);
 
 /// The rules of a file of the test directory.
 pub(super) fn good() -> RuleSet {

@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{names, stderr, stdout, walwise};
+use crate::support::{names, run, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
     walwise().args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -218,6 +218,51 @@ fn rules_can_be_listed_shown_and_tested() {
     printed(&["rules", "test", good]);
     let explained = printed(&["explain", "verdict.at-risk"]);
     assert!(explained.contains("verdict.at-risk on "), "{explained}");
+}
+
+#[test]
+fn what_is_due_to_be_checked_is_listed_with_its_place() {
+    let stale = printed(&["rules", "stale", "--older-than", "1d"]);
+    for heading in ["A release came out since:", "Checked before ", "Unverified:"] {
+        assert!(stale.contains(heading), "{heading}: {stale}");
+    }
+    let place = stale.lines().find(|line| line.contains("release MySQL 9.7")).unwrap();
+    let (file, line) = place.trim().split_once("  ").unwrap().0.split_once(':').unwrap();
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    assert_eq!(text.lines().nth(line.parse::<usize>().unwrap() - 1), Some("[[release]]"));
+    refused(2, &["rules", "stale", "--older-than", "soon"]);
+    refused(2, &["rules", "stale", "--older-than=-1d"]);
+}
+
+#[test]
+fn two_packs_are_compared_entry_by_entry() {
+    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
+    assert_eq!(printed(&["rules", "diff", ours]), "no difference\n");
+    let other = tempfile::tempdir().unwrap();
+    let path = other.path().to_str().unwrap();
+    refused(2, &["rules", "diff", path]);
+    run("cp", &["-r", &format!("{ours}/."), path]);
+    let edited = |name: &str, from: &str, to: &str| {
+        let file = other.path().join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{name}: {from}");
+        fs::write(file, text.replacen(from, to, 1)).unwrap();
+    };
+    edited("zfs.toml", "level      = \"critical\"", "level      = \"warning\"");
+    edited("tables/validity.toml", "\"defaults\", ", "");
+    let told = printed(&["rules", "diff", path]);
+    for line in [
+        "~ rule zfs.sync-disabled",
+        "    - level = warning",
+        "    + level = critical",
+        "+ options vfs defaults",
+    ] {
+        assert!(told.lines().any(|one| one == line), "{line}: {told}");
+    }
+    assert!(told.ends_with("\n1 added, 0 removed, 1 changed\n"), "{told}");
+    let back = printed(&["rules", "diff", ours, path]);
+    assert!(back.ends_with("\n0 added, 1 removed, 1 changed\n"), "{back}");
+    refused(2, &["rules", "diff", "/nonexistent"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Notes about other activities than reading the machine: measurements, drills, the user's rules, and the report.
 
+use jiff::civil::Date;
+
 use super::notes;
 
 notes! {
@@ -38,8 +40,9 @@ notes! {
         /// A part without effect.
         Remark { sentence: String } = "{sentence}";
         /// A rule that is off.
-        Off { rule: String, because: String, file: String, line: usize }
-            = "rule {rule} is switched off: {because} ({file}:{line})";
+        Off { rule: String, because: String, until: Option<Date>, file: String, line: usize }
+            = "rule {rule} is switched off{until}: {because} ({file}:{line})",
+            until = last_day(*until);
         /// A rule of another level; `idle` where nothing here is what it is about.
         Level {
             rule: String,
@@ -47,12 +50,17 @@ notes! {
             level: &'static str,
             lower: bool,
             because: String,
+            until: Option<Date>,
             file: String,
             line: usize,
             idle: bool,
-        } = "rule {rule} is {how} from {was} to {level}: {because} ({file}:{line}){idle}",
+        } = "rule {rule} is {how} from {was} to {level}{until}: {because} ({file}:{line}){idle}",
             how = if *lower { "lowered" } else { "raised" },
+            until = last_day(*until),
             idle = if *idle { "; nothing here is what it is about" } else { "" };
+        /// A statement about a rule whose last day has passed.
+        Expired { rule: String, until: Date, because: String, file: String, line: usize }
+            = "rule {rule} is as it was written again: {file}:{line} spoke until {until} ({because}); renew the entry or take it out";
     }
 }
 
@@ -61,9 +69,17 @@ notes! {
     pub enum RunNote {
         /// Incidents of the machine's answers: an abandoned question, a malformed line of a capture.
         Answers { sentence: String } = "{sentence}";
+        /// A release that the tables were not written for.
+        Newer { product: &'static str, here: String, known: String }
+            = "{product} {here} is newer than what these tables know ({known}); what it changed is in none of them";
         /// A stack with more layers than are shown.
         LayersBeyondBound { target: String, layers: usize, hidden: usize }
             = "the stack beneath {target} has {layers} layers, of which {hidden} are left out of this report: their facts, and \
                most of what does not apply to them or is undecided";
     }
+}
+
+/// The last day on which something holds, as a part of a sentence.
+fn last_day(until: Option<Date>) -> String {
+    until.map(|day| format!(", until {day}")).unwrap_or_default()
 }

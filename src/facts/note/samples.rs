@@ -1,5 +1,7 @@
 //! For tests: a sample of each type of field, so that there can be one note of every kind.
 
+use jiff::civil::Date;
+
 use super::{MountNote, Note};
 use crate::facts::{Source, Subject, Why};
 
@@ -26,6 +28,7 @@ samples! {
     u32 = 4_242;
     u64 = 7_007;
     usize = 31;
+    Date = jiff::civil::date(2027, 3, 31);
     Source = Source::line("/etc/some.conf", 9);
     Subject = Subject::device("sdx9");
     Why = Why::Denied;

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::rows::{read, rows};
 use crate::text;
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
@@ -49,8 +50,7 @@ struct Kernel {
     vendor: Option<String>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Default)]
 struct DistributionTable {
     distribution: Vec<Distribution>,
     release: Vec<Release>,
@@ -58,8 +58,19 @@ struct DistributionTable {
 
 /// If it does not load, which a test excludes, no distribution is known.
 fn table() -> &'static DistributionTable {
-    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| toml::from_str(TEXT).unwrap_or_default());
+    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| load(TEXT).unwrap_or_default());
     &TABLE
+}
+
+/// The rows of a table, or everything that is wrong with it.
+fn load(text: &str) -> Result<DistributionTable, Vec<String>> {
+    let mut table = DistributionTable::default();
+    read(text, &["distribution", "release"], |document, problems| {
+        table.distribution =
+            rows(document, "distribution", problems).into_iter().map(|(_, row)| row).collect();
+        table.release = rows(document, "release", problems).into_iter().map(|(_, row)| row).collect();
+    })?;
+    Ok(table)
 }
 
 /// The user's choice: a distribution, with as much of its release as was given.
@@ -247,7 +258,7 @@ mod tests {
     /// with several kernels names each.
     #[test]
     fn the_table_is_sound() {
-        let table: DistributionTable = toml::from_str(TEXT).unwrap();
+        let table = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
         let vendors = ["el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba"];
         let names: Vec<&String> = table.distribution.iter().flat_map(|one| &one.names).collect();
         let distinct: BTreeSet<&String> = names.iter().copied().collect();

@@ -3,9 +3,11 @@
 //! Every mistake is reported at its place, and reading continues. Decoding is manual, because a derived decoder either
 //! stops at the first mistake or silently drops misspelt operators.
 
+use jiff::civil::Date;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::checked::day;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::suggest;
 use crate::text::is_treacherous;
@@ -103,6 +105,21 @@ impl<'a> CheckedTable<'a> {
 
     pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<Text> {
         text(self.get(key)?, problems)
+    }
+
+    /// A day, with or without quotes: `2027-03-31`.
+    pub fn date(&self, key: &str, problems: &mut Diagnostics) -> Option<Date> {
+        let item = self.get(key)?;
+        let written = match item.get_ref() {
+            DeValue::Datetime(date) => date.to_string(),
+            _ => self.text(key, problems)?.text,
+        };
+        let date = day(&written);
+        if date.is_none() {
+            let help = "write a day as 2027-03-31".to_owned();
+            problems.report(item.span(), format!("`{}` is no day", shown(&written)), help);
+        }
+        date
     }
 
     /// A list of texts; `None` when the key is absent.

@@ -6,22 +6,23 @@ use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::others::{GIVEN, Off, Override};
 
-const OFF: TableSchema = TableSchema { what: "this table", required: &["rule", "because"], optional: &[] };
+const OFF: TableSchema =
+    TableSchema { what: "this table", required: &["rule", "because"], optional: &["until"] };
 const OVERRIDE: TableSchema =
-    TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &[] };
+    TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &["until"] };
 
 /// Reads an `[[off]]`.
 pub(super) fn off(item: SpannedValue<'_>, file: &str, problems: &mut Diagnostics) -> Option<(Off, Span)> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &OFF, problems)?;
     let rule = fields.text("rule", problems);
-    let because = reason(&fields, problems);
+    let (because, until) = (reason(&fields, problems), fields.date("until", problems));
     let (rule, because) = (rule?, because?);
     if problems.count() > before {
         return None;
     }
     let line = problems.line(rule.span.start);
-    Some((Off { rule: rule.text, because, file: file.to_owned(), line }, rule.span))
+    Some((Off { rule: rule.text, because, until, file: file.to_owned(), line }, rule.span))
 }
 
 /// Parses an `[[override]]`. The rule's own level is unknown here.
@@ -34,14 +35,14 @@ pub(super) fn level(
     let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
     let rule = fields.text("rule", problems);
     let level = fields.word("level", &GIVEN, Level::word, problems);
-    let because = reason(&fields, problems);
+    let (because, until) = (reason(&fields, problems), fields.date("until", problems));
     let (rule, level, because) = (rule?, level?, because?);
     if problems.count() > before {
         return None;
     }
     let line = problems.line(rule.span.start);
     let file = file.to_owned();
-    Some((Override { rule: rule.text, was: level, level, because, file, line }, rule.span))
+    Some((Override { rule: rule.text, was: level, level, because, until, file, line }, rule.span))
 }
 
 /// The reason, which must not be empty.

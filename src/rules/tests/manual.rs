@@ -1,6 +1,7 @@
 //! The manual of the rules: every rule that it names exists, and the files that it shows are valid.
 
 use super::super::{RuleFile, RuleSet};
+use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
 
@@ -25,7 +26,7 @@ fn the_manual_names_rules_that_exist() {
 fn what_the_manual_shows_of_a_users_file_is_taken() {
     let shown = samples().into_iter().find(|sample| sample.contains("[[off]]")).unwrap();
     let file = RuleFile { name: "user.toml".to_owned(), text: shown.to_owned() };
-    let (set, mistakes) = RuleSet::with_user_files(&[file]);
+    let (set, mistakes) = RuleSet::with_user_files(&[file], TODAY);
     assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
     assert_eq!(
         (set.off().len(), set.overrides().len(), set.remarks().len()),

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::TODAY;
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
 use crate::rules::diagnostic::{FileDiags, Weight};
@@ -13,7 +14,7 @@ fn file(name: &str, text: String) -> RuleFile {
 
 /// One file of a user's, alone.
 fn of_user(text: String) -> (RuleSet, Vec<FileDiags>) {
-    RuleSet::read(&[], &[file("user.toml", text)])
+    RuleSet::read(&[], &[file("user.toml", text)], TODAY)
 }
 
 /// A rule without a mistake.
@@ -138,7 +139,7 @@ fn no_level_changes_what_is_advised() {
             format!("[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n", rule.id, level.word())
         };
         let text: String = builtin.rules().iter().map(say).collect();
-        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)]);
+        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], TODAY);
         assert_eq!(
             found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
             builtin.rules().len()
@@ -160,7 +161,7 @@ fn no_level_changes_what_is_advised() {
 /// The built-in rules that can lose data, as rules of a user's: none is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
-    let (set, found) = RuleSet::read(&[], &builtin::files());
+    let (set, found) = RuleSet::read(&[], &builtin::files(), TODAY);
     let risky = |rule: &&Rule| rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
     let ours = RuleSet::builtin();
     let ours: Vec<&Rule> = ours.rules().iter().filter(risky).collect();
@@ -219,8 +220,11 @@ fn one_rule_has_one_level() {
     let say = |level: &str| {
         format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
     };
-    let (set, found) =
-        RuleSet::read(&[], &[file("1.toml", good("a.b") + &say("critical")), file("2.toml", say("advice"))]);
+    let (set, found) = RuleSet::read(
+        &[],
+        &[file("1.toml", good("a.b") + &say("critical")), file("2.toml", say("advice"))],
+        TODAY,
+    );
     assert_eq!(set.find("a.b").map(|rule| rule.level), Some(Level::Critical));
     assert_eq!(found[0].mistakes().count(), 1);
     assert_eq!(
@@ -271,5 +275,47 @@ fn a_word_that_is_no_option_is_a_mistake() {
         ("mysql.innodb_flush_log_at_trx_commit", "set = \"99\""),
     ] {
         assert!(with(setting, change) > 0, "{setting} {change}");
+    }
+}
+
+/// A statement holds on its last day and no longer; then the rule is as it was written, and the run says so.
+#[test]
+fn a_statement_ends_with_its_last_day() {
+    let off = |until: &str| format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n");
+    let level = |until: &str| {
+        format!("[[override]]\nrule = \"a.b\"\nlevel = \"advice\"\nbecause = \"b\"\nuntil = {until}\n")
+    };
+    let written = of_user(good("a.b")).0.rules()[0].level;
+    assert_ne!(written, Level::Advice);
+    for (until, holds) in
+        [("2026-11-22", false), ("\"2026-11-22\"", false), ("2026-11-23", true), ("\"2027-01-01\"", true)]
+    {
+        let (set, found) = of_user(good("a.b") + &off(until));
+        assert!(found.is_empty(), "{}", found[0].render(false));
+        assert_eq!((set.find("a.b").is_none(), set.off().len()), (holds, usize::from(holds)), "{until}");
+        assert_eq!(set.expired().len(), usize::from(!holds), "{until}");
+        let (set, found) = of_user(good("a.b") + &level(until));
+        assert!(found.is_empty(), "{}", found[0].render(false));
+        let level = if holds { Level::Advice } else { written };
+        assert_eq!(set.rules()[0].level, level, "{until}");
+        let day = until.trim_matches('"');
+        let said: Vec<String> = set.overrides().iter().map(|given| given.note(false).to_string()).collect();
+        let ended: Vec<String> = set.expired().iter().map(|ended| ended.note().to_string()).collect();
+        assert!(
+            said.iter().chain(&ended).any(|note| note.contains(&format!("until {day}"))),
+            "{said:?} {ended:?}"
+        );
+        assert_eq!(ended.len(), usize::from(!holds));
+    }
+}
+
+/// What is no day would be a statement without an end.
+#[test]
+fn a_last_day_is_a_day() {
+    for until in ["\"soon\"", "2026", "\"2026-13-01\"", "2026-11-23T10:00:00Z", "\"\"", "[]", "10:00:00"] {
+        let (set, found) =
+            of_user(good("a.b") + &format!("[[off]]\nrule = \"a.b\"\nbecause = \"b\"\nuntil = {until}\n"));
+        assert_eq!((found[0].mistakes().count(), set.off().len()), (1, 0), "{until}");
+        assert!(set.find("a.b").is_some(), "{until}");
     }
 }

@@ -1,0 +1,133 @@
+//! `walwise rules stale` and `walwise rules diff`: the age of what walwise knows, and what differs between two packs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use jiff::Span;
+use jiff::civil::Date;
+
+use super::super::out::{ExitResult, print};
+use super::super::{CliError, rule_files};
+use crate::checked::Checked;
+use crate::pipeline::{self, Due, Entry, EntryChange, FieldChange};
+use crate::text;
+use crate::validity;
+
+/// What is due to be read again. Finding some is no failure: the exit code is 0.
+pub(super) fn stale(older_than: Span) -> ExitResult {
+    let today = pipeline::today();
+    let oldest = day_before(today, older_than)?;
+    let entries = of_files(pipeline::shipped())?;
+    let due = Due::new(&entries, validity::releases(), oldest);
+    let (all, unverified) = (entries.len(), due.unverified.len());
+    let mut out =
+        format!("{} of {all} entries say when they were compared with a source.\n", all - unverified);
+    let list = |out: &mut String, heading: &str, lines: Vec<(&Entry, String)>| {
+        let none = if lines.is_empty() { " none" } else { "" };
+        let _ = writeln!(out, "\n{heading}:{none}");
+        for (entry, why) in lines {
+            let Entry { file, line, kind, names, .. } = entry;
+            let names = text::first_of(names, 3);
+            let _ = writeln!(out, "  {file}:{line}  {kind} {names}{why}");
+        }
+    };
+    let overtaken = due.overtaken.iter().map(|(entry, release)| {
+        let day = release.released.map(|day| format!(", {day}")).unwrap_or_default();
+        (*entry, format!("  ({} {}{day}; {})", release.of.word(), release.version, stamp(entry)))
+    });
+    list(&mut out, "A release came out since", overtaken.collect());
+    let old = due.old.iter().map(|(entry, _)| (*entry, format!("  ({})", stamp(entry))));
+    list(&mut out, &format!("Checked before {oldest}"), old.collect());
+    list(&mut out, "Unverified", due.unverified.iter().map(|entry| (*entry, String::new())).collect());
+    print(&out)
+}
+
+fn stamp(entry: &Entry) -> String {
+    match &entry.checked {
+        Checked::Unverified => entry.checked.to_string(),
+        Checked::Against { .. } => format!("checked {}", entry.checked),
+    }
+}
+
+/// The day that lies so long before another.
+fn day_before(today: Date, age: Span) -> Result<Date, CliError> {
+    let back = today.checked_sub(age).ok().filter(|day| *day <= today);
+    back.ok_or_else(|| CliError::Usage(format!("--older-than {age:#}: no such age; write 1y, 6mo or 90d")))
+}
+
+/// What differs between two packs; without a second one, between the first and that of this program.
+pub(super) fn diff(old: &Path, new: Option<&Path>) -> ExitResult {
+    let old = of_directory(old)?;
+    let new = match new {
+        Some(directory) => of_directory(directory)?,
+        None => of_files(pipeline::shipped())?,
+    };
+    let changes = pipeline::difference(&old, &new);
+    if changes.is_empty() {
+        return print("no difference\n");
+    }
+    let mut out = String::new();
+    let safe = |text: &str| text::safe(text.as_bytes());
+    for (kind, name, change) in &changes {
+        let (kind, name) = (safe(kind), safe(name));
+        let _ = match change {
+            EntryChange::Added => writeln!(out, "+ {kind} {name}"),
+            EntryChange::Removed => writeln!(out, "- {kind} {name}"),
+            EntryChange::Changed(_) => writeln!(out, "~ {kind} {name}"),
+        };
+        let fields = match change {
+            EntryChange::Changed(fields) => fields.as_slice(),
+            EntryChange::Added | EntryChange::Removed => &[],
+        };
+        for FieldChange { name, old, new } in fields {
+            let name = safe(name);
+            for (sign, value) in [('-', old), ('+', new)] {
+                if let Some(value) = value {
+                    let _ = writeln!(out, "    {sign} {name} = {}", safe(&one_line(value)));
+                }
+            }
+        }
+    }
+    let count = |wanted: fn(&EntryChange) -> bool| changes.iter().filter(|(.., one)| wanted(one)).count();
+    let added = count(|one| matches!(one, EntryChange::Added));
+    let removed = count(|one| matches!(one, EntryChange::Removed));
+    let _ = writeln!(out, "\n{added} added, {removed} removed, {} changed", changes.len() - added - removed);
+    print(&out)
+}
+
+/// Lines joined to one.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn of_directory(directory: &Path) -> Result<Vec<Entry>, CliError> {
+    let files = rule_files::pack(directory)?;
+    of_files(files.iter().map(|file| (file.name.as_str(), file.text.as_str())))
+}
+
+fn of_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Entry>, CliError> {
+    let mut entries = Vec::new();
+    for (name, text) in files {
+        entries.extend(pipeline::entries(name, text).map_err(CliError::Usage)?);
+    }
+    Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan as _;
+    use jiff::civil::date;
+
+    use super::*;
+
+    #[test]
+    fn an_age_leads_to_a_day_and_never_to_the_future() {
+        let today = date(2026, 11, 23);
+        for (age, day) in [(1.year(), date(2025, 11, 23)), (6.months(), date(2026, 5, 23)), (0.days(), today)]
+        {
+            assert_eq!(day_before(today, age).ok(), Some(day));
+        }
+        assert!(day_before(today, -1.day()).is_err());
+        assert!(day_before(today, 19_000.years()).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+//! What differs between two packs, entry by entry and field by field.
+//!
+//! Order, comments and the place of an entry make no difference; stamps do not either, since they change no judgement.
+
+use std::collections::BTreeMap;
+
+use toml::Value;
+
+use super::entry::{Entry, plain};
+
+/// What became of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub enum EntryChange {
+    /// It is new.
+    Added,
+    /// It is gone.
+    Removed,
+    /// Fields of it differ, each with what it was and is, in one line.
+    Changed(Vec<FieldChange>),
+}
+
+/// A field that differs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct FieldChange {
+    /// Its name.
+    pub name: String,
+    /// What it was; `None` where there was none.
+    pub old: Option<String>,
+    /// What it is; `None` where there is none.
+    pub new: Option<String>,
+}
+
+/// Several rows may have one name, such as those of an option that several words undo.
+type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
+
+/// The entries that differ, by kind and name, in order.
+pub fn difference<'e>(old: &'e [Entry], new: &'e [Entry]) -> Vec<(&'e str, &'e str, EntryChange)> {
+    let (old, new) = (by_name(old), by_name(new));
+    let mut names: Vec<_> = old.keys().chain(new.keys()).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    let nothing = Vec::new();
+    let mut changes = Vec::new();
+    for (kind, name) in names {
+        let before = old.get(&(kind, name)).unwrap_or(&nothing);
+        let after = new.get(&(kind, name)).unwrap_or(&nothing);
+        let gone: Vec<_> = before.iter().filter(|fields| !after.contains(fields)).collect();
+        let come: Vec<_> = after.iter().filter(|fields| !before.contains(fields)).collect();
+        for at in 0..gone.len().max(come.len()) {
+            let change = match (gone.get(at), come.get(at)) {
+                (Some(old), Some(new)) => EntryChange::Changed(fields(old, new)),
+                (Some(_), None) => EntryChange::Removed,
+                (None, _) => EntryChange::Added,
+            };
+            changes.push((kind, name, change));
+        }
+    }
+    changes
+}
+
+fn by_name(entries: &[Entry]) -> EntriesByName<'_> {
+    let mut named = EntriesByName::new();
+    for entry in entries {
+        for name in &entry.names {
+            named.entry((&entry.kind, name)).or_default().push(&entry.fields);
+        }
+    }
+    named
+}
+
+fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<FieldChange> {
+    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let differing = names.into_iter().filter(|name| old.get(*name) != new.get(*name));
+    let told = |value: Option<&Value>| value.map(plain);
+    differing
+        .map(|name| FieldChange { name: name.clone(), old: told(old.get(name)), new: told(new.get(name)) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::entries;
+    use super::*;
+
+    #[test]
+    fn what_was_added_removed_and_changed_is_named_by_its_field() {
+        let old = "[[rule]]\nid = \"a.a\"\nlevel = \"advice\"\nchecked = \"unverified\"\n[[rule]]\nid = \"a.b\"\n\
+                   [[options]]\nof = [\"xfs\"]\nnames = [\"x\", \"y\"]\nsource = \"s\"\n";
+        let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\
+                   [[rule]]\nid = \"a.a\"\nlevel = \"warning\"\nchecked = \"2026-11-23 against mount(8)\"\n";
+        let (old, new) = (entries("old", old).unwrap(), entries("new", new).unwrap());
+        let level = FieldChange {
+            name: "level".to_owned(),
+            old: Some("advice".to_owned()),
+            new: Some("warning".to_owned()),
+        };
+        assert_eq!(
+            difference(&old, &new),
+            [
+                ("options", "xfs x", EntryChange::Removed),
+                ("rule", "a.a", EntryChange::Changed(vec![level])),
+                ("rule", "a.b", EntryChange::Removed),
+                ("rule", "a.c", EntryChange::Added),
+            ]
+        );
+        assert!(difference(&new, &new).is_empty());
+    }
+
+    /// The undone words of one option can stand in several rows.
+    #[test]
+    fn rows_of_one_name_are_compared_as_a_set() {
+        let row = |by: &str| format!("[[undone]]\nof = [\"vfs\"]\nwords = [\"ro\"]\nby = [\"{by}\"]\n");
+        let found = |text: String| entries("f", &text).unwrap();
+        let (one, other) = (found(row("a") + &row("b")), found(row("b") + &row("a")));
+        assert!(difference(&one, &other).is_empty());
+        let third = found(row("b") + &row("c"));
+        assert!(matches!(
+            difference(&one, &third).as_slice(),
+            [("undone", "vfs ro", EntryChange::Changed(_))]
+        ));
+    }
+}

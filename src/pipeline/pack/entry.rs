@@ -1,0 +1,106 @@
+//! The entries of rule files and tables as plain fields, whatever they mean: what the age of the pack and the difference
+//! between two packs are told of.
+//!
+//! An entry of several names, such as a row with ten mount options, is one thing in a file and ten in a comparison, since
+//! moving a name to another row changes nothing about the others.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Value;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+
+use crate::checked::Checked;
+use crate::rows::CHECKED;
+use crate::text::lines::Lines;
+
+/// A rule, or a row of a table.
+pub struct Entry {
+    /// The file, as it was named.
+    pub file: String,
+    /// The line where it begins, counted from one.
+    pub line: usize,
+    /// The word in double brackets: `rule`, `options`.
+    pub kind: String,
+    /// What it is about, one or more: the id of a rule, `ext4 nobarrier`.
+    pub names: Vec<String>,
+    /// Its stamp.
+    pub checked: Checked,
+    /// Its fields besides names and stamp.
+    pub fields: BTreeMap<String, Value>,
+}
+
+/// The fields that name a row, each followed by those that stand for the same.
+const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releases"];
+/// The field that says what the names belong to.
+const OWNER: &str = "of";
+
+/// The entries of a file; the error is the parser's.
+pub fn entries(file: &str, text: &str) -> Result<Vec<Entry>, String> {
+    let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
+    let lines = Lines::new(text);
+    let mut found = Vec::new();
+    for (kind, rows) in document.get_ref() {
+        let rows = rows.get_ref().as_array().into_iter().flat_map(|rows| rows.iter());
+        for row in rows {
+            let DeValue::Table(_) = row.get_ref() else { continue };
+            let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
+            let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;
+            found.push(entry(file, lines.line(row.span().start), kind.get_ref(), fields));
+        }
+    }
+    found.sort_by_key(|entry| entry.line);
+    Ok(found)
+}
+
+fn entry(file: &str, line: usize, kind: &str, mut fields: BTreeMap<String, Value>) -> Entry {
+    let stamp = fields.remove(CHECKED);
+    let stamp = stamp.as_ref().and_then(Value::as_str).map(Checked::parse);
+    let checked = stamp.and_then(Result::ok).unwrap_or(Checked::Unverified);
+    let owners = fields.remove(OWNER).map(|value| texts(&value)).unwrap_or_default();
+    let naming = NAMING.iter().find(|name| fields.contains_key(**name));
+    let own = naming.and_then(|name| fields.remove(*name)).map(|value| texts(&value)).unwrap_or_default();
+    let names = match (owners.is_empty(), own.is_empty()) {
+        (true, _) => own,
+        (false, true) => owners,
+        (false, false) => {
+            owners.iter().flat_map(|of| own.iter().map(move |name| format!("{of} {name}"))).collect()
+        }
+    };
+    Entry { file: file.to_owned(), line, kind: kind.to_owned(), names, checked, fields }
+}
+
+/// The texts of a value: itself, its items, or `KEY = VALUE` of a table.
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Table(table) => table.iter().map(|(key, value)| format!("{key} = {}", plain(value))).collect(),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => vec![plain(value)],
+    }
+}
+
+/// A value in one line, texts without their quotes.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_each_of_its_names_and_its_line() {
+        let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
+                    checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nchecked = \"unverified\"\n";
+        let found = entries("f.toml", text).unwrap();
+        let told: Vec<_> =
+            found.iter().map(|one| (one.line, one.kind.as_str(), one.names.join(", "))).collect();
+        assert_eq!(
+            told,
+            [(2, "options", "ext4 a, ext4 b, xfs a, xfs b".to_owned()), (8, "rule", "x.y".to_owned())]
+        );
+        assert_eq!(found[0].checked.to_string(), "2026-11-23 against mount(8)");
+        assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
+    }
+}

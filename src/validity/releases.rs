@@ -1,0 +1,216 @@
+//! The releases that the tables were written for, as data in `rules/tables/releases.toml`, and what a host runs that is
+//! newer than they.
+
+use std::sync::LazyLock;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+
+use crate::checked::day;
+use crate::facts::catalog::cluster::{self, ServerKind};
+use crate::facts::catalog::{host, kernel, mysql, postgres};
+use crate::facts::note::RunNote;
+use crate::facts::{FactSet, Scope, Subject};
+use crate::rows::{TableErrors, read, rows};
+use crate::version::Version;
+
+/// The table, compiled in.
+pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
+
+/// What has releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+pub enum Product {
+    /// The kernel.
+    Linux,
+    /// The server.
+    #[serde(rename = "PostgreSQL")]
+    Postgres,
+    /// The server.
+    #[serde(rename = "MySQL")]
+    Mysql,
+    /// The server.
+    #[serde(rename = "MariaDB")]
+    Mariadb,
+    /// The tools of ext4.
+    #[serde(rename = "e2fsprogs")]
+    E2fsprogs,
+    /// The tools of XFS.
+    #[serde(rename = "xfsprogs")]
+    Xfsprogs,
+    /// The tools of btrfs.
+    #[serde(rename = "btrfs-progs")]
+    Btrfsprogs,
+    /// The module.
+    #[serde(rename = "OpenZFS")]
+    Zfs,
+}
+
+impl Product {
+    /// All, in the order of a report.
+    pub const ALL: [Self; 8] = [
+        Self::Linux,
+        Self::E2fsprogs,
+        Self::Xfsprogs,
+        Self::Btrfsprogs,
+        Self::Zfs,
+        Self::Postgres,
+        Self::Mysql,
+        Self::Mariadb,
+    ];
+
+    /// Its name, as people and stamps write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Linux => "Linux",
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL",
+            Self::Mariadb => "MariaDB",
+            Self::E2fsprogs => "e2fsprogs",
+            Self::Xfsprogs => "xfsprogs",
+            Self::Btrfsprogs => "btrfs-progs",
+            Self::Zfs => "OpenZFS",
+        }
+    }
+
+    /// The releases of it on a host.
+    fn on(self, facts: &FactSet) -> Vec<Version> {
+        let here = |key| facts.value(&Subject::host(), key).into_iter().collect();
+        match self {
+            Self::Linux => here(&kernel::VERSION),
+            Self::E2fsprogs => here(&host::E2FSPROGS),
+            Self::Xfsprogs => here(&host::XFSPROGS),
+            Self::Btrfsprogs => here(&host::BTRFSPROGS),
+            Self::Zfs => here(&kernel::ZFS_VERSION),
+            Self::Postgres => of_servers(facts, ServerKind::Postgres),
+            Self::Mysql => of_servers(facts, ServerKind::Mysql),
+            Self::Mariadb => of_servers(facts, ServerKind::Mariadb),
+        }
+    }
+}
+
+fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
+    let key = match kind {
+        ServerKind::Postgres => &postgres::VERSION,
+        ServerKind::Mysql | ServerKind::Mariadb => &mysql::VERSION,
+    };
+    let servers = facts.subjects(Scope::Cluster).filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
+    servers.filter_map(|of| facts.value(of, key)).collect()
+}
+
+/// A release of a product.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// Of what.
+    pub of: Product,
+    /// Which, as it is written.
+    pub version: String,
+    /// The day, in UTC, where it is known.
+    pub released: Option<Date>,
+    /// As many numbers as are written.
+    numbers: Vec<u64>,
+}
+
+impl Release {
+    /// Whether a version is of a later release: `7.2.9` is `7.2`.
+    fn is_before(&self, version: &Version) -> bool {
+        let theirs: Vec<u64> = (0..self.numbers.len()).map(|at| version.number(at)).collect();
+        theirs > self.numbers
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRelease {
+    of: Product,
+    version: String,
+    released: Option<String>,
+    #[expect(dead_code, reason = "for those who read the table")]
+    source: String,
+}
+
+impl RawRelease {
+    fn checked(self, place: &str, problems: &mut TableErrors) -> Option<Release> {
+        let Self { of, version, released, source: _ } = self;
+        let parsed = problems.version(place, &version)?;
+        let count = version.split('.').count();
+        let numbers = (0..count).map(|at| parsed.number(at)).collect();
+        let written = released;
+        let released = written.as_deref().and_then(day);
+        if written.is_some() != released.is_some() {
+            problems.add(place, "`released` is a day: \"2026-11-19\"");
+        }
+        Some(Release { of, version, released, numbers })
+    }
+}
+
+/// The releases in a table, or everything that is wrong with it.
+fn load(text: &str) -> Result<Vec<Release>, Vec<String>> {
+    let mut releases = Vec::new();
+    read(text, &["release"], |document, problems| {
+        for (place, row) in rows::<RawRelease>(document, "release", problems) {
+            releases.extend(row.checked(&place, problems));
+        }
+    })?;
+    Ok(releases)
+}
+
+/// The table compiled into walwise. If it does not load, which a test excludes, no release is known.
+pub fn releases() -> &'static [Release] {
+    static TABLE: LazyLock<Vec<Release>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
+    &TABLE
+}
+
+/// What a host runs that the tables were not written for, a note each.
+pub fn newer(facts: &FactSet) -> Vec<RunNote> {
+    let newest = |product: Product| {
+        releases().iter().filter(|release| release.of == product).max_by(|a, b| a.numbers.cmp(&b.numbers))
+    };
+    let mut notes = Vec::new();
+    for product in Product::ALL {
+        let Some(known) = newest(product) else { continue };
+        let mut here: Vec<String> = product
+            .on(facts)
+            .iter()
+            .filter(|version| known.is_before(version))
+            .map(ToString::to_string)
+            .collect();
+        here.sort();
+        here.dedup();
+        let (product, known) = (product.word(), &known.version);
+        notes.extend(here.into_iter().map(|here| RunNote::Newer { product, here, known: known.clone() }));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+
+    #[test]
+    fn the_table_loads_and_has_a_release_of_every_product() {
+        let found = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
+        for product in Product::ALL {
+            assert!(found.iter().any(|release| release.of == product), "{}", product.word());
+        }
+    }
+
+    #[test]
+    fn a_host_newer_than_the_tables_says_so() {
+        let with = |kernel: &str, tool: &str| {
+            let mut facts = FactSet::default();
+            let source = || Source::file("/proc/version");
+            facts.know(&Subject::host(), &kernel::VERSION, Version::parse(kernel).unwrap(), source());
+            facts.know(&Subject::host(), &host::E2FSPROGS, Version::parse(tool).unwrap(), source());
+            newer(&facts).iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        let newest = |product| releases().iter().rfind(|one| one.of == product).unwrap().version.clone();
+        let (linux, tools) = (newest(Product::Linux), newest(Product::E2fsprogs));
+        assert_eq!(with(&format!("{linux}.99-generic"), &tools), Vec::<String>::new());
+        assert_eq!(with("3.10.0-1160.el7.x86_64", "1.42.9"), Vec::<String>::new());
+        let said = with("99.1.0", "99.0");
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("Linux 99.1.0") && said[0].contains(&format!("({linux})")), "{said:?}");
+        assert!(said[1].contains("e2fsprogs 99.0") && said[1].contains(&format!("({tools})")), "{said:?}");
+    }
+}
