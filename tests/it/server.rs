@@ -134,17 +134,30 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
     cluster.start();
     let trace = cluster.own().join("trace");
     // fsync takes a tenth of a second here, whatever the disk does.
-    let output = Command::new("strace")
-        .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
-        .arg(&trace)
-        .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
-        .args([env!("CARGO_BIN_EXE_walwise"), "check", "--format", "conf", "--probe-seconds", "8"])
-        .arg(&cluster.data)
-        .output()
-        .unwrap();
-    let advised = stdout(&output);
-    let line = advised.lines().find(|line| line.starts_with("wal_sync_method = "));
-    let line = line.unwrap_or_else(|| panic!("{advised}{}", stderr(&output)));
+    let check = |seconds: &str| {
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-y", "-e", "inject=fsync:delay_exit=100000", "-o"])
+            .arg(&trace)
+            .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
+            .args([env!("CARGO_BIN_EXE_walwise"), "check", "--format", "conf", "--probe-seconds", seconds])
+            .arg(&cluster.data)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let line_of = |advised: &str| {
+        advised.lines().find(|line| line.starts_with("wal_sync_method = ")).map(str::to_owned)
+    };
+    // A machine with other work has few rounds in the first of these times.
+    let mut advised = String::new();
+    for seconds in ["8", "30", "90"] {
+        advised = check(seconds);
+        if line_of(&advised).is_some() {
+            break;
+        }
+    }
+    let line = line_of(&advised).unwrap_or_else(|| panic!("{advised}"));
     cluster.append("advised.conf", &advised);
     let accepted = cluster.program("postgres", &["-D", &cluster.path("data"), "-C", "wal_sync_method"]);
     assert!(
