@@ -14,10 +14,12 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit, Pat};
 
 /// Modules in which enumerations that are no facts are judged like choices.
-const JUDGEMENT: [&str; 6] = [
+const JUDGEMENT: [&str; 8] = [
     "src/drivers.rs",
     "src/durability",
+    "src/measure/estimate.rs",
     "src/measure/measurement.rs",
+    "src/measure/method.rs",
     "src/servers",
     "src/settings",
     "src/validity",
