@@ -8,6 +8,7 @@ mod baseline;
 mod capture;
 mod check;
 mod drill;
+mod error;
 pub mod examples;
 mod explain;
 mod facts;
@@ -31,19 +32,7 @@ use clap::Parser;
 use args::{Cli, CliCommand};
 use out::ExitResult;
 
-/// Why a command ended early.
-#[derive(Debug, thiserror::Error)]
-pub enum CliError {
-    /// Wrong use, or rules or an input file that cannot be used: exit code 2.
-    #[error("{0}")]
-    Usage(String),
-    /// Anything else: exit code 1.
-    #[error(transparent)]
-    Other(#[from] anyhow::Error),
-    /// Ended by a signal: exit code 128 + n. The second field is an error while it ended.
-    #[error("ended by a signal")]
-    Signal(i32, Option<String>),
-}
+pub use error::CliError;
 
 /// Acts as one of our children if the arguments (the program's name first) ask for it; `None` if they do not.
 pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {

@@ -5,10 +5,14 @@
 
 mod caveats;
 mod compare;
+mod estimate;
 mod facts;
+mod group;
 mod import;
 mod measurement;
+mod method;
 mod order;
+mod pg_layout;
 mod pg_tests;
 mod progress;
 mod samples;
@@ -24,13 +28,14 @@ mod simulation;
 
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
 pub use compare::{LOOKS, decided};
+pub use estimate::{Conclusion, Estimate};
 pub use facts::{WalFlushMethod, to_facts};
 pub use import::{Imported, import, table as imported_table};
-pub use measurement::{
-    Caveat, CaveatId, Comparison, Conclusion, Estimate, Measurement, Method, MethodResult,
-};
+pub use measurement::{Caveat, CaveatId, Comparison, Measurement, MethodResult};
+pub use method::Method;
 pub use order::{histogram, median_of};
-pub use pg_tests::{PG_TESTS, PgTest, in_the_tools_layout};
+pub use pg_layout::in_the_tools_layout;
+pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
 pub use shift::{Moved, Shift, shift};

@@ -7,6 +7,7 @@
 
 mod child;
 mod draft;
+mod say;
 
 pub use child::serve;
 
@@ -117,19 +118,6 @@ impl Wish {
             missing,
         ]
     }
-}
-
-/// Messages over the errand's line. The child: it is ready, perhaps with a notice; the file exists; it refuses, and
-/// why; the draft is written; all is done. The parent: part of the document; the end; rename it.
-mod say {
-    pub const READY: u8 = b'r';
-    pub const EXISTS: u8 = b'x';
-    pub const REFUSED: u8 = b'e';
-    pub const WRITTEN: u8 = b'w';
-    pub const DONE: u8 = b'd';
-    pub const PART: u8 = b'p';
-    pub const ALL: u8 = b'a';
-    pub const NAME_IT: u8 = b'n';
 }
 
 /// A place where a document can be written; nothing of it exists yet.

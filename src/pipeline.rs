@@ -20,9 +20,11 @@ use crate::measure::Measurement;
 use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
 use crate::{validity, workers};
+use hypothesis::Hypothesis;
 
 pub mod assume;
 mod drilled;
+mod hypothesis;
 mod measuring;
 #[cfg(test)]
 mod notes;
@@ -54,7 +56,7 @@ pub struct Session {
     /// Records of drills, each with the name of its file, display-safe.
     pub drills: Vec<(String, Record)>,
     /// The assumptions, and the real facts.
-    hypothesis: Option<assume::Hypothesis>,
+    hypothesis: Option<Hypothesis>,
 }
 
 impl Session {

@@ -37,10 +37,12 @@ mod what_if;
 pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
+pub use model::upgrade::Upgrade;
+pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
     Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,
     Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use order::Urgency;
 pub use plan::Overrides;
-pub use what_if::{Assumed, StepChange, WhatIf, WouldBeOffered, can_be_assumed};
+pub use what_if::can_be_assumed;

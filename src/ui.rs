@@ -4,12 +4,15 @@
 //! the loop blocks on the channel; there is a timer only during an animation.
 
 mod command;
+mod data;
+mod documents;
 mod export;
 mod filter;
 mod focus;
 mod frame;
 mod hits;
 mod input;
+mod job;
 mod jobs;
 mod judged;
 mod key;
@@ -21,6 +24,8 @@ mod page;
 mod pictures;
 mod raw;
 mod screen;
+mod screen_id;
+mod supposed;
 mod svg;
 mod terminal;
 mod theme;
@@ -39,10 +44,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-pub use jobs::{Partial, Saved, Worker};
+pub use job::{Partial, Saved};
+pub use jobs::Worker;
 pub use msg::Exit;
 pub use pictures::pictures;
-pub use what_if::{Supposed, Supposition};
+pub use supposed::{Supposed, Supposition};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

@@ -2,6 +2,7 @@
 //!
 //! A test compares those that are kept in `assets/` with the output of this module.
 
+mod file;
 mod man;
 mod screens;
 
@@ -18,11 +19,9 @@ use crate::report::json;
 use crate::rules::reference;
 use crate::way::CreationPolicy;
 
+pub use file::OutputFile;
 pub use man::pages;
 pub use screens::{measurement, pictures};
-
-/// A document and the name of its file.
-pub type OutputFile = (String, String);
 
 /// Makes the requested document.
 pub(super) fn run(what: &Generate) -> ExitResult {

@@ -32,7 +32,7 @@ pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
     let request = host::request(&machine, &args.from, None)?;
     let mut report = session.report();
     let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
-    let changes = report::upgrade::Upgrade::between(&report, &supposed);
+    let changes = report::Upgrade::between(&report, &supposed);
     let code =
         changes.exit_code(FailCondition { level: args.fail_on.level(), undecided: args.fail_on_undecided });
     let document = match args.format {

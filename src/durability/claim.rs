@@ -9,6 +9,7 @@ mod danger;
 mod elsewhere;
 mod nvme;
 mod sd;
+mod statement;
 mod virtio;
 
 use super::ask::{Ask, FactDependencies};
@@ -17,8 +18,9 @@ use super::{Bears, Evidence, Layer, Mend};
 pub use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::device::{self, DeviceKind, Transport, WriteCache};
 use crate::facts::catalog::target::{Flush, Suppressor};
-use crate::facts::{FactSet, Key, Subject};
+use crate::facts::{FactSet, Subject};
 use crate::truth::Truth;
+use statement::{CacheStatement, claim};
 
 /// The fate of a flush at one hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,38 +60,6 @@ pub struct Leaf {
     pub evidence: Vec<Evidence>,
     /// The facts that were asked for.
     pub asked: FactDependencies,
-}
-
-/// A disk's statement about its cache, before it is compared with its queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum CacheStatement {
-    /// It has a volatile cache.
-    Volatile,
-    /// Its answers contradict each other; how, in words.
-    Torn(String),
-    /// It has no volatile cache; the evidence, in words.
-    Without(String),
-    /// It reports its cache as switched off, while its driver assumes one.
-    SwitchedOff,
-    /// No credible statement; why, in words.
-    Silent(String),
-}
-
-impl CacheStatement {
-    /// Whether it reports a volatile cache, or one of its contradictory answers does.
-    fn says_volatile(&self) -> bool {
-        match self {
-            Self::Volatile | Self::Torn(_) => true,
-            Self::Without(_) | Self::SwitchedOff | Self::Silent(_) => false,
-        }
-    }
-
-    fn is_silent(&self) -> bool {
-        match self {
-            Self::Silent(_) => true,
-            Self::Volatile | Self::Torn(_) | Self::Without(_) | Self::SwitchedOff => false,
-        }
-    }
 }
 
 /// Judges one disk.
@@ -141,11 +111,6 @@ fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
 
 fn done(ask: Ask, cache: Cache, passage: Passage, write_back: Truth, evidence: Vec<Evidence>) -> Leaf {
     Leaf { cache, passage, write_back, evidence, asked: ask.asked }
-}
-
-fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {
-    let source = ask.origin(disk, from);
-    Evidence::new(Layer::Claim, disk, bears, says, source)
 }
 
 /// A physical disk, or one that looks like it.

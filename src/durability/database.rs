@@ -6,14 +6,18 @@
 
 mod mysql;
 mod postgres;
+mod sayer;
 mod sessions;
 mod torn;
 
+use super::Evidence;
 use super::ask::Ask;
-use super::{Bears, Evidence, Layer, Mend};
 use crate::facts::Area;
 use crate::facts::catalog::target;
-use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
+use crate::facts::{FactSet, Scope, Subject};
+use sayer::Sayer;
+
+pub use sayer::Exceptions;
 
 /// The clusters with files on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
@@ -42,34 +46,6 @@ pub struct ClusterJudgement {
     pub host_loss: String,
 }
 
-/// Sessions whose commits are treated otherwise than by the server's default.
-#[derive(Clone, Debug)]
-pub struct Exceptions {
-    /// Each as shown in a heading: `database app: synchronous_commit = off`.
-    pub says: Vec<String>,
-    /// Those that may lose commits although the default keeps them: `database app`.
-    pub lose: Reading<Vec<String>>,
-}
-
-impl Exceptions {
-    /// No exceptions, as where no server has files here.
-    pub fn none() -> Self {
-        let source = Source::Derived { of: Vec::new(), assumed: false };
-        Self { says: Vec::new(), lose: Reading::known(Vec::new(), source) }
-    }
-
-    /// Merged with those of another server here; an unknown one makes all unknown.
-    pub fn and(&mut self, other: Self) {
-        self.says.extend(other.says);
-        self.lose = match (self.lose.clone(), other.lose) {
-            (Reading::Known { value: ours, .. }, Reading::Known { value, source }) => {
-                Reading::known([ours, value].concat(), source)
-            }
-            (unknown @ Reading::Unknown { .. }, _) | (_, unknown @ Reading::Unknown { .. }) => unknown,
-        };
-    }
-}
-
 /// Judges the settings of a cluster for a target.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> ClusterJudgement {
     let mut sayer = Sayer { evidence: Vec::new(), exceptions: Exceptions::none(), host_loss: String::new() };
@@ -79,48 +55,4 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject) -> ClusterJudgement
     };
     let Sayer { evidence, exceptions, host_loss } = sayer;
     ClusterJudgement { off, evidence, exceptions, host_loss }
-}
-
-/// Collects evidence, and statements beside it.
-struct Sayer {
-    evidence: Vec<Evidence>,
-    exceptions: Exceptions,
-    host_loss: String,
-}
-
-impl Sayer {
-    /// Adds the judgement of a fact of the cluster.
-    fn say<T>(&mut self, ask: &Ask, cluster: &Subject, key: &Key<T>, bears: Bears, says: String) {
-        let source = ask.origin(cluster, key);
-        self.evidence.push(Evidence::new(Layer::Database, cluster, bears, says, source));
-    }
-}
-
-/// Judges whether a preloaded library turns flushes into no-ops.
-fn preloaded(
-    ask: &mut Ask,
-    cluster: &Subject,
-    preload: &Key<String>,
-    running: &Key<bool>,
-    name: &str,
-    sayer: &mut Sayer,
-) -> bool {
-    let running = ask.value(cluster, running);
-    match ask.value(cluster, preload).as_deref() {
-        Some("" | "none") => false,
-        Some(library) => {
-            let says = format!("{library} is preloaded into {name} and turns its flushes into nothing");
-            let mend = Mend::Unload { library: library.to_owned(), server: cluster.clone() };
-            sayer.say(ask, cluster, preload, Bears::AtRisk(mend), says);
-            true
-        }
-        None if running == Some(false) => false,
-        None => {
-            ask.miss(cluster, preload, None);
-            let says =
-                format!("whether a preloaded library turns {name}'s flushes into nothing is not known");
-            sayer.say(ask, cluster, preload, Bears::Unproven, says);
-            false
-        }
-    }
 }

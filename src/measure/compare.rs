@@ -7,8 +7,9 @@
 //! for methods that an unbroken loop flatters also commits with pauses. The lower bound over all of these needs no
 //! correction (intersection-union test; Berger, *Technometrics* 24, 1982).
 
+use super::estimate::MEANINGFUL_PERCENT;
 use super::order::{self, ALPHA};
-use super::{Cell, Comparison, Conclusion, Estimate, Method, Samples};
+use super::{Cell, Comparison, Conclusion, Estimate, Measurement, Method, Samples};
 
 /// The numbers of rounds after which a probe may check whether it is settled. The first is the smallest number for
 /// which an interval of this level exists.
@@ -16,9 +17,6 @@ pub const LOOKS: [usize; 5] = [8, 12, 18, 27, 40];
 
 /// The probability of error of one look, or of the end.
 const ALPHA_PER_LOOK: f64 = ALPHA / (LOOKS.len() + 1) as f64;
-
-/// The smallest gain that justifies a change, in percent.
-pub const MEANINGFUL_PERCENT: f64 = 5.0;
 
 /// Compares a method with the default; `None` unless both were measured with both write sizes.
 pub fn compare(samples: &Samples, method: Method, against: Method) -> Option<Comparison> {
@@ -81,6 +79,20 @@ pub fn paired_gain(method: &[f64], other: &[f64]) -> Option<(Estimate, bool)> {
     let percent = |ratio: f64| 100.0 * (1.0 - ratio);
     let gain = Estimate { value: percent(ratio.value), low: percent(ratio.high), high: percent(ratio.low) };
     Some((gain, enough))
+}
+
+/// The outcome as a whole: settled when the advice cannot change any more and one method is better than every other.
+pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
+    let open = |c: &Comparison| c.settled.is_open() && c.gain_percent.high >= 0.0;
+    if measurement.best != default {
+        Conclusion::Settled
+    } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
+        Conclusion::NotSettled
+    } else if measurement.comparisons.iter().any(|c| c.settled.is_alike()) {
+        Conclusion::NoMeaningfulDifference
+    } else {
+        Conclusion::Settled
+    }
 }
 
 #[cfg(test)]

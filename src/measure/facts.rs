@@ -1,7 +1,7 @@
 //! A measurement as facts about its target, so that rules can use it like any other fact.
 
-use super::compare::{MEANINGFUL_PERCENT, paired_gain};
-use super::summary::outcome;
+use super::compare::{outcome, paired_gain};
+use super::estimate::MEANINGFUL_PERCENT;
 use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::probe;

@@ -4,7 +4,7 @@
 //! The figures are those of an idle disk unless others used it, which the text then states.
 
 use super::caveats::SampleContext;
-use super::summary::outcome;
+use super::compare::outcome;
 use super::{Conclusion, Measurement, Method, Workload, WorkloadResult};
 use crate::text;
 

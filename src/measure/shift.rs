@@ -10,8 +10,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Estimate;
-use super::compare::MEANINGFUL_PERCENT;
+use super::estimate::{Estimate, MEANINGFUL_PERCENT};
 use super::order::{median, median_of, quantile, sorted};
 
 /// The largest number of runs that the rounds of a measurement are divided into.

@@ -5,14 +5,11 @@
 //! them.
 
 use super::caveats::{self, SampleContext};
+use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
 use super::order::{ALPHA, interval_or_span, quantile, sorted};
 use super::{
-    Caveat, Cell, Comparison, Conclusion, Measurement, Method, MethodResult, Samples, WorkloadResult,
-    compare, sentence,
+    Caveat, Cell, Comparison, Measurement, Method, MethodResult, Samples, WorkloadResult, compare, sentence,
 };
-
-/// The number of samples from which a 99th percentile is more than the account of a few.
-pub(super) const SAMPLES_FOR_P99: usize = 1_000;
 
 /// The measurement of a probe.
 pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
@@ -90,23 +87,9 @@ fn best(samples: &Samples, seen: &SampleContext, comparisons: &[Comparison], cav
     let fairly_compared = |m: Method| !m.is_flattered_by_loops() || (enough(m) && enough(default));
     let winners = comparisons.iter().filter(|c| {
         c.settled.is_settled()
-            && c.gain_percent.low > compare::MEANINGFUL_PERCENT
+            && c.gain_percent.low > MEANINGFUL_PERCENT
             && !caveats::too_fast(samples, c.method, seen)
             && fairly_compared(c.method)
     });
     winners.max_by(|a, b| a.gain_percent.low.total_cmp(&b.gain_percent.low)).map_or(default, |c| c.method)
-}
-
-/// The outcome as a whole: settled when the advice cannot change any more and one method is better than every other.
-pub fn outcome(measurement: &Measurement, default: Method) -> Conclusion {
-    let open = |c: &Comparison| c.settled.is_open() && c.gain_percent.high >= 0.0;
-    if measurement.best != default {
-        Conclusion::Settled
-    } else if measurement.comparisons.is_empty() || measurement.comparisons.iter().any(open) {
-        Conclusion::NotSettled
-    } else if measurement.comparisons.iter().any(|c| c.settled.is_alike()) {
-        Conclusion::NoMeaningfulDifference
-    } else {
-        Conclusion::Settled
-    }
 }

@@ -7,6 +7,7 @@
 //! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as
 //! observed.
 
+mod assumption;
 mod carry;
 mod ext4;
 mod refuse;
@@ -16,12 +17,14 @@ mod tests;
 
 use std::collections::BTreeSet;
 
+pub use assumption::Assumption;
 pub use refuse::objections;
 
 use super::Session;
+use super::hypothesis::{Hypothesis, mark};
 use crate::collect::{self, Request};
 use crate::facts::catalog::kernel;
-use crate::facts::{FactRow, FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
+use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use crate::host::Host;
 use crate::report;
 use crate::text;
@@ -30,33 +33,6 @@ use crate::version::{Version, is_release};
 
 /// The number of subjects that are listed to a user who named none.
 const MOST_NAMED: usize = 12;
-
-/// An assumed fact.
-#[derive(Clone, Debug)]
-pub struct Assumption {
-    /// What it is about.
-    pub subject: Subject,
-    /// Which fact.
-    pub key: &'static KeyInfo,
-    /// Its assumed value.
-    pub value: Value,
-}
-
-/// The changes of a hypothesis.
-#[derive(Clone, Debug)]
-pub(super) struct Hypothesis {
-    /// The names of the facts that are assumed.
-    names: Vec<String>,
-    /// All facts of the machine as it is.
-    real: FactSet,
-}
-
-impl Hypothesis {
-    /// Marks the facts that differ from the real machine.
-    pub(super) fn mark(&self, facts: &mut FactSet) {
-        mark(facts, &self.real, &self.names);
-    }
-}
 
 /// Parses assumptions about the machine with these facts; the error lists all mistakes at once, [`objections`]
 /// included.
@@ -314,25 +290,4 @@ fn read_again(
         upon.assume(&one.subject, one.key, Reading::known(one.value.clone(), source(one)));
     }
     collect::run_upon(upon, host, request, &mut |_, _| {})
-}
-
-/// Marks every reading that differs from the real set as a conclusion from the assumptions: the machine's answers are
-/// the same, so nothing else can have changed it.
-fn mark(facts: &mut FactSet, real: &FactSet, names: &[String]) {
-    let follows = |row: &FactRow<'_>| {
-        row.reading.source().is_some_and(Source::is_evidence)
-            && row.reading != real.named(row.subject, row.fact)
-    };
-    let mut marked: Vec<(Subject, &'static str, Reading<Value>)> = Vec::new();
-    for row in facts.rows().filter(follows) {
-        if let Reading::Known { value, .. } = row.reading {
-            let source = Source::Derived { of: names.to_vec(), assumed: true };
-            marked.push((row.subject.clone(), row.fact, Reading::known(value.clone(), source)));
-        }
-    }
-    for (subject, fact, reading) in marked {
-        if let Some(key) = catalog::find(fact) {
-            facts.put_value(&subject, key, reading);
-        }
-    }
 }

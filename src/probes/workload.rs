@@ -20,6 +20,8 @@ use super::control::Stop;
 use super::schedule::Dice;
 use crate::measure::{Pass, Series, Workload};
 
+use stage::LoadGenerator;
+
 pub(super) use stage::WorkloadContext;
 
 /// The number of rounds that the time is divided into, and the largest number where more would fit: cheap operations
@@ -31,20 +33,6 @@ const MOST_ROUNDS: usize = 40;
 /// the previous test weigh little. On btrfs the first dozen small writes still pay for the extents of another test.
 const LONGEST_PASS: Duration = Duration::from_millis(400);
 const FEWEST_ROUNDS: u32 = 5;
-
-/// One activity of a round.
-trait LoadGenerator {
-    /// The rows it fills, empty or with the reason why they stay empty.
-    fn rows(&self) -> Vec<Series>;
-
-    /// Bytes that it writes besides its operations.
-    fn fixed_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
-        0
-    }
-
-    /// Runs for its share of a round: one pass for each of its rows.
-    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop>;
-}
 
 /// Measures a workload until its time or bytes are used up or it is cancelled; `series` receives the measurements so
 /// far.

@@ -10,168 +10,17 @@ mod probes;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
+pub use super::model::difference::Class;
+pub use kept::Kept;
 
-pub use kept::{Kept, KeptFact, KeptFinding, Made, Shown};
-pub use probes::{ProbeShift, RowShift};
-
+use super::model::difference::{
+    Difference, FactChange, FindingChange, KeptFact, KeptFinding, Made, Renamed, VerdictChange,
+};
 use crate::durability::Standing;
 use crate::facts::{Nature, Subject, catalog};
 use crate::quote::Command;
-use crate::rules::Level;
 use crate::text::first_of;
 use names::Names;
-
-/// What is different. Subjects have the names of now.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Difference {
-    /// The report of before.
-    pub before: Made,
-    /// Whether it is of the same host, as far as their names tell.
-    pub same_host: bool,
-    /// What limits the comparison: other rules, other privileges, another target, parts that could not be read.
-    pub remarks: Vec<String>,
-    /// What has another name now.
-    pub renamed: Vec<Renamed>,
-    /// What is no longer there.
-    pub gone: Vec<Subject>,
-    /// What is new.
-    pub appeared: Vec<Subject>,
-    /// Verdicts that are others.
-    pub verdicts: Vec<VerdictChange>,
-    /// Every finding of either report, each once.
-    pub findings: Vec<FindingChange>,
-    /// Facts that changed, of what is in both reports.
-    pub facts: Vec<FactChange>,
-    /// What a commit costs, where both reports measured it.
-    pub probes: Vec<ProbeShift>,
-}
-
-impl Difference {
-    /// Whether nothing differs.
-    pub fn is_empty(&self) -> bool {
-        self.facts.is_empty() && !self.has_lasting()
-    }
-
-    /// Whether anything differs besides values that drift by themselves.
-    pub fn has_lasting(&self) -> bool {
-        let things = [&self.gone, &self.appeared].into_iter().any(|subjects| !subjects.is_empty());
-        things
-            || !self.renamed.is_empty()
-            || !self.verdicts.is_empty()
-            || self.facts.iter().any(|change| change.nature != Nature::Drifting)
-            || self.findings.iter().any(|finding| finding.class != Class::Same)
-            || self.probes.iter().any(ProbeShift::has_moved)
-    }
-}
-
-/// A thing under two names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Renamed {
-    /// Its name before.
-    pub before: Subject,
-    /// Its name now.
-    pub now: Subject,
-}
-
-/// A verdict that is another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct VerdictChange {
-    /// The target.
-    pub target: Subject,
-    /// What it was.
-    pub before: Standing,
-    /// What it is.
-    pub now: Standing,
-}
-
-/// A fact that changed. Absent is what nobody had read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FactChange {
-    /// What it is about.
-    pub subject: Subject,
-    /// Its name.
-    pub fact: &'static str,
-    /// Whether it stays by itself, moves by itself, or follows from other facts.
-    pub nature: Nature,
-    /// What was known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<KeptFact>,
-    /// What is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<KeptFact>,
-}
-
-impl FactChange {
-    /// Both values, where both are known.
-    pub fn values(&self) -> Option<(&Shown, &Shown)> {
-        self.before.as_ref()?.value().zip(self.now.as_ref()?.value())
-    }
-}
-
-/// A finding of either report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FindingChange {
-    /// The rule.
-    pub rule: String,
-    /// On what.
-    pub subject: Subject,
-    /// What became of it.
-    pub class: Class,
-    /// What it was; absent when it did not apply or was not there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<KeptFinding>,
-    /// What it is; absent when it does not apply or is not there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub now: Option<KeptFinding>,
-}
-
-impl FindingChange {
-    /// The present state of the finding, else the earlier one.
-    pub fn latest(&self) -> Option<&KeptFinding> {
-        self.now.as_ref().or(self.before.as_ref())
-    }
-
-    /// Whether it applies now and did not before, or has a higher level than before.
-    pub fn is_worse(&self) -> bool {
-        let applied = |finding: &Option<KeptFinding>| finding.as_ref().filter(|f| f.applies).map(|f| f.level);
-        applied(&self.now) > applied(&self.before)
-    }
-
-    /// Whether it applied before and does not now, although its rule and its subject still exist.
-    pub fn is_fixed(&self) -> bool {
-        let applied = |finding: &Option<KeptFinding>| finding.as_ref().is_some_and(|f| f.applies);
-        matches!(self.class, Class::Fixed) && applied(&self.before) && !applied(&self.now)
-    }
-
-    /// The present level, else the earlier one.
-    pub fn level(&self) -> Level {
-        self.latest().map_or(Level::Keep, |finding| finding.level)
-    }
-}
-
-/// What became of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// It applies and did not.
-    New,
-    /// It applied and does not any more.
-    Fixed,
-    /// It is as it was: applies, or is undecided.
-    Same,
-    /// It applies, and applied with another level.
-    Level,
-    /// It was undecided, and now applies or does not.
-    Decided,
-    /// It is undecided, and was not.
-    Undecided,
-    /// Its rule or its subject was not there before.
-    Appeared,
-    /// Its rule or its subject is not there now.
-    Gone,
-}
 
 /// The difference between two reports.
 pub fn difference(before: &Kept, now: &Kept) -> Difference {

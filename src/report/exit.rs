@@ -1,4 +1,4 @@
-//! The exit code of a check, from the report alone.
+//! The exit code of a check, and of a look at the next kernel, from the report alone.
 //!
 //! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an undecided rule of that
 //! level. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Report;
+use super::model::Report;
+use super::model::upgrade::{Item, Upgrade};
 use crate::durability::Standing;
 use crate::facts::{Scope, Subject};
 use crate::rules::{Finding, Level, Outcome};
@@ -39,6 +40,21 @@ pub fn code(report: &Report, fail_on: FailCondition) -> u8 {
         Some(_) => 4,
         None if fail_on.undecided && open => 5,
         None => 0,
+    }
+}
+
+impl Upgrade {
+    /// The exit code, by the rules of `check`.
+    pub fn exit_code(&self, fail_on: FailCondition) -> u8 {
+        let counted: Vec<&Item> = self.counted(fail_on.level).collect();
+        let decided = |item: &&Item| if item.undecided { item.sure } else { Some(item.level) };
+        let worst = counted.iter().filter_map(decided).filter(|level| *level >= fail_on.level).max();
+        match worst {
+            Some(Level::Critical) => 3,
+            Some(_) => 4,
+            None if fail_on.undecided && !counted.is_empty() => 5,
+            None => 0,
+        }
     }
 }
 

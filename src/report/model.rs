@@ -1,20 +1,25 @@
 //! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`] counts changes of
 //! meaning.
 
-use crate::settings::Setting;
+pub mod difference;
+pub mod upgrade;
+pub mod what_if;
+
 use std::cmp::Ordering;
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use super::difference::Difference;
-use super::upgrade::Upgrade;
-use super::{DeviceContent, WhatIf};
+use super::content::DeviceContent;
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
+use crate::settings::Setting;
+use difference::Difference;
+use upgrade::Upgrade;
+use what_if::WhatIf;
 
 /// Version of the JSON's meaning.
 pub const SCHEMA_VERSION: u32 = 3;

@@ -7,31 +7,16 @@
 mod join;
 mod takes;
 
-pub use join::as_written;
+pub use join::{Overrides, as_written};
 
-use crate::settings::{Setting, SettingKind};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::rules::{Advice, Change, Finding, Level, Outcome, Risk};
-
-/// The rules that each rule overrides.
-pub type Overrides = BTreeMap<String, Vec<String>>;
-
-/// Advice with its finding.
-#[derive(Clone, Copy)]
-struct AdviceItem<'a> {
-    finding: &'a Finding,
-    advice: &'a Advice,
-}
-
-impl AdviceItem<'_> {
-    fn keeps(&self) -> bool {
-        self.advice.change == Change::Keep
-    }
-}
+use crate::rules::{Change, Finding, Level, Outcome, Risk};
+use crate::settings::{Setting, SettingKind};
+use join::AdviceItem;
 
 /// The plan of one target from the findings about it; new conflicts are added to `conflicts`.
 pub fn plan(

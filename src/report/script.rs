@@ -7,10 +7,12 @@
 mod apart;
 mod existing;
 mod new;
+mod remark;
 
 use super::{Report, TargetSummary};
 use crate::facts::catalog::target::TargetKind;
 use crate::quote::{Command, comment};
+use remark::commented;
 
 /// The script for every target of a report. A free disk gets its part only when it is the single target: a script that
 /// creates file systems on several disks invites mistakes. The error says why there is none: the disk holds, or may
@@ -79,16 +81,6 @@ fn head(report: &Report) -> String {
         comment::inline(&report.host.name),
         comment::inline(&report.when),
     )
-}
-
-/// Lines as comments.
-fn commented(text: &str) -> String {
-    comment::lines(text.lines())
-}
-
-/// The text for a target without a plan.
-fn nothing(target: &TargetSummary) -> String {
-    format!("# Nothing is advised for {}.\n", comment::inline(&target.title))
 }
 
 #[cfg(test)]

@@ -19,8 +19,6 @@ pub mod upgrade;
 pub mod what_if;
 pub mod words;
 
-use std::collections::BTreeSet;
-
 use super::{Report, TargetSummary};
 use crate::workers;
 use once::FindingsByTarget;
@@ -43,10 +41,4 @@ pub fn groups(report: &Report) -> Vec<Vec<Section>> {
     }));
     groups.push(host::rest(report, &mut places.rest()));
     groups
-}
-
-/// The different words of a list in order, each once.
-fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut seen = BTreeSet::new();
-    words.filter(|word| seen.insert(*word)).collect()
 }

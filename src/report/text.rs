@@ -3,10 +3,8 @@
 //! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. What is said, and in
 //! which order, is the business of [`super::telling`].
 
-use super::Report;
 use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
-use super::upgrade::Upgrade;
-use super::{LayerRow, WhatIf};
+use super::{LayerRow, Report, Upgrade, WhatIf};
 use crate::quote::Command;
 use crate::text::page::TextBuilder;
 use crate::text::wrap::columns;

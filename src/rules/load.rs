@@ -11,6 +11,7 @@ mod example;
 mod fields;
 mod others;
 mod pieces;
+mod prose;
 mod remedy;
 mod value;
 
@@ -19,6 +20,7 @@ use toml::de::DeTable;
 use self::cond::Sight;
 use self::fields::{CheckedTable, SpannedValue, TableSchema, Text};
 use self::pieces::TableSection;
+use self::prose::{WHICH, flowing};
 use self::remedy::RemedyTemplates;
 use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
 use super::model::{Author, Cond, Expect, Rule};
@@ -28,8 +30,6 @@ use super::{Confidence, Level};
 use crate::checked::Checked;
 use crate::facts::Scope;
 
-/// The advice where `{which}` is not allowed.
-const WHICH: &str = "write `{subject}`, which is the subject's own name";
 /// The longest title, in bytes.
 const LONGEST_TITLE: usize = 200;
 
@@ -298,24 +298,6 @@ fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
         problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
     }
     template
-}
-
-/// A text with facts in it, each of which exists and is visible.
-fn prose(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Template {
-    template(&flowing(&text.text), &text.span, sight, problems)
-}
-
-fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Diagnostics) -> Template {
-    let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
-    if template.names_which() {
-        problems.report(span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
-    }
-    template
-}
-
-/// Lines joined to one paragraph.
-fn flowing(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn is_id(id: &str) -> bool {

@@ -1,11 +1,13 @@
 //! The commands available here and now, as one list: keys are looked up in it, and footer and help are made from it, so
 //! that neither can be wrong.
 
-use super::export::{self, SaveForm, SaveState};
+use super::data::Activity;
+use super::documents::{SaveForm, SaveState};
+use super::export;
 use super::key::KeyPress;
-use super::model::{Activity, Model, Overlay};
+use super::model::{Model, Overlay};
 use super::page::{Block, Enter, Motion, Page, PageState};
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
 use super::widgets::field::Edit;
 use crate::facts::catalog;

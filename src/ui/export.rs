@@ -1,15 +1,16 @@
-//! The state of an export: the documents made, the name being typed, the files saved.
+//! What is done with an export: documents are asked for, a name is typed, files are saved.
 //!
-//! The worker makes documents and writes files; this module only keeps the state. The displayed document is the one
+//! The worker makes documents and writes files; the state is in [`super::documents`]. The displayed document is the one
 //! that is saved and copied, byte for byte, until a newer report arrives.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::jobs::{Job, JobId, JobResult, Save, Saved};
-use super::model::{Data, Model, Overlay};
+use super::data::Data;
+use super::documents::{ExportDocument, SaveForm, SaveState};
+use super::job::{Job, JobId, JobResult, Save, Saved};
+use super::model::{Model, Overlay};
 use super::msg::SideEffect;
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::widgets::field::Field;
 use crate::facts::Subject;
 use crate::report::{Format, Report};
@@ -19,60 +20,6 @@ use crate::report::{Format, Report};
 pub const MOST_COPIED: usize = 74_994;
 /// The longest part of a proposed file name that comes from a host or a target, in characters.
 const LONGEST: usize = 60;
-
-/// Documents, and what was done with them.
-#[derive(Clone, Debug, Default)]
-pub struct Export {
-    documents: BTreeMap<Format, Result<ExportDocument, String>>,
-    making: Option<(JobId, Format)>,
-    saving: Option<JobId>,
-    /// The sentence about the last saved file.
-    pub saved: Option<String>,
-}
-
-/// A report in one form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExportDocument {
-    /// All of it.
-    pub text: Arc<str>,
-    /// How many lines that are.
-    pub lines: usize,
-}
-
-/// The form shown before a document is saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SaveForm {
-    /// Its form.
-    pub format: Format,
-    /// The name of the file.
-    pub name: Field,
-    /// How far it is.
-    pub stage: SaveState,
-}
-
-/// How far saving is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SaveState {
-    /// The name is being typed; why it could not be saved the last time, if there was one.
-    Naming(Option<String>),
-    /// It is being written.
-    Saving,
-    /// There is this file already.
-    Exists(String),
-}
-
-impl Export {
-    /// Forgets documents of a report that has been replaced.
-    pub fn forget(&mut self) {
-        self.documents.clear();
-        self.making = None;
-    }
-
-    /// The report in this form, once it was made; the error says what failed.
-    pub fn document(&self, format: Format) -> Option<Result<&ExportDocument, &str>> {
-        self.documents.get(&format).map(|made| made.as_ref().map_err(String::as_str))
-    }
-}
 
 /// The form that is selected on the screen.
 pub fn selected(model: &Model) -> Format {

@@ -8,12 +8,13 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use super::command::{self, UserAction};
+use super::data::Activity;
 use super::filter::Filter;
 use super::hits::Hits;
-use super::model::{Activity, Model};
+use super::model::Model;
 use super::overlay;
 use super::page::{Page, PageState};
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme, to_ascii};
 use super::widgets::{area, interval, text};
 use crate::report::telling::what_if;

@@ -11,12 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 
+use super::job::{Job, JobId, JobResult, Partial, Save, Saved};
 use super::msg::Msg;
-use super::what_if::{Supposed, Supposition};
+use super::supposed::{Supposed, Supposition};
 use crate::facts::{Source, Subject};
-use crate::measure::Progress;
 use crate::report::{Format, Report};
-use crate::rules::RuleSet;
 
 /// The work that the user interface delegates. Every method runs on a thread of its own and may take as long as it
 /// needs.
@@ -50,82 +49,6 @@ pub trait Worker: Send + Sync {
     /// Writes a document to a file, whole or not at all; what is there is replaced only if it may be. The error is a
     /// sentence for the user.
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
-}
-
-/// The result of saving a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Saved {
-    /// It is in this file, by its whole path.
-    At(String),
-    /// There is this file already; nothing was written.
-    Exists(String),
-}
-
-/// How far a job is.
-#[derive(Clone, Debug)]
-pub enum Partial {
-    /// The step of reading, such as `mounts`.
-    Reading(String),
-    /// The facts so far.
-    Report(Box<Report>),
-    /// The rules by which the machine is going to be judged.
-    Rules(Arc<RuleSet>),
-    /// How the measurement goes.
-    Probing(Box<Progress>),
-}
-
-/// Something to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Job {
-    /// [`Worker::collect`].
-    Collect,
-    /// [`Worker::plan_probe`].
-    PlanProbe(Subject),
-    /// [`Worker::probe`].
-    Probe(Subject),
-    /// [`Worker::suppose`].
-    Suppose(Vec<Supposition>),
-    /// [`Worker::raw`].
-    Raw(Source, String),
-    /// [`Worker::document`].
-    Document(Format),
-    /// [`Worker::save`].
-    Save(Save),
-}
-
-/// A document to be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Save {
-    /// Its form.
-    pub format: Format,
-    /// The document as displayed, so that exactly that is saved; `None` to make it first.
-    pub document: Option<Arc<str>>,
-    /// The name of the file as it was typed.
-    pub name: String,
-    /// Whether a file of this name may be replaced.
-    pub replace: bool,
-}
-
-/// Which job; numbers go up.
-pub type JobId = u64;
-
-/// The result of a job.
-#[derive(Clone, Debug, PartialEq)]
-pub enum JobResult {
-    /// A new report.
-    Report(Box<Report>),
-    /// The description of a probe.
-    Plan(Vec<String>),
-    /// The assumed machine and its differences.
-    Supposed(Box<Supposed>),
-    /// The raw lines behind a value.
-    Raw(Source, String, Vec<String>),
-    /// A report as a document.
-    Document(Arc<str>),
-    /// The result of saving a file.
-    Saved(Saved),
-    /// Why there is nothing, in a sentence.
-    Failed(String),
 }
 
 /// The jobs that run.

@@ -3,7 +3,7 @@
 
 use ratatui::layout::Position;
 
-use super::jobs::{Job, JobId, JobResult, Partial};
+use super::job::{Job, JobId, JobResult, Partial};
 use super::key::KeyPress;
 
 /// Something happened.

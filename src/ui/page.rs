@@ -15,7 +15,7 @@ use ratatui::widgets::Widget;
 
 use super::filter::Filter;
 use super::hits::{Hit, Hits};
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
 use crate::facts::Subject;

@@ -3,11 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
-use super::jobs::JobResult;
+use super::data::ProbeReport;
+use super::job::JobResult;
 use super::key::KeyPress;
-use super::model::{Model, ProbeReport};
+use super::model::Model;
 use super::msg::Msg;
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::theme::Theme;
 use super::update::update;
 use super::{frame, svg};

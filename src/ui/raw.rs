@@ -5,11 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::jobs::{Job, JobResult};
-use super::model::Model;
-use super::msg::SideEffect;
+use super::job::{Job, JobResult};
 use super::page::Block;
 use crate::facts::{Reading, Source, catalog};
+use crate::report::Report;
 
 /// The answers that were looked at.
 #[derive(Clone, Debug, Default)]
@@ -20,34 +19,32 @@ impl Raw {
     pub fn lines(&self, source: &str, value: &str) -> &[String] {
         self.0.get(&(source.to_owned(), value.to_owned())).map_or(&[], Vec::as_slice)
     }
-}
 
-/// Asks for what the fact of this block was read from, if it has one and that is not known yet.
-pub fn wanted(model: &mut Model, block: &Block) -> Vec<SideEffect> {
-    let Some((source, value)) = origin(model, block) else { return Vec::new() };
-    if model.data.raw.0.contains_key(&(source.to_string(), value.clone())) {
-        return Vec::new();
+    /// The job that fetches what the fact of this block was read from, if it has one and that is not known yet.
+    pub fn wanted(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
+        let (source, value) = origin(report?, block)?;
+        let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
+        (!is_known).then_some(Job::Raw(source, value))
     }
-    vec![SideEffect::Start(model.number(), Job::Raw(source, value))]
+
+    /// Takes what a job came to, if it is this.
+    pub fn done(&mut self, result: JobResult) -> Option<JobResult> {
+        match result {
+            JobResult::Raw(source, value, lines) => {
+                self.0.insert((source.to_string(), value), lines);
+                None
+            }
+            other => Some(other),
+        }
+    }
 }
 
 /// Where the fact of a block was read, and its value.
-fn origin(model: &Model, block: &Block) -> Option<(Source, String)> {
+fn origin(report: &Report, block: &Block) -> Option<(Source, String)> {
     let (subject, fact) = block.fact.as_ref()?;
-    let Reading::Known { value, source } = model.data.report.as_ref()?.facts.named(subject, fact) else {
+    let Reading::Known { value, source } = report.facts.named(subject, fact) else {
         return None;
     };
     let is_answer = matches!(source, Source::File { .. } | Source::Command { .. });
     is_answer.then(|| (source.clone(), catalog::show(fact, value)))
-}
-
-/// Takes what a job came to, if it is this.
-pub fn done(model: &mut Model, result: JobResult) -> Option<JobResult> {
-    match result {
-        JobResult::Raw(source, value, lines) => {
-            model.data.raw.0.insert((source.to_string(), value), lines);
-            None
-        }
-        other => Some(other),
-    }
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
-use super::jobs::{JobResult, Partial, Saved};
+use super::job::{JobResult, Partial, Saved};
 use super::key::KeyPress;
 use super::model::Model;
 use super::msg::{Msg, Pointed, SideEffect};
+use super::supposed::{Supposed, Supposition};
 use super::theme::Theme;
 use super::update::update;
-use super::what_if::{Supposed, Supposition};
 use super::{frame, theme};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::kernel;

@@ -12,14 +12,15 @@ mod views;
 mod what_if;
 
 use super::command;
-use super::jobs::{Job, JobResult, Partial};
-use super::model::{Activity, Model, Overlay};
+use super::data::Activity;
+use super::job::{Job, JobResult, Partial};
+use super::model::{Model, Overlay};
 use super::msg::{Exit, Msg, SideEffect};
 use super::sample::{
     RICH, WORST_FIRST, at_risk, begun, empty, finish, measured, ordered, picture, press, progress, round,
     states, styled, text, two_targets, with, with_flush, with_probe,
 };
-use super::screen::ScreenId;
+use super::screen_id::ScreenId;
 use super::theme::Theme;
 use super::update::update;
 use crate::facts::catalog::target::Flush;

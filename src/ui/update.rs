@@ -4,19 +4,21 @@ use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::command::{self, Action, UserAction};
-use super::export::{self, SaveState};
+use super::data::{Activity, Data, ProbeReport};
+use super::documents::SaveState;
+use super::export;
 use super::filter::Filter;
 use super::frame;
 use super::hits::Hit;
-use super::jobs::{JobId, JobResult, Partial};
+use super::job::{JobId, JobResult, Partial};
 use super::key::KeyPress;
-use super::model::{Activity, Dirty, Model, Overlay, ProbeReport};
+use super::model::{Dirty, Model, Overlay};
 use super::msg::{Exit, Msg, Pointed, SideEffect};
 use super::overlay::{help, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
-use super::raw;
-use super::screen::ScreenId;
-use super::what_if::{Picker, Supposed, Taken};
+use super::screen_id::ScreenId;
+use super::supposed::Supposed;
+use super::what_if::{Picker, Taken};
 use crate::measure::Measurement;
 use crate::report::telling::words::count;
 
@@ -162,7 +164,9 @@ fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
         Action::Enter => {
             let block = selected(model);
             enter(model);
-            return block.map(|block| raw::wanted(model, &block)).unwrap_or_default();
+            let Data { raw, report, .. } = &model.data;
+            let job = block.and_then(|block| raw.wanted(report.as_deref(), &block));
+            return job.map(|job| SideEffect::Start(model.number(), job)).into_iter().collect();
         }
         Action::Back => back(model),
         Action::Copy => return copy(model),
@@ -484,7 +488,7 @@ fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<SideEffect>
 
 fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
     let Some(result) = export::done(model, from, result) else { return Vec::new() };
-    let Some(result) = raw::done(model, result) else { return Vec::new() };
+    let Some(result) = model.data.raw.done(result) else { return Vec::new() };
     if model.data.activity.job() != Some(from) {
         return Vec::new();
     }

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use super::model::Data;
+use super::data::Data;
 use super::page::Motion;
+use super::supposed::Supposition;
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
-use crate::report::{Report, WhatIf, can_be_assumed};
+use crate::report::{Report, can_be_assumed};
 
 /// The most common choices, in this order. Any other fact is found by its name.
 const SHORT_LIST: [&str; 13] = [
@@ -27,34 +28,6 @@ const SHORT_LIST: [&str; 13] = [
     "pg.version",
     "mysql.version",
 ];
-
-/// A fact with an assumed value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Supposition {
-    /// What it is about.
-    pub subject: Subject,
-    /// Its name.
-    pub fact: &'static str,
-    /// Its assumed value, as typed.
-    pub value: String,
-}
-
-impl Supposition {
-    fn is_of(&self, subject: &Subject, fact: &str) -> bool {
-        self.subject == *subject && self.fact == fact
-    }
-}
-
-/// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Supposed {
-    /// The assumptions.
-    pub suppositions: Vec<Supposition>,
-    /// The differences.
-    pub what_if: WhatIf,
-    /// Its report, for the reasons of what would be found.
-    pub report: Report,
-}
 
 /// A fact that can be chosen.
 #[derive(Clone, Debug)]

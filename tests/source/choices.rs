@@ -14,10 +14,12 @@ use syn::visit::{self, Visit};
 use syn::{Expr, Item, Lit, Pat};
 
 /// Modules in which enumerations that are no facts are judged like choices.
-const JUDGEMENT: [&str; 6] = [
+const JUDGEMENT: [&str; 8] = [
     "src/drivers.rs",
     "src/durability",
+    "src/measure/estimate.rs",
     "src/measure/measurement.rs",
+    "src/measure/method.rs",
     "src/servers",
     "src/settings",
     "src/validity",
@@ -38,7 +40,7 @@ const ENTRANCES: [&str; 7] = [
 const SPELLED_ALIKE: [(&str, &str); 23] = [
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
     ("src/durability/controller.rs", "none"),             // instead of the name of a volume
-    ("src/durability/database.rs", "none"),               // instead of the name of a library
+    ("src/durability/database/sayer.rs", "none"),               // instead of the name of a library
     ("src/durability/database/torn.rs", "zfs"),           // a type of file system
     ("src/durability/join.rs", "none"),                   // instead of the name of a hypervisor
     ("src/durability/redundancy.rs", "raid"),             // a target of device-mapper

@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use super::OutputFile;
+use super::file::OutputFile;
 use crate::cli::args::Cli;
 use crate::cli::examples;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::OutputFile;
+use super::file::OutputFile;
 use crate::cli::CliError;
 use crate::cli::args::Screens;
 use crate::cli::{host, input};

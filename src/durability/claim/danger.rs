@@ -5,8 +5,9 @@
 //! ([`super::nvme`]) asks for it there. A drive with protected memory may acknowledge flushes without executing them,
 //! so flushing does not help once that protection fails.
 
-use super::{Bears, Evidence, Mend, claim};
+use super::statement::claim;
 use crate::durability::ask::Ask;
+use crate::durability::{Bears, Evidence, Mend};
 use crate::facts::catalog::device::{self, NvmeWarning};
 use crate::facts::{Choice, Reading, Subject, Why};
 

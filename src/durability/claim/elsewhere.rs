@@ -4,11 +4,12 @@
 //! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its command line); the
 //! two look the same from here.
 
-use super::{Bears, Cache, CacheStatement, Evidence, claim};
+use super::statement::{CacheStatement, claim};
 use crate::drivers::{self, Driver};
 use crate::durability::ask::Ask;
+use crate::durability::{Bears, Evidence};
 use crate::facts::Subject;
-use crate::facts::catalog::device::{self, Fabric, Transport};
+use crate::facts::catalog::device::{self, Cache, Fabric, Transport};
 
 /// The judgement of such a disk; `None` where its own statement decides.
 pub fn judge(

@@ -5,7 +5,7 @@
 //! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Their atomic write
 //! sizes (AWUPF) are not used.
 
-use super::CacheStatement;
+use super::statement::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCache};

@@ -5,7 +5,7 @@
 //! *Write through* is believed only from the disk. sd assumes it where a disk has no such page.
 //! `temporary write through` makes queue and `cache_type` both say it while the disk keeps caching.
 
-use super::CacheStatement;
+use super::statement::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType, DriveCache};

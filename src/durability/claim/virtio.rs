@@ -4,7 +4,7 @@
 //! It is the hypervisor's statement. A guest can set it too, and the hypervisor then obeys. Whether the hypervisor
 //! honours a flush is another question, which no guest can answer.
 
-use super::CacheStatement;
+use super::statement::CacheStatement;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType};

@@ -5,7 +5,7 @@
 //! With a binary log a commit is only as safe as that log. After a crash InnoDB rolls back prepared transactions that
 //! the binary log lacks, so `sync_binlog = 0` loses commits although the redo log was flushed.
 
-use super::Sayer;
+use super::sayer::{Sayer, preloaded};
 use super::torn::{self, Copies};
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
@@ -34,7 +34,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     let off = method(ask, of, cluster, name, sayer);
     fast_doublewrite(ask, of, cluster, name, sayer);
     torn_pages(ask, of, cluster, sayer);
-    super::preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
+    preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
 }
 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {

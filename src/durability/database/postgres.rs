@@ -1,8 +1,9 @@
 //! PostgreSQL: fsync, synchronous_commit and full_page_writes (PostgreSQL manual, *Reliability and the Write-Ahead Log*
 //! and *Write Ahead Log* settings).
 
+use super::sayer::{Sayer, preloaded};
+use super::sessions;
 use super::torn::{self, Copies};
-use super::{Sayer, sessions};
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::Mend;
 use crate::durability::ask::Ask;
@@ -60,7 +61,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     torn::judge(ask, of, cluster, &copies, sayer);
 
     let (preload, running) = (&postgres::FSYNC_DISABLED_BY, &postgres::RUNNING);
-    super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
+    preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
 }
 
 /// The remedy of a setting that should be on.

@@ -5,7 +5,7 @@
 //! so a deviation is never worse than a warning. Only a running server can list them; without its answer they are
 //! unknown.
 
-use super::{Exceptions, Sayer};
+use super::sayer::{Exceptions, Sayer};
 use crate::durability::Bears::Unproven;
 use crate::durability::ask::Ask;
 use crate::facts::catalog::postgres::{self, CommitOverride, SynchronousCommit};

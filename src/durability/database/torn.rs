@@ -5,7 +5,7 @@
 //! large as a page. Neither a battery, nor a disk's atomic write size, nor data=journal suffices, because a page
 //! reaches the disk as several writes of the page cache.
 
-use super::Sayer;
+use super::sayer::Sayer;
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::Mend;
 use crate::durability::ask::Ask;

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{Group, Imported, ImportedRow, implausible};
+use super::run::{Imported, ImportedRow, implausible};
+use crate::measure::group::Group;
 use crate::text::{self, json};
 
 /// The runs, or the error in them; `None` for a text that is no JSON of fio.

@@ -5,7 +5,8 @@
 //! where the rate and the microseconds beside it are each other's inverse. Lines of prose can begin with a method's
 //! name, too.
 
-use super::{Group, ImportedRow};
+use super::run::ImportedRow;
+use crate::measure::group::Group;
 use crate::measure::pg_tests::{PG_TESTS, PgTest};
 
 /// The tool's output for one test.

@@ -1,6 +1,6 @@
 //! The results of workloads as facts. Facts of a workload that was not requested stay *not collected*.
 
-use super::{Workload, WorkloadResult, WorkloadRow};
+use super::result::{Workload, WorkloadResult, WorkloadRow};
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
 

@@ -2,7 +2,7 @@
 //! prober; a sentence omits parts without a row.
 
 use super::super::{Conclusion, Method, PgTest};
-use super::{Workload, WorkloadResult, WorkloadRow};
+use super::result::{Workload, WorkloadResult, WorkloadRow};
 use crate::text;
 
 /// The sentence about the results.

@@ -4,7 +4,7 @@
 //! mounts of a superblock, the kernel's own files about it, the view that driver and queue have of a disk's cache. The
 //! assumption itself can be extended, because ext4 prints further words with some options.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use super::ext4::{self, MountOptionLists};
 use crate::facts::catalog::controller::{self, Battery, OnFailure, Policy, WriteMode as Writes};
 use crate::facts::catalog::device::{self, CacheType, DriveCache, WriteCache};

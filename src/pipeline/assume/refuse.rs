@@ -3,7 +3,8 @@
 //! The declaration of a fact names the others that are read from the same thing. An unknown fact can always be stated,
 //! because nothing was read from its source; an assumption that equals the real value needs nothing else.
 
-use super::{Assumption, carry, sense};
+use super::assumption::Assumption;
+use super::{carry, sense};
 use crate::collect;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{FactSet, KeyInfo, Subject, Supposing, catalog};

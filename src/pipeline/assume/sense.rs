@@ -3,7 +3,7 @@
 //! A value that is not modelled would count as one without known problems, which is false comfort. An assumption about
 //! options must be in the form that the kernel prints, which covers fewer words than mount(8) accepts.
 
-use super::Assumption;
+use super::assumption::Assumption;
 use crate::collect::{self, BTRFS_PROFILES};
 use crate::facts::catalog::device::{self, ConsistencyPolicy, NvmeWarning};
 use crate::facts::catalog::mount::MountClass;

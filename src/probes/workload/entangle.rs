@@ -13,10 +13,10 @@ use std::time::Duration;
 use rustix::fs::{Advice, OFlags};
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{Cursor, PAGE, Writer, again};
+use crate::probes::control::Stop;
 use crate::probes::error::{ErrorKind, ProbeError};
 
 /// The bytes that the neighbour writes between two pauses: 32 MiB a second.

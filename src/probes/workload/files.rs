@@ -6,10 +6,10 @@
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Pass, Series};
 use crate::probes::commit::again;
+use crate::probes::control::Stop;
 
 /// Numbers of concurrent threads.
 const THREADS: [u32; 4] = [1, 2, 4, 8];

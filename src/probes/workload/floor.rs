@@ -9,10 +9,10 @@ use std::cell::Cell;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{Cursor, PAGE, Writer};
+use crate::probes::control::Stop;
 use crate::probes::method::open_flags;
 
 const FILE: &str = "floor";

@@ -9,10 +9,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer};
+use crate::probes::control::Stop;
 
 /// Numbers of concurrent sessions.
 const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];

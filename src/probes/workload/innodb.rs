@@ -11,10 +11,10 @@ use std::rc::Rc;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::Writer;
+use crate::probes::control::Stop;
 use crate::probes::method::open_flags;
 
 /// Sizes of records, with their names.

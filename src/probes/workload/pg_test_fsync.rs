@@ -10,10 +10,10 @@ use std::time::Instant;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, PG_TESTS, Pass, PgTest, Series};
 use crate::probes::commit::{PAGE, again};
+use crate::probes::control::Stop;
 use crate::probes::method::{SyncCall, flush, open_flags};
 
 const FILE: &str = "pg-test-fsync";

@@ -9,10 +9,10 @@ use std::os::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::stage::{OperationResult, WorkloadContext};
-use super::{LoadGenerator, Stop};
+use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::{PAGE, Writer, again};
+use crate::probes::control::Stop;
 
 /// The names of a segment: while it is created, and when it is in use.
 const NEW: &str = "segment-new";

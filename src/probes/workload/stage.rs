@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::measure::Pass;
+use crate::measure::{Pass, Series};
 use crate::probes::commit::Pages;
 use crate::probes::control::{Control, Stop};
 use crate::probes::error::{ErrorKind, ProbeError};
@@ -26,6 +26,20 @@ pub struct OperationResult {
     pub flush_calls: u64,
     /// Whether a signal interrupted it, so that its time is meaningless.
     pub interrupted: bool,
+}
+
+/// One activity of a round.
+pub trait LoadGenerator {
+    /// The rows it fills, empty or with the reason why they stay empty.
+    fn rows(&self) -> Vec<Series>;
+
+    /// Bytes that it writes besides its operations.
+    fn fixed_bytes(&self, _: &WorkloadContext<'_>) -> u64 {
+        0
+    }
+
+    /// Runs for its share of a round: one pass for each of its rows.
+    fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop>;
 }
 
 /// The place and the limits of a workload.

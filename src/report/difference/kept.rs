@@ -5,14 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use crate::durability::Standing;
-use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, Why, catalog};
+use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, catalog};
 use crate::measure::{Estimate, Measurement, Method, MethodResult};
-use crate::report::{LayerRow, Report, Stack};
-use crate::rules::{Finding, Level, Outcome};
+use crate::report::model::difference::{KeptFact, KeptFinding, Made, Shown};
+use crate::report::model::{LayerRow, Report, Stack};
+use crate::rules::{Finding, Outcome};
 
 /// What is compared of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,31 +35,6 @@ pub struct Kept {
     pub unreadable: usize,
 }
 
-/// When, where and by what a report was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Made {
-    /// When, RFC 3339 in UTC.
-    pub when: String,
-    /// Version of walwise.
-    pub walwise: String,
-    /// SHA-256 over the rules and tables it was judged by; empty when not known.
-    pub pack: String,
-    /// Name of the host, or `unknown`.
-    pub host: String,
-    /// Distribution, or `unknown`.
-    pub os: String,
-    /// Kernel release, or `unknown`.
-    pub kernel: String,
-    /// Whether root looked; absent when not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub privileged: Option<bool>,
-    /// Whether it is of the machine itself (`true`) or of a capture.
-    pub live: bool,
-    /// The target that was asked for; absent when everything found was looked at.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub asked: Option<String>,
-}
-
 /// What is compared of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptTarget {
@@ -73,87 +46,6 @@ pub struct KeptTarget {
     pub mount: Option<Subject>,
     /// The first block device beneath it.
     pub device: Option<Subject>,
-}
-
-/// What was known of a fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(tag = "state", rename_all = "kebab-case")]
-pub enum KeptFact {
-    /// It was known.
-    Known {
-        /// Its value as it is shown.
-        value: Shown,
-    },
-    /// It was not.
-    Unknown {
-        /// The kind of reason.
-        why: Why,
-    },
-}
-
-impl KeptFact {
-    /// The value, when known.
-    pub fn value(&self) -> Option<&Shown> {
-        match self {
-            Self::Known { value } => Some(value),
-            Self::Unknown { .. } => None,
-        }
-    }
-}
-
-/// A value as it is shown: with its unit, and rounded as people read it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Shown {
-    /// One value.
-    Text(String),
-    /// The words of a list.
-    Words(Vec<String>),
-}
-
-impl Shown {
-    /// A value of a fact as it is shown.
-    pub fn from_value(info: &KeyInfo, value: &Value) -> Self {
-        match value {
-            Value::List(words) => Self::Words(words.clone()),
-            value => Self::Text(info.show(value)),
-        }
-    }
-
-    /// In one line.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Text(text) => text.clone(),
-            Self::Words(words) if words.is_empty() => "none".to_owned(),
-            Self::Words(words) => words.join(","),
-        }
-    }
-
-    /// Whether both are the same: for a list its set of words, because the order is that of the source.
-    pub fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Words(a), Self::Words(b)) if a != b => {
-                let sorted = |words: &[String]| {
-                    let mut words = words.to_vec();
-                    words.sort_unstable();
-                    words
-                };
-                sorted(a) == sorted(b)
-            }
-            _ => self == other,
-        }
-    }
-}
-
-/// What is compared of a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct KeptFinding {
-    /// Whether it applied; it was undecided otherwise.
-    pub applies: bool,
-    /// How much it matters.
-    pub level: Level,
-    /// One line.
-    pub title: String,
 }
 
 /// What is compared of a measurement.

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::kept::{Kept, KeptFact, KeptFinding, Shown};
+use super::kept::Kept;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::{Choice, Nature, Scope, Subject, catalog};
+use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 
 /// The present names of renamed subjects.
 #[derive(Debug, Default)]

@@ -11,11 +11,12 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-use super::kept::{Kept, KeptFact, KeptFinding, KeptProbe, KeptRow, Shown};
+use super::kept::{Kept, KeptProbe, KeptRow};
 use crate::durability::Standing;
 use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
 use crate::measure::{CaveatId, Estimate, Method};
-use crate::report::SCHEMA_VERSION;
+use crate::report::model::SCHEMA_VERSION;
+use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::rules::Level;
 use crate::text::{is_treacherous, safe};
 

@@ -6,81 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::FactChange;
 use super::kept::{Kept, KeptProbe, KeptRow};
 use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::{Choice, Nature, Scope, Subject, catalog};
-use crate::measure::{Estimate, Method, Moved, Shift, shift};
-
-/// How the price of a commit moved on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct ProbeShift {
-    /// The target.
-    pub target: Subject,
-    /// When it was measured before, RFC 3339.
-    pub before: String,
-    /// In which directory it was measured before.
-    pub directory_before: String,
-    /// In which directory it was measured now.
-    pub directory_now: String,
-    /// The method whose price the sentence is about: the one in force, or the default.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub method: Option<Method>,
-    /// Every row that both measured.
-    pub rows: Vec<RowShift>,
-    /// What speaks against comparing the figures; they are then not judged.
-    pub doubts: Vec<String>,
-    /// Changed facts of the host, or of what is beneath the target, that can move the price; only where it moved.
-    pub likely_causes: Vec<Cause>,
-}
-
-/// A changed fact that can move the price of a commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Cause {
-    /// What it is about.
-    pub subject: Subject,
-    /// Its name.
-    pub fact: &'static str,
-}
-
-/// One method with one write size, before and now. Times are microseconds per commit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct RowShift {
-    /// The method.
-    pub method: Method,
-    /// 8 kB pages written at once per commit.
-    pub pages: u32,
-    /// Whether a server would do it like that.
-    pub as_server: bool,
-    /// Median before.
-    pub before_us: Estimate,
-    /// Median now.
-    pub now_us: Estimate,
-    /// How it moved; absent when there were too few rounds to say.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shift: Option<Shift>,
-}
-
-impl ProbeShift {
-    /// The row that the sentence is about.
-    pub fn main(&self) -> Option<&RowShift> {
-        self.rows.iter().find(|row| Some(row.method) == self.method && row.pages == 1)
-    }
-
-    /// The shift of the price; `None` where it is unknown.
-    pub fn moved(&self) -> Option<Moved> {
-        let shift = self.main()?.shift.as_ref()?;
-        self.doubts.is_empty().then_some(shift.moved)
-    }
-
-    /// Whether the price moved significantly.
-    pub fn has_moved(&self) -> bool {
-        self.moved().is_some_and(|moved| moved != Moved::Not)
-    }
-}
+use crate::measure::{Method, shift};
+use crate::report::model::difference::{Cause, FactChange, ProbeShift, RowShift};
 
 /// The shift of the price on every target that both reports measured.
 pub fn shifts(before: &Kept, now: &Kept, changes: &[FactChange]) -> Vec<ProbeShift> {

@@ -7,7 +7,9 @@ use super::kept::{KeptProbe, KeptRow, KeptTarget};
 use super::*;
 use crate::facts::Why;
 use crate::measure::{Estimate, Method, Moved};
+use crate::report::model::difference::Shown;
 use crate::report::sample;
+use crate::rules::Level;
 
 fn text(value: &str) -> KeptFact {
     KeptFact::Known { value: Shown::Text(value.to_owned()) }

@@ -3,14 +3,30 @@
 //! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. In a list of options
 //! a rule's advice is dropped as a whole when one of its words conflicts, because its commands name them all.
 
-use crate::settings::Mounting;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use super::{AdviceItem, Overrides};
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Subject, Value, catalog};
 use crate::report::{Alternative, Conflict, Step, options, stack};
-use crate::rules::{Advice, Change, Level, Reach};
+use crate::rules::{Advice, Change, Finding, Level, Reach};
+use crate::settings::Mounting;
+
+/// The rules that each rule overrides.
+pub type Overrides = BTreeMap<String, Vec<String>>;
+
+/// Advice with its finding.
+#[derive(Clone, Copy)]
+pub struct AdviceItem<'a> {
+    pub finding: &'a Finding,
+    pub advice: &'a Advice,
+}
+
+impl AdviceItem<'_> {
+    pub fn keeps(&self) -> bool {
+        self.advice.change == Change::Keep
+    }
+}
 
 /// One step from all pieces about one setting of one subject; `None` without pieces.
 pub fn join(

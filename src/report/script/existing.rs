@@ -1,6 +1,6 @@
 //! The part of a script for mounted file systems: every command a comment, in order of application.
 
-use super::{commented, nothing};
+use super::remark::{commented, nothing};
 use crate::facts::Area;
 use crate::report::origin::{self, Stronger};
 use crate::report::{Report, Step, TargetSummary, conf};

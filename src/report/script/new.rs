@@ -5,7 +5,7 @@
 //! unless a person edits that out. A disk without a known serial number or WWN cannot be told from another of its size,
 //! so a person has to confirm it.
 
-use super::{commented, nothing};
+use super::remark::{commented, nothing};
 use crate::facts::catalog::device;
 use crate::facts::catalog::target::Attribute;
 use crate::facts::{Choice, Scope, Subject, Value};

@@ -5,18 +5,16 @@
 //! does not drown what somebody changed; the JSON has all of it.
 
 mod facts;
+mod named;
 mod shift;
 
 use super::section::{Bullet, Mark};
-use super::{Phrase, Section, distinct, words};
+use super::{Phrase, Section, words};
 use crate::facts::{Scope, Subject};
 use crate::report::Report;
-use crate::report::difference::{Class, Difference, FindingChange, VerdictChange};
+use crate::report::model::difference::{Class, Difference, FindingChange, VerdictChange};
 use crate::rules::Level;
-use crate::text::first_of;
-
-/// How many names are told before the rest is counted.
-const NAMED: usize = 6;
+use named::named;
 
 /// The difference to the report that this one was compared with, if it was.
 pub fn sections(report: &Report) -> Vec<Section> {
@@ -181,12 +179,6 @@ fn same(difference: &Difference) -> Option<Section> {
     let remarks = difference.remarks.iter().map(|one| Bullet::marked(Mark::Remark("note"), &**one));
     section.bullets(&[], remarks.collect());
     section.unless_empty()
-}
-
-/// The first of several names, each once; the rest counted.
-fn named(names: impl Iterator<Item = String>) -> String {
-    let names: Vec<String> = names.collect();
-    first_of(&distinct(names.iter().map(String::as_str)), NAMED)
 }
 
 #[cfg(test)]

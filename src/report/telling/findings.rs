@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::once::{Chapter, Numbered};
 use super::section::{Bullet, Detail, Mark};
-use super::{Phrase, Section, distinct, plan, words};
+use super::{Phrase, Section, plan, words};
 use crate::facts::{Need, Scope, Subject};
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
@@ -149,7 +149,7 @@ fn undecided<'a>(
     section.bullets(&["would be", "finding", "rule"], with_needs(&serious));
     let mut rules = |before: Phrase, rules: Vec<&str>| {
         if !rules.is_empty() {
-            section.say(before.and(": ").join(Phrase::codes(distinct(rules.into_iter()))));
+            section.say(before.and(": ").join(Phrase::codes(words::distinct(rules.into_iter()))));
         }
     };
     let explain =

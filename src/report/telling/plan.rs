@@ -2,7 +2,7 @@
 
 use super::once::Chapter;
 use super::section::{Bullet, Detail, Element, Instruction, Mark};
-use super::{Phrase, Section, distinct, words};
+use super::{Phrase, Section, words};
 use crate::facts::catalog::boot;
 use crate::facts::{Area, Reading, Scope, Value};
 use crate::report::{Report, Step, TargetSummary, origin};
@@ -92,7 +92,7 @@ fn why(step: &Step, about: &[&Finding]) -> Vec<Detail> {
     let choice = step.advice.setting.kind.is_filesystem();
     if step.level >= Level::Warning || step.level == Level::Option || choice {
         let rules = about.iter().filter(|finding| step.rules.contains(&finding.rule));
-        let reasons = distinct(rules.map(|finding| &*finding.because));
+        let reasons = words::distinct(rules.map(|finding| &*finding.because));
         details.extend(reasons.into_iter().map(|because| Detail::More(because.into())));
     }
     details

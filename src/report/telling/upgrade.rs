@@ -1,10 +1,10 @@
 //! What the next kernel changes, as text: blockers first, each thing once with its level.
 
 use super::section::{Bullet, Detail, Mark};
-use super::{Phrase, Section, distinct, host, what_if, words};
+use super::{Phrase, Section, host, what_if, words};
 use crate::facts::Scope;
 use crate::facts::catalog::kernel;
-use crate::report::upgrade::{Item, Part, Upgrade};
+use crate::report::model::upgrade::{Item, Part, Upgrade};
 use crate::report::{Assumed, Report, WhatIf};
 use crate::rules::Level;
 use crate::version::Version;
@@ -58,7 +58,7 @@ fn section(part: Part, items: &[&Item]) -> Section {
     let minor: Vec<&str> = items.iter().filter(is_minor).filter_map(|item| item.rule.as_deref()).collect();
     if !minor.is_empty() {
         let says = Phrase::plain(format!("and {} of less weight: ", minor.len()));
-        section.say(says.join(Phrase::codes(distinct(minor.into_iter()))));
+        section.say(says.join(Phrase::codes(words::distinct(minor.into_iter()))));
     }
     section
 }

@@ -5,7 +5,7 @@
 use super::section::{Bullet, Mark};
 use super::{Section, words};
 use crate::facts::{Reading, Subject, Value, catalog};
-use crate::report::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
+use crate::report::model::difference::{Class, FactChange, FindingChange, KeptFact, Shown};
 use crate::report::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use crate::rules::Level;
 

@@ -1,5 +1,7 @@
 //! The words in which advice is told: what changes, who is affected, what could go wrong.
 
+use std::collections::BTreeSet;
+
 use crate::facts::catalog::target;
 use crate::facts::{Key, Need, Reading, Scope, Subject, Value};
 use crate::report::plan::as_written;
@@ -78,6 +80,12 @@ pub fn shared(report: &Report, of: &Subject) -> Vec<String> {
         ("the thin pool", &target::SHARES_THIN_POOL),
     ];
     all.into_iter().filter_map(shares).collect()
+}
+
+/// The different words of a list in order, each once.
+pub fn distinct<'a>(words: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    words.filter(|word| seen.insert(*word)).collect()
 }
 
 /// A count with its noun: `1 fact`, `3 facts`.

@@ -1,9 +1,10 @@
 //! The mounts of the next boot: the lines of fstab, the mount units and the root flags, option by option.
 
-use super::{Answer, FindingIndex, Item, Part, applies, by_name, item, looks_at, of_boot, same};
+use super::item::{FindingIndex, applies, by_name, item, looks_at, of_boot, same};
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Key, Subject};
-use crate::report::Report;
+use crate::report::model::Report;
+use crate::report::model::upgrade::{Answer, Item, Part};
 use crate::rules::{Finding, Level};
 use crate::validity::{self, Effect, Ruling};
 

@@ -5,10 +5,11 @@
 //! downgrade, since later kernels and tools know everything that earlier ones knew. XFS is the exception: its version 4
 //! was removed.
 
+use super::builder::{built_again, kernel_of};
 use super::layer::{changes_system, runs_alike};
-use super::{Item, built_again, kernel_of};
 use crate::facts::catalog::{boot, host, mount};
 use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::report::model::upgrade::Item;
 use crate::rules::Level;
 use crate::validity::{self, DiskFormat, Ruling};
 use crate::version::Version;
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::facts::Source;
     use crate::facts::catalog::kernel;
-    use crate::report::upgrade::Answer;
+    use crate::report::model::upgrade::Answer;
 
     const HERE: Source = Source::Assumed;
 

@@ -6,11 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::Item;
-use super::answer::Answer;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::report::model::upgrade::{Answer, Item};
 
 /// The common name of the pools of ZFS: they need one module.
 pub(super) const ZFS: &str = "the pools of ZFS";

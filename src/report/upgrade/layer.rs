@@ -4,12 +4,13 @@
 //! The table judges the facts; unread facts are reported as unknown. A RAID 0 that has run on Linux 5.4 or later has a
 //! settled layout. One that has not may be refused where its disks differ in size.
 
+use super::builder::{built_again, kernel_of};
 use super::ground::ZFS;
-use super::need::{Kind, devices, uses_zfs};
-use super::{Item, built_again, kernel_of};
+use super::need::{devices, uses_zfs};
 use crate::facts::catalog::device::{ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind};
 use crate::facts::catalog::{boot, device, host as machine, kernel};
 use crate::facts::{FactSet, Subject};
+use crate::report::model::upgrade::{Item, Kind};
 use crate::rules::Level;
 use crate::validity::{self, BlockDriver, Ruling};
 use crate::version::Version;

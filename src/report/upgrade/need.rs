@@ -6,74 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::Item;
-use super::answer::Answer;
 use super::ground::{BootDependency, DependencyGraph, ZFS};
 use super::weight::weight;
 use crate::facts::catalog::device::DeviceKind;
 use crate::facts::catalog::mount::MountClass;
 use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::report::model::upgrade::{Answer, BootNeed, Item, Kind};
 use crate::validity::Ruling;
-
-/// What kind of thing the boot needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A line of fstab, a mount unit, or the root file system.
-    Mount,
-    /// Swap.
-    Swap,
-    /// An array of md.
-    Array,
-    /// A volume of LVM, or another one of the device mapper.
-    Volume,
-    /// An encrypted device.
-    Crypt,
-    /// Several paths to one disk.
-    Multipath,
-    /// The pools of ZFS.
-    Pool,
-}
-
-impl Kind {
-    /// Whether md puts it together.
-    pub fn is_array(self) -> bool {
-        match self {
-            Self::Array => true,
-            Self::Mount | Self::Swap | Self::Volume | Self::Crypt | Self::Multipath | Self::Pool => false,
-        }
-    }
-
-    /// Whether it is encrypted.
-    pub fn is_crypt(self) -> bool {
-        match self {
-            Self::Crypt => true,
-            Self::Mount | Self::Swap | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
-        }
-    }
-}
-
-/// Something that the next boot needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct BootNeed {
-    /// What kind of thing.
-    pub kind: Kind,
-    /// What.
-    pub subject: Subject,
-    /// Where it is written, for what the next boot mounts: `/etc/fstab:5`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
-    /// As people call it.
-    pub name: String,
-    /// What becomes of it.
-    pub answer: Answer,
-    /// What is lost, what it fails on, or what cannot be told, a phrase each; empty where it works.
-    pub why: Vec<String>,
-}
 
 /// Everything that the next boot needs, ordered by kind.
 pub fn needs(facts: &FactSet, items: &[Item]) -> Vec<BootNeed> {

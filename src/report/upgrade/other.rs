@@ -1,13 +1,15 @@
 //! Changes besides the lines of the next boot: findings, verdicts, features of mkfs that the kernel cannot mount, and
 //! formats that kernels do not support.
 
+use super::builder::{built_again, kernel_of};
 use super::ground::ZFS;
+use super::item::{applies, by_name, is_open, item, looks_at, of_boot};
 use super::layer::{changes_system, runs_alike};
-use super::{Answer, Item, Part, applies, built_again, by_name, is_open, item, kernel_of, looks_at, of_boot};
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::{device, host, kernel, mount};
 use crate::facts::{FactSet, Subject};
-use crate::report::Report;
+use crate::report::model::Report;
+use crate::report::model::upgrade::{Answer, Item, Part};
 use crate::rules::{Finding, Level};
 use crate::validity::{self, DiskFormat, Ruling};
 

@@ -5,11 +5,12 @@
 //! because this boot has mounted it.
 
 use super::weight::weight;
-use super::{Item, Ruling};
 use crate::facts::catalog::boot;
 use crate::facts::catalog::boot::NamedDevice;
 use crate::facts::{FactSet, Scope, Subject};
+use crate::report::model::upgrade::Item;
 use crate::rules::Level;
+use crate::validity::Ruling;
 
 /// An item for each.
 pub fn items(facts: &FactSet) -> Vec<Item> {
@@ -109,7 +110,7 @@ fn family(fstype: &str) -> &str {
 mod tests {
     use super::*;
     use crate::facts::Source;
-    use crate::report::upgrade::Answer;
+    use crate::report::model::upgrade::Answer;
 
     fn from() -> Source {
         Source::file("a test")

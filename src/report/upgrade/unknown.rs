@@ -4,12 +4,14 @@
 //! Each becomes an item, because a line without any item counts as working. An option is looked up in the table and not
 //! taken from a finding, so that switching a rule off makes nothing known.
 
+use super::builder::{built_again, kernel_of};
+use super::item::{applies, looks_at};
 use super::need::root_without_line;
 use super::weight::weight;
-use super::{Item, applies, built_again, kernel_of, looks_at};
 use crate::facts::catalog::{boot, device, kernel, mount};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::report::Report;
+use crate::report::model::Report;
+use crate::report::model::upgrade::Item;
 use crate::rules::{Finding, Level};
 use crate::validity::{self, Ruling};
 use crate::version::Version;

@@ -3,8 +3,8 @@
 //! Only the understood options are listed for each; with any other the command is not understood. Turning on a disk's
 //! own cache counts as losing data, because nothing here knows whether it is flushed.
 
-use super::J;
 use super::flags::{self, Flags, OptionSyntax};
+use super::judgement::CommandEffect as J;
 use super::judgement::{CommandEffect, all};
 use super::words::{Simple, Word};
 use super::{readers, sql, values};

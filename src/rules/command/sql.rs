@@ -1,6 +1,6 @@
 //! The SQL statements that a rule may send to a server: those that show settings, and those that change a known one.
 
-use super::J;
+use super::judgement::CommandEffect as J;
 use super::judgement::CommandEffect;
 use super::values;
 use super::words::Word;

@@ -4,7 +4,7 @@
 //! Only [`crate::settings`] knows what can lose data. The further words that are understood are listed here, so that a
 //! new or misspelt word is not taken for a harmless one.
 
-use super::J;
+use super::judgement::CommandEffect as J;
 use super::judgement::{CommandEffect, all};
 use super::words::Word;
 use crate::settings::{self, Setting};

@@ -4,7 +4,7 @@ use toml::Spanned;
 
 use super::cond::{self, Sight};
 use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
-use super::{prose, template};
+use super::prose::{prose, template};
 use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::command::{self, CommandEffect};
 use crate::rules::diagnostic::Diagnostics;

@@ -1,7 +1,7 @@
 //! Published measurements in a rule.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
-use super::flowing;
+use super::prose::flowing;
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::evidence::Study;
 

@@ -1,7 +1,7 @@
 //! Statements of a file about rules elsewhere: that one is off, or has another level.
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
-use super::flowing;
+use super::prose::flowing;
 use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::others::{GIVEN, Off, Override};

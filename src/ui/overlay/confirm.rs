@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 
-use super::{answers, pane};
+use super::pane::{answers, pane};
 use crate::facts::Subject;
 use crate::ui::hits::Hits;
 use crate::ui::model::Model;

@@ -7,7 +7,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::pane;
+use super::pane::pane;
 use crate::ui::command::{self, UserAction};
 use crate::ui::hits::{Hit, Hits};
 use crate::ui::key;

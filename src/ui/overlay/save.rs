@@ -5,8 +5,8 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::{answers, pane};
-use crate::ui::export::{SaveForm, SaveState};
+use super::pane::{answers, pane};
+use crate::ui::documents::{SaveForm, SaveState};
 use crate::ui::hits::Hits;
 use crate::ui::model::Model;
 use crate::ui::theme::TextRole;

@@ -6,7 +6,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::pane;
+use super::pane::pane;
 use crate::ui::model::Model;
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::{MenuItem, Picker, SelectableFact};

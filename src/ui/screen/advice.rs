@@ -10,7 +10,7 @@ use crate::quote::Command;
 use crate::report::telling::words as told;
 use crate::report::{Report, Step, Withheld};
 use crate::rules::{Change, Finding, Outcome};
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Column, StyledText};

@@ -10,7 +10,7 @@ use super::price;
 use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
 use crate::text::{grouped, micros};
-use crate::ui::model::{Activity, Data};
+use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
 use crate::ui::theme::TextRole;
 use crate::ui::widgets::columns::{self, Column, StyledText};

@@ -4,7 +4,7 @@
 use super::details::Details;
 use crate::report::telling::plan::how;
 use crate::report::{Report, Step};
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 
 /// Writes all about one step.
 pub fn write(details: &mut Details, data: &Data, report: &Report, step: &Step) {

@@ -14,7 +14,7 @@ use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
 use crate::report::telling::words as told;
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::text;

@@ -3,13 +3,13 @@
 //! What is stated by hand is shown as *stated* and stays beside the machine as it is ([`super::what_if`]).
 
 use super::details::Details;
-use super::{MOST, rest};
+use super::rest::{MOST, rest};
 use crate::facts::{Need, Reading, Remedy, catalog};
 use crate::quote::Command;
 use crate::report::Report;
 use crate::report::telling::words as told;
 use crate::text::first_of;
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::may_suppose;

@@ -3,16 +3,16 @@
 
 use ratatui::text::{Line, Span};
 
-use super::ScreenId;
 use super::details::Details;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::report::telling::what_if::{self as told, Consequence, ConsequenceGroup};
 use crate::rules::Finding;
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
+use crate::ui::screen_id::ScreenId;
+use crate::ui::supposed::Supposed;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::what_if::Supposed;
 use crate::ui::widgets::text;
 
 /// The block that stands for all of it.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::{PLAIN, shown};
 use crate::facts::Subject;
 use crate::report::Format;
-use crate::ui::jobs::{Job, JobId, JobResult, Save, Saved};
+use crate::ui::job::{Job, JobId, JobResult, Save, Saved};
 use crate::ui::model::{Model, Overlay};
 use crate::ui::msg::{Msg, SideEffect};
 use crate::ui::sample::{
     RICH, another_kernel, at_risk, begun, document, exporting, press, states, two_targets, with,
 };
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 use crate::ui::update::update;
 
 /// The job that these effects start, and nothing else.

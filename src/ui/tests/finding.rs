@@ -2,9 +2,10 @@
 
 use super::{PLAIN, shown};
 use crate::report::Format;
-use crate::ui::model::{Activity, Model};
+use crate::ui::data::Activity;
+use crate::ui::model::Model;
 use crate::ui::sample::{at_risk, begun, exporting, measured, press, two_targets, with, with_probe};
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 
 /// Types a word letter by letter.
 fn find(model: &mut Model, word: &str) {

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::ui::command;
-use crate::ui::export::SaveState;
+use crate::ui::documents::SaveState;
 use crate::ui::model::{Model, Overlay};
 use crate::ui::sample::{RICH, states};
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {

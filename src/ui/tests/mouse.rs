@@ -7,11 +7,11 @@ use super::{probing, shown};
 use crate::ui::command;
 use crate::ui::frame;
 use crate::ui::hits::{Hit, Hits};
-use crate::ui::jobs::{Job, JobResult};
+use crate::ui::job::{Job, JobResult};
 use crate::ui::model::{Model, Overlay};
 use crate::ui::msg::{Msg, Pointed, SideEffect};
 use crate::ui::sample::{RICH, at_risk, click, exporting, finish, press, states, two_targets, with};
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 use crate::ui::update::update;
 
 /// What the picture says can be clicked.

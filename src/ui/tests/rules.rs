@@ -2,7 +2,7 @@
 
 use super::{PLAIN, shown};
 use crate::ui::sample::{at_risk, press, with};
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 
 #[test]
 fn pictures_of_the_rules() {

@@ -10,7 +10,8 @@ use ratatui::layout::{Rect, Size};
 
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
-use crate::ui::jobs::{Job, Jobs, Partial, Saved, Worker};
+use crate::ui::job::{Job, Partial, Saved};
+use crate::ui::jobs::{Jobs, Worker};
 use crate::ui::key::KeyPress;
 use crate::ui::msg::{Exit, Msg};
 use crate::ui::sample::{RICH, at_risk, text};

@@ -8,7 +8,7 @@ use crate::facts::catalog::target;
 use crate::report::{DirectoryRow, sample};
 use crate::ui::page::Page;
 use crate::ui::sample::{RICH, at_risk, press, with};
-use crate::ui::screen::ScreenId;
+use crate::ui::screen_id::ScreenId;
 
 #[test]
 fn pictures_of_the_storage() {

@@ -9,7 +9,7 @@ use crate::report::telling::words::takes;
 use crate::report::{Assumed, WhatIf};
 use crate::rules::{Outcome, Risk};
 use crate::ui::sample::another_kernel;
-use crate::ui::what_if::{Supposed, Supposition};
+use crate::ui::supposed::{Supposed, Supposition};
 
 fn supposed(size: (u16, u16), theme: Theme) -> Model {
     let mut model = with(at_risk(), size, theme);

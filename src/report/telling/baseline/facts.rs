@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::named;
+use super::named::named;
 use crate::facts::{Nature, Subject};
-use crate::report::difference::{Difference, FactChange, Shown};
+use crate::report::model::difference::{Difference, FactChange, Shown};
 use crate::report::telling::{Phrase, Section, words};
 
 /// The facts that somebody or something changed; the others are counted.

@@ -1,10 +1,10 @@
 //! How the price of a commit moved: a table, a sentence, and what is likely the cause.
 
 use super::facts::alike;
-use super::named;
+use super::named::named;
 use crate::facts::Subject;
 use crate::measure::{Estimate, Moved, Shift};
-use crate::report::difference::{Difference, FactChange, ProbeShift, RowShift};
+use crate::report::model::difference::{Difference, FactChange, ProbeShift, RowShift};
 use crate::report::telling::section::Grid;
 use crate::report::telling::{Phrase, Section, words};
 use crate::text::micros;

@@ -9,7 +9,7 @@ use crate::facts::{Need, Reading, Scope, Subject, catalog};
 use crate::report::Report;
 use crate::report::telling::target::heading;
 use crate::report::telling::words as told;
-use crate::ui::model::Data;
+use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, PageState};
 use crate::ui::raw::Raw;
 use crate::ui::screen::details::Details;
