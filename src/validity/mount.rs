@@ -250,7 +250,8 @@ impl OptionQuery<'_> {
             }
             None => {}
         }
-        if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| holding.contains(other)) {
+        let lacks = !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| holding.contains(other));
+        if lacks && row.without.is_refused() {
             let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
             return row.refused(because.trim().to_owned());
         }
@@ -258,6 +259,9 @@ impl OptionQuery<'_> {
             && let Some(refused) = self.conflict(family.unwrap_or(self.fs), option, beside)
         {
             return refused;
+        }
+        if lacks {
+            return Ruling { effect: row.without, because: row.because.clone(), source: row.source.clone() };
         }
         ruling
     }

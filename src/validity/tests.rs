@@ -108,6 +108,10 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
         ("ext4", "fast_commit", "6.12", "mainline", Refused),
         ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // Refused on a file system that was not unmounted, and without a journal on any other.
+        ("ext4", "noload", "6.18", "mainline", Unknown),
+        ("ext4", "noatime,norecovery", "3.10.0-1160.el7", "el7", Unknown),
+        ("ext4", "norecovery,ro", "6.18", "mainline", Effect::Ok),
         // Mounts in the lab.
         ("ext4", "noacl", "5.15", "mainline", Deprecated),
         ("ext4", "noacl", "6.1.192", "debian", Refused),
