@@ -138,16 +138,24 @@ fn mount_options_of_documented_kernels() {
         ("btrfs", "space_cache=v2", "6.1", "mainline", Effect::Ok),
         ("btrfs", "compress=zstd", "4.13", "mainline", Refused),
         ("btrfs", "compress=zstd:3", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd:19", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "compress-force=zstd:-5", "6.15", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd:-5", "6.12", "mainline", Unknown),
+        ("btrfs", "ro,rescue=ignoremetacsums", "6.12", "mainline", Effect::Ok),
+        ("btrfs", "rescue=isuperflags", "6.18", "mainline", Refused),
         ("btrfs", "discard=async", "6.2", "mainline", Effect::Ok),
         // mount(8), systemd.mount(5).
         ("ext4", "noatime", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("ext3", "defaults", "2.6.35", "mainline", Effect::Ok),
+        ("ext3", "relatime", "2.6.32-754.el6", "el6", DefaultAnyway),
         ("xfs", "x-systemd.device-timeout=9", "6.1", "mainline", Effect::Ok),
         ("btrfs", "relatime", "6.1", "mainline", DefaultAnyway),
         ("xfs", "lazytime", "4.16", "mainline", Unknown),
         ("ext4", "mand", "5.15", "mainline", NoEffect),
         // Beyond the table.
         ("ext4", "nobarrier", "8.0", "mainline", Unknown),
-        ("ext4", "noatime", "2.6.32", "mainline", Unknown),
+        ("ext4", "noatime", "2.6.29", "mainline", Unknown),
+        ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
     ] {
         assert_eq!(effect(fs, options, kernel, vendor), expect, "{fs} {options} on {kernel} ({vendor})");
     }
