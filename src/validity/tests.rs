@@ -293,6 +293,8 @@ fn features_of_new_file_systems() {
         ("ext4", "casefold", "1.47.0", "4.19", Refused),
         ("ext4", "metadata_csum_seed", "1.47.0", "5.10", Effect::Ok),
         ("xfs", "nrext64", "6.5.0", "5.15", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.4", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.9", Effect::Ok),
         ("xfs", "nrext64", "6.5.0", "6.1", Effect::Ok),
         ("btrfs", "block-group-tree", "6.19", "6.1", Effect::Ok),
         ("ext4", "warp_drive", "1.47.0", "6.12", Unknown),
@@ -329,6 +331,7 @@ fn what_the_kernel_cannot_mount_is_left_out() {
         ("ext4", "1.46.5", "5.10", "mainline", ""),
         ("xfs", "6.18.0", "6.6", "mainline", "parent=0,exchange=0"),
         ("xfs", "6.5.0", "5.15.0-91", "ubuntu", "nrext64=0"),
+        ("xfs", "6.5.0", "4.4", "mainline", "rmapbt=0,reflink=0,bigtime=0,inobtcount=0,nrext64=0"),
         ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
         ("btrfs", "6.19", "6.1", "mainline", ""),
     ] {
