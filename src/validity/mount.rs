@@ -250,8 +250,8 @@ impl OptionQuery<'_> {
             }
             None => {}
         }
-        let lacks = !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| holding.contains(other));
-        if lacks && row.without.is_refused() {
+        let lacks = !row.needs_any.iter().any(|other| holding.contains(other));
+        if lacks && !row.needs_any.is_empty() && row.without.is_refused() {
             let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
             return row.refused(because.trim().to_owned());
         }
@@ -260,7 +260,9 @@ impl OptionQuery<'_> {
         {
             return refused;
         }
-        if lacks {
+        // A file system that is mounted with it can do it, unless it depends on how the system went down.
+        let able = row.needs_any.is_empty() && self.seen(option, &row.shown_as);
+        if lacks && row.without.is_unknown() && !able {
             return Ruling { effect: row.without, because: row.because.clone(), source: row.source.clone() };
         }
         ruling

@@ -57,7 +57,7 @@ pub struct OptionEntry {
     pub example: Option<String>,
     /// Options of which one must stand beside it.
     pub needs_any: Vec<String>,
-    /// The effect without any of these: refused, or unknown where it depends on the file system.
+    /// The effect without any of these: refused, or unknown where the file system decides, also if none is named.
     pub without: Effect,
     /// Effects that depend on options in force.
     pub in_force: Vec<CombinedEffect>,
