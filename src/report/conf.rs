@@ -125,6 +125,9 @@ fn postgres(step: &Step, setting: &Setting) -> Option<String> {
             Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
         }
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
+        Change::Keep if !is_in_file(setting.kind) => {
+            Some(format!("# {name}: already so; not a line of this file. {why}\n"))
+        }
         Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
             Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
             None => format!("# {name}   # leave it as it is: {why}\n"),
@@ -219,7 +222,13 @@ mod tests {
             step.level = Level::Critical;
             plan.steps.push(step.clone());
         }
+        let mut keep = step.clone();
+        keep.advice = sample::advice("pg.data_checksums", Change::Keep);
+        keep.subject = Subject::cluster("postgres /kept");
+        plan.steps.push(keep);
         let text = render(&report);
+        assert!(!text.contains("data_checksums ="), "it can be set nowhere: {text}");
+        assert!(text.contains("# data_checksums: already so; not a line of this file."), "{text}");
         let lines: Vec<&str> =
             text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
         assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);

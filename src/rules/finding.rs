@@ -83,8 +83,10 @@ pub enum Risk {
     NeedsReload,
     /// The server must be restarted.
     NeedsRestart,
-    /// The file system must be mounted anew.
+    /// The file system must be mounted anew, while it is in use.
     NeedsRemount,
+    /// The file system must be unmounted, and what uses it stopped.
+    NeedsUnmount,
     /// A new file system must be made, and data moved.
     NeedsNewFilesystem,
     /// Committed data can be lost if the facts are not as they seem. Subject to the asymmetry rule.
@@ -93,11 +95,12 @@ pub enum Risk {
 
 impl Risk {
     /// All of them, least first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::None,
         Self::NeedsReload,
         Self::NeedsRestart,
         Self::NeedsRemount,
+        Self::NeedsUnmount,
         Self::NeedsNewFilesystem,
         Self::DataLossIfWrong,
     ];
@@ -109,6 +112,7 @@ impl Risk {
             Self::NeedsReload => "needs-reload",
             Self::NeedsRestart => "needs-restart",
             Self::NeedsRemount => "needs-remount",
+            Self::NeedsUnmount => "needs-unmount",
             Self::NeedsNewFilesystem => "needs-new-filesystem",
             Self::DataLossIfWrong => "data-loss-if-wrong",
         }

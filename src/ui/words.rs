@@ -12,6 +12,7 @@ pub fn risk(risk: Risk) -> &'static str {
         Risk::NeedsReload => "reload",
         Risk::NeedsRestart => "restart",
         Risk::NeedsRemount => "remount",
+        Risk::NeedsUnmount => "unmount",
         Risk::NeedsNewFilesystem => "new file system",
         Risk::DataLossIfWrong => "data loss if wrong",
     }

@@ -91,6 +91,7 @@ struct RawOptions {
     example: Option<String>,
     #[serde(default)]
     needs_any: Vec<String>,
+    without: Option<Effect>,
     #[serde(default)]
     in_force: Vec<RawInForce>,
     #[serde(default)]
@@ -218,6 +219,7 @@ fn options(table: &mut Table, place: &str, raw: RawOptions, problems: &mut Table
         form,
         example: raw.example,
         needs_any: raw.needs_any,
+        without: raw.without.unwrap_or(Effect::Refused),
         in_force: raw.in_force.into_iter().map(in_force).collect(),
         shown_as: raw.shown_as,
         not_on_ext3: raw.not_on_ext3,

@@ -250,7 +250,8 @@ impl OptionQuery<'_> {
             }
             None => {}
         }
-        if !row.needs_any.is_empty() && !row.needs_any.iter().any(|other| holding.contains(other)) {
+        let lacks = !row.needs_any.iter().any(|other| holding.contains(other));
+        if lacks && !row.needs_any.is_empty() && row.without.is_refused() {
             let because = format!("It is refused without {}. {}", row.needs_any.join(" or "), row.because);
             return row.refused(because.trim().to_owned());
         }
@@ -258,6 +259,11 @@ impl OptionQuery<'_> {
             && let Some(refused) = self.conflict(family.unwrap_or(self.fs), option, beside)
         {
             return refused;
+        }
+        // A file system that is mounted with it can do it, unless it depends on how the system went down.
+        let able = row.needs_any.is_empty() && self.seen(option, &row.shown_as);
+        if lacks && row.without.is_unknown() && !able {
+            return Ruling { effect: row.without, because: row.because.clone(), source: row.source.clone() };
         }
         ruling
     }

@@ -111,7 +111,9 @@ pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version
     if known.peek().is_none() {
         return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
     }
-    let Some(row) = known.find(|row| row.is_about(value)) else {
+    let about: Vec<&Mysql> = known.filter(|row| row.is_about(value)).collect();
+    // What went may have come back: the last row that the release has reached counts.
+    let Some(row) = about.iter().rfind(|row| *server >= row.since).or(about.first()) else {
         return Ruling::unknown(format!("The table does not know {name} = {value} of {line}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: row.source.clone() };

@@ -55,8 +55,10 @@ pub struct OptionEntry {
     pub form: Form,
     /// A value for tests.
     pub example: Option<String>,
-    /// Options of which one must stand beside it, or it is refused.
+    /// Options of which one must stand beside it.
     pub needs_any: Vec<String>,
+    /// The effect without any of these: refused, or unknown where the file system decides, also if none is named.
+    pub without: Effect,
     /// Effects that depend on options in force.
     pub in_force: Vec<CombinedEffect>,
     /// Other words in mountinfo that prove that the kernel accepts these options too.

@@ -58,7 +58,9 @@ fn mount_options_of_documented_kernels() {
         ("xfs", "nodelaylog", "4.0", "mainline", Refused),
         ("xfs", "osyncisdsync", "5.14.0-1.el9", "el9", Refused),
         ("xfs", "max_atomic_write=16k", "6.12.117", "mainline", Refused),
-        ("xfs", "max_atomic_write=16k", "6.16", "mainline", Effect::Ok),
+        ("xfs", "max_atomic_write=16k", "6.16", "mainline", Unknown),
+        ("xfs", "max_atomic_write=12k", "6.18", "mainline", Refused),
+        ("xfs", "max_atomic_write=0", "6.16", "mainline", Effect::Ok),
         ("xfs", "max_atomic_write=16k", "6.12.0-55.el10", "el10", Unknown),
         ("xfs", "norecovery", "6.1", "mainline", Refused),
         ("xfs", "ro,norecovery", "6.1", "mainline", Effect::Ok),
@@ -108,6 +110,10 @@ fn mount_options_of_documented_kernels() {
         ("ext4", "dioread_nolock", "5.4", "mainline", Effect::Ok),
         ("ext4", "fast_commit", "6.12", "mainline", Refused),
         ("ext4", "nobh", "6.1", "mainline", NoEffect),
+        // Refused on a file system that was not unmounted, and without a journal on any other.
+        ("ext4", "noload", "6.18", "mainline", Unknown),
+        ("ext4", "noatime,norecovery", "3.10.0-1160.el7", "el7", Unknown),
+        ("ext4", "norecovery,ro", "6.18", "mainline", Effect::Ok),
         // Mounts in the lab.
         ("ext4", "noacl", "5.15", "mainline", Deprecated),
         ("ext4", "noacl", "6.1.192", "debian", Refused),
@@ -134,16 +140,24 @@ fn mount_options_of_documented_kernels() {
         ("btrfs", "space_cache=v2", "6.1", "mainline", Effect::Ok),
         ("btrfs", "compress=zstd", "4.13", "mainline", Refused),
         ("btrfs", "compress=zstd:3", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd:19", "5.15", "mainline", Effect::Ok),
+        ("btrfs", "compress-force=zstd:-5", "6.15", "mainline", Effect::Ok),
+        ("btrfs", "compress=zstd:-5", "6.12", "mainline", Unknown),
+        ("btrfs", "ro,rescue=ignoremetacsums", "6.12", "mainline", Effect::Ok),
+        ("btrfs", "rescue=isuperflags", "6.18", "mainline", Refused),
         ("btrfs", "discard=async", "6.2", "mainline", Effect::Ok),
         // mount(8), systemd.mount(5).
         ("ext4", "noatime", "3.10.0-1160.el7", "el7", Effect::Ok),
+        ("ext3", "defaults", "2.6.35", "mainline", Effect::Ok),
+        ("ext3", "relatime", "2.6.32-754.el6", "el6", DefaultAnyway),
         ("xfs", "x-systemd.device-timeout=9", "6.1", "mainline", Effect::Ok),
         ("btrfs", "relatime", "6.1", "mainline", DefaultAnyway),
         ("xfs", "lazytime", "4.16", "mainline", Unknown),
         ("ext4", "mand", "5.15", "mainline", NoEffect),
         // Beyond the table.
         ("ext4", "nobarrier", "8.0", "mainline", Unknown),
-        ("ext4", "noatime", "2.6.32", "mainline", Unknown),
+        ("ext4", "noatime", "2.6.29", "mainline", Unknown),
+        ("ext4", "commit=30", "2.6.32", "mainline", Unknown),
     ] {
         assert_eq!(effect(fs, options, kernel, vendor), expect, "{fs} {options} on {kernel} ({vendor})");
     }
@@ -173,6 +187,8 @@ fn what_is_in_force_is_taken_by_this_kernel() {
         ("xfs", "prjquota", "noquota", "6.1.102-111.182.amzn2023.x86_64", "amazon", Unknown, Unknown),
         ("ext4", "noacl", "noacl", "5.14.0-503.el9", "el9", Deprecated, Unknown),
         ("ext4", "prjquota", "prjquota", "6.1", "debian", Effect::Ok, Unknown),
+        ("xfs", "max_atomic_write=16k", "max_atomic_write=16k", "6.18.44", "mainline", Effect::Ok, Unknown),
+        ("ext4", "norecovery", "norecovery", "6.18.44", "mainline", Unknown, Unknown),
         ("f2fs", "background_gc=on", "background_gc=on", "6.1", "debian", Effect::Ok, Unknown),
         // Shown by kernels that ignore it, too.
         ("xfs", "nobarrier", "nobarrier", "3.10.0-957.el7.x86_64", "el7", Unknown, Unknown),
@@ -281,6 +297,8 @@ fn features_of_new_file_systems() {
         ("ext4", "casefold", "1.47.0", "4.19", Refused),
         ("ext4", "metadata_csum_seed", "1.47.0", "5.10", Effect::Ok),
         ("xfs", "nrext64", "6.5.0", "5.15", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.4", Refused),
+        ("xfs", "rmapbt", "6.5.0", "4.9", Effect::Ok),
         ("xfs", "nrext64", "6.5.0", "6.1", Effect::Ok),
         ("btrfs", "block-group-tree", "6.19", "6.1", Effect::Ok),
         ("ext4", "warp_drive", "1.47.0", "6.12", Unknown),
@@ -317,6 +335,7 @@ fn what_the_kernel_cannot_mount_is_left_out() {
         ("ext4", "1.46.5", "5.10", "mainline", ""),
         ("xfs", "6.18.0", "6.6", "mainline", "parent=0,exchange=0"),
         ("xfs", "6.5.0", "5.15.0-91", "ubuntu", "nrext64=0"),
+        ("xfs", "6.5.0", "4.4", "mainline", "rmapbt=0,reflink=0,bigtime=0,inobtcount=0,nrext64=0"),
         ("btrfs", "6.19", "5.15", "mainline", "^block-group-tree"),
         ("btrfs", "6.19", "6.1", "mainline", ""),
     ] {

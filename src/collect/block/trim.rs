@@ -34,7 +34,8 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     if mounts.is_empty() {
         return;
     }
-    let timer = timer(host);
+    facts.put(&Subject::host(), &machine::TRIM_TIMER, timer(host));
+    let timer = facts.get(&Subject::host(), &machine::TRIM_TIMER);
     let listed = FstabMounts::from_facts(facts);
     for subject in mounts {
         let reading = timer.clone().and_then(|enabled| Ok(enabled && listed.has(facts, &subject)));
@@ -186,6 +187,20 @@ mod tests {
             assert_eq!(trimmed(&masked, facts("defaults", Some("2.38.1"))), [no, no, no]);
         }
         assert_eq!(trimmed(&systemd(), facts("defaults", Some("2.38.1"))), [no, no, no]);
+    }
+
+    #[test]
+    fn whether_the_timer_is_enabled_is_told_by_itself() {
+        let timer = |host: &Fake| {
+            let mut facts = facts("X-fstrim.notrim", Some("2.38.1"));
+            run(host, &Request::default(), &mut facts);
+            facts.value(&Subject::host(), &machine::TRIM_TIMER)
+        };
+        let enabled = systemd().symlink(ENABLED[0], "/lib/systemd/system/fstrim.timer");
+        assert_eq!(timer(&systemd()), Some(false));
+        assert_eq!(timer(&enabled), Some(true), "though it trims nothing here");
+        assert_eq!(timer(&enabled.symlink(MASK, "/dev/null")), Some(false));
+        assert_eq!(timer(&Fake::default()), None);
     }
 
     #[test]

@@ -37,6 +37,8 @@ facts! {
     MDADM: Version = Host "mdadm.version" ValueKind::Version;
     /// util-linux, from `mount --version`.
     UTIL_LINUX: Version = Host "util_linux.version" ValueKind::Version;
+    /// Whether fstrim.timer of util-linux is enabled: systemd's timers.target wants it, and it is not masked.
+    TRIM_TIMER: bool = Host "host.trim_timer" ValueKind::Bool, carries(Propagation::Collected);
 }
 
 choice! {

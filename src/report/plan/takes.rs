@@ -30,7 +30,7 @@ fn costs(step: &Step) -> bool {
         Risk::None => false,
         Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
         _ if step.advice.reach == Reach::NextBoot => false,
-        Risk::NeedsRemount => step.subject.scope() != Scope::Target,
+        Risk::NeedsRemount | Risk::NeedsUnmount => step.subject.scope() != Scope::Target,
         Risk::NeedsReload | Risk::NeedsRestart => true,
     }
 }

@@ -26,6 +26,7 @@ fn danger(step: &Step) -> Option<&'static str> {
             Some("DESTROYS what is on the file system: data must be copied away first")
         }
         Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if the facts are not as they seem"),
+        Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
         Risk::NeedsRemount if unmounts(step) => Some("UNMOUNTS the file system: stop the server first"),
         _ => None,
     }

@@ -113,6 +113,7 @@ pub fn risk(risk: Risk) -> &'static str {
         Risk::NeedsReload => "needs a reload of the server",
         Risk::NeedsRestart => "needs a restart of the server",
         Risk::NeedsRemount => "needs a remount",
+        Risk::NeedsUnmount => "needs the file system unmounted",
         Risk::NeedsNewFilesystem => "needs a new file system",
         Risk::DataLossIfWrong => "data may be lost if the facts are not as they seem",
     }
@@ -126,6 +127,7 @@ pub fn takes(plan: &Plan) -> Vec<String> {
             Risk::NeedsReload => "reload",
             Risk::NeedsRestart => "restart",
             Risk::NeedsRemount => "remount",
+            Risk::NeedsUnmount => "unmount",
             Risk::NeedsNewFilesystem => "new file system",
             Risk::DataLossIfWrong => "data may be lost",
         };

@@ -49,6 +49,9 @@ fn values_of_postgres_by_release() {
         ("wal_sync_method", "open_sync", "15.20", Effect::Ok),
         ("wal_sync_method", "fsync_writethrough", "17.8", Refused),
         ("wal_sync_method", "O_DIRECT", "17.8", Unknown),
+        ("wal_level", "hot_standby", "18", Effect::Ok),
+        ("wal_level", "archive", "9.6", Effect::Ok),
+        ("wal_level", "replica", "9.5", Refused),
         ("wal_compression", "on", "14.1", Effect::Ok),
         ("wal_compression", "pglz", "14.1", Refused),
         ("wal_compression", "pglz", "15", Effect::Ok),
@@ -121,6 +124,12 @@ fn defaults_and_what_changes_a_setting_are_of_the_release() {
         ("mariadb", "innodb_flush_method", "10.5.9", Some((Some("fsync"), Restart))),
         ("mariadb", "innodb_flush_method", "10.6.1", Some((Some("O_DIRECT"), Restart))),
         ("mariadb", "innodb_data_file_buffering", "10.11.19", None),
+        ("mariadb", "innodb_doublewrite", "10.11.19", Some((Some("on"), Restart))),
+        ("mariadb", "innodb_doublewrite", "11.4.2", Some((Some("on"), Statement))),
+        ("mariadb", "innodb_log_write_ahead_size", "10.6.1", Some((Some("8192"), Statement))),
+        ("mariadb", "innodb_log_write_ahead_size", "10.11.8", None),
+        ("mariadb", "innodb_log_write_ahead_size", "10.11.19", Some((None, Restart))),
+        ("mysql", "innodb_redo_log_capacity", "8.0.30", Some((Some("104857600"), Statement))),
     ] {
         assert_eq!(told(of, name, server), expect, "{of} {server} {name}");
     }
@@ -145,6 +154,15 @@ fn mysql_and_mariadb_take_what_their_versions_know() {
         ("mariadb", "10.11.19", "innodb_flush_method", "O_DIRECT", Effect::Ok),
         ("mariadb", "11.4.2", "innodb_flush_method", "O_DIRECT", Deprecated),
         ("mariadb", "10.1.48", "sync_binlog", "1", Refused),
+        ("mariadb", "11.4.2", "innodb_doublewrite", "fast", Effect::Ok),
+        ("mariadb", "11.0.5", "innodb_doublewrite", "fast", Refused),
+        ("mysql", "8.4.0", "innodb_doublewrite", "fast", Unknown),
+        ("mariadb", "10.7.8", "innodb_log_write_ahead_size", "8192", Effect::Ok),
+        ("mariadb", "10.11.8", "innodb_log_write_ahead_size", "4096", Refused),
+        ("mariadb", "10.11.19", "innodb_log_write_ahead_size", "4096", Effect::Ok),
+        ("mariadb", "10.11.19", "innodb_log_write_ahead_size", "8192", Refused),
+        ("mariadb", "11.2.1", "innodb_log_write_ahead_size", "4096", Refused),
+        ("mariadb", "11.4.3", "innodb_log_write_ahead_size", "4096", Effect::Ok),
         ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Effect::Ok),
         ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
     ] {

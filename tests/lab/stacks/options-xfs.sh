@@ -26,6 +26,7 @@ lifetime
 logbsize=256k
 logbufs=4
 logbufs=8
+max_atomic_write=0
 max_atomic_write=16k
 noalign
 noattr2
