@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::facts::Area;
 use crate::facts::catalog::cluster::ServerKind;
 use crate::version::Version;
 
@@ -48,8 +49,11 @@ impl ValueSyntax {
     }
 }
 
-/// Defaults of a setting, each from a release on, in ascending order.
-pub type Defaults = Vec<(Version, String)>;
+/// Values, each from a release on, in ascending order.
+pub type ByRelease<T> = Vec<(Version, T)>;
+
+/// Defaults of a setting.
+pub type Defaults = ByRelease<String>;
 
 /// A PostgreSQL setting.
 #[derive(Clone, Debug)]
@@ -68,10 +72,8 @@ pub struct Postgres {
     pub takes: ValueSyntax,
     /// The fact that holds it, where it is read.
     pub fact: Option<String>,
-    /// The release from which on it has its present unit; it is not read from older ones.
-    pub counts: Option<Version>,
-    /// The unit of a size without one, in bytes.
-    pub unit: u64,
+    /// The unit of a size without one, in bytes, by release.
+    pub unit: ByRelease<u64>,
     /// The source.
     pub source: String,
 }
@@ -173,15 +175,18 @@ pub struct ServerTable {
     pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
-    /// PostgreSQL's settings that may leave, by name.
-    pub postgres_leave: BTreeMap<String, Leave>,
-    /// MySQL's and MariaDB's settings that may leave, by name.
-    pub mysql_leave: BTreeMap<String, Leave>,
+    /// The settings that may leave, by area and name.
+    pub leave: BTreeMap<Area, BTreeMap<String, Leave>>,
     /// Values that lose data, by the name of the setting in rules.
     pub losing: BTreeMap<String, Losing>,
 }
 
 /// The default in a release.
 pub fn default_in<'t>(defaults: &'t Defaults, server: &Version) -> Option<&'t str> {
-    defaults.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value.as_str())
+    value_in(defaults, server).map(String::as_str)
+}
+
+/// The value in a release.
+pub fn value_in<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
+    values.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value)
 }

@@ -2,7 +2,7 @@
 
 use crate::durability::ask::Ask;
 use crate::durability::{Bears, Evidence, Layer, Mend};
-use crate::facts::{Key, Reading, Source, Subject};
+use crate::facts::{Database, Key, Reading, Source, Subject};
 
 /// Sessions whose commits are treated otherwise than by the server's default.
 #[derive(Clone, Debug)]
@@ -51,14 +51,8 @@ impl Sayer {
 }
 
 /// Judges whether a preloaded library turns flushes into no-ops.
-pub fn preloaded(
-    ask: &mut Ask,
-    cluster: &Subject,
-    preload: &Key<String>,
-    running: &Key<bool>,
-    name: &str,
-    sayer: &mut Sayer,
-) -> bool {
+pub fn preloaded(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
+    let Database { fsync_disabled_by: preload, running, .. } = ask.facts.database(cluster);
     let running = ask.value(cluster, running);
     match ask.value(cluster, preload).as_deref() {
         Some("" | "none") => false,
