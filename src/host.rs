@@ -544,6 +544,11 @@ pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
 }
 
+/// A path from bytes.
+pub fn path_of(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

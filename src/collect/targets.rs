@@ -17,12 +17,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use self::role::ServerDirectories;
-use super::{Collector, Request, mounts, path_of};
+use super::collector::{Collector, Request};
+use super::lookup::mount_of;
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, path_bytes, path_of};
 use crate::text::{raw, safe};
 use crate::workers;
 
@@ -94,7 +95,7 @@ impl ProspectiveTarget {
 
 /// The mount that a real path lies on.
 fn mount_over(facts: &FactSet, path: &Path) -> Option<Subject> {
-    mounts::mount_of(facts, path_bytes(path))
+    mount_of(facts, path_bytes(path))
 }
 
 /// The file system that a mount belongs to: two mounts of one file system have the same. It is the device where there is

@@ -10,11 +10,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::{ProspectiveTarget, file_system, mount_over};
-use crate::collect::path_of;
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::catalog::{mysql, postgres};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
-use crate::host::path_bytes;
+use crate::host::{path_bytes, path_of};
 use crate::text::{raw, safe};
 
 /// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
