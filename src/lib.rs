@@ -56,7 +56,7 @@ use std::process::ExitCode;
 
 /// The whole program: one of our own children, told apart by its arguments, or what a user runs.
 pub fn run() -> ExitCode {
-    let child = host::child::serve(args_os())
+    let child = host::reader::serve(args_os())
         .or_else(|| probes::watcher::serve(args_os()))
         .or_else(|| output::serve(args_os()))
         .or_else(|| cli::serve(args_os()));

@@ -66,12 +66,12 @@ impl Default for LiveHost {
 
 impl LiveHost {
     /// This machine; questions that may hang go to a child of this very program, which must call
-    /// [`super::child::serve`] in its `main`.
+    /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {
         Self::asking_through(PathBuf::from("/proc/self/exe"))
     }
 
-    /// This machine, asked through children of another program that calls [`super::child::serve`]: for tests, whose own
+    /// This machine, asked through children of another program that calls [`super::reader::serve`]: for tests, whose own
     /// program does not.
     pub fn asking_through(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, Configuration};
 use super::{answer, mysql, postgres};
-use crate::host::child::Owner;
+use crate::host::owner::Owner;
 use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
 
 /// The number of configuration files that are remembered; no server reads more.

@@ -9,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::host::child::{Expendable, Owner};
+use crate::host::child::Expendable;
+use crate::host::owner::Owner;
 use crate::host::{Miss, MissKind, Question};
 
 /// An allowance of time and bytes.
