@@ -4,19 +4,19 @@
 //! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
 //! collected*), so no caller has to distinguish "does not exist" from "was not asked".
 
-mod area;
-pub mod catalog;
-mod choice;
-mod key;
-mod kind;
-mod need;
-pub mod note;
 mod reading;
-mod row;
-mod set;
 mod subject;
+pub mod note;
 mod supposing;
 mod value;
+mod kind;
+mod choice;
+mod area;
+mod key;
+pub mod catalog;
+mod need;
+mod row;
+mod set;
 
 pub use area::{Area, area};
 pub use choice::Choice;

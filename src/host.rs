@@ -6,21 +6,21 @@
 //! *before* they leave this module. Reading a file on a network or FUSE file system may never return, so the live host
 //! asks an expendable child process wherever that could happen.
 
-pub mod archive;
-pub mod child;
 mod content;
-mod live;
-mod mask;
 mod moment;
 mod owner;
 pub mod pg_lines;
+mod remembering;
+mod tool;
+mod redact;
+mod words;
+pub mod archive;
+pub mod child;
+mod live;
+mod mask;
 pub mod reader;
 mod recorded;
 mod recording;
-mod redact;
-mod remembering;
-mod tool;
-mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

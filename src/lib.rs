@@ -1,6 +1,6 @@
 //! walwise looks at the storage beneath a database and recommends file system, mount options and WAL settings.
 //!
-//! The program is a pipeline of values; each module knows only those above it in this list:
+//! The program is a pipeline of values; each module knows only those above it in this list, as in every directory below:
 //!
 //! - [`truth`], [`version`], [`text`] — vocabulary
 //! - [`quote`] — names and values in commands, units, rules, lines and comments
@@ -13,43 +13,44 @@
 //! - [`servers`] — servers' settings by release, declared once
 //! - [`settings`] — what can be advised
 //! - [`drivers`] — what is behind the drivers of SCSI hosts
+//! - [`drill`] — what was written before a power cut, and what is left of it
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
-//! - [`measure`], [`durability`], [`validity`] — judgement, pure
+//! - [`measure`], [`validity`], [`durability`] — judgement, pure
 //! - [`probes`] — measurements in scratch files, and the drill; the only other writes
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order
-//! - [`cli`], [`ui`] — front ends
+//! - [`ui`], [`cli`] — front ends
 #![warn(missing_docs)]
 
-mod cli;
-mod collect;
-mod drill;
-mod drivers;
-mod durability;
-mod errand;
-mod facts;
-mod host;
-#[doc(hidden)]
-pub mod inside;
-mod measure;
-mod output;
-mod pipeline;
-mod probes;
+mod truth;
+mod version;
+mod text;
 mod quote;
-mod report;
+mod workers;
+mod errand;
+mod way;
+mod output;
+mod facts;
 mod rows;
-mod rules;
 mod servers;
 mod settings;
-mod text;
-mod truth;
-mod ui;
+mod drivers;
+mod drill;
+mod host;
+mod collect;
+mod measure;
 mod validity;
-mod version;
-mod way;
-mod workers;
+mod durability;
+mod probes;
+mod rules;
+mod report;
+mod pipeline;
+mod ui;
+mod cli;
+#[doc(hidden)]
+pub mod inside;
 
 use std::env::args_os;
 use std::process::ExitCode;

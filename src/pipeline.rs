@@ -20,11 +20,11 @@ use crate::{validity, workers};
 pub mod assume;
 mod drilled;
 mod measuring;
-#[cfg(test)]
-mod notes;
-mod pack;
 mod raw;
 pub mod upgrade;
+mod pack;
+#[cfg(test)]
+mod notes;
 
 pub use measuring::{
     MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,

@@ -6,22 +6,22 @@
 //! accepted. So is a step that a vendor may have backported to an older kernel.
 
 mod builder;
-mod derive;
 mod form;
-mod guard;
 mod life;
+mod server;
+mod table;
 mod load;
 mod mkfs;
 mod mount;
+mod guard;
 mod on_disk;
-mod server;
-mod table;
+mod zfs;
+mod derive;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 #[rustfmt::skip]
 mod vendors;
-mod zfs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

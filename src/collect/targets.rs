@@ -6,11 +6,11 @@
 //! cluster's data directory includes its WAL, and a directory that does not exist yet is described by its nearest
 //! existing parent.
 
-mod asked;
 mod describe;
-mod found;
 mod mistyped;
 mod role;
+mod asked;
+mod found;
 mod shared;
 
 use std::collections::BTreeSet;

@@ -4,10 +4,10 @@
 //! is no evidence, and the verdict holds for any database that flushes. A preloaded library can turn fsync into a no-op
 //! without any setting.
 
-mod mysql;
-mod postgres;
 mod sessions;
 mod torn;
+mod mysql;
+mod postgres;
 
 use super::ask::Ask;
 use super::{Bears, Evidence, Layer, Mend};

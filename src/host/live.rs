@@ -4,20 +4,20 @@
 //! runs the same code. Reads are bounded and nothing is opened for writing. Each scan makes a new `LiveHost`, because
 //! it reads the mount table only once.
 
-mod content;
-mod conversation;
-mod delegate;
-mod device;
 pub(super) mod files;
+mod conversation;
+mod device;
+mod content;
 mod hang;
 pub(super) mod machine;
 mod mysql;
 mod owners;
 mod postgres;
+mod delegate;
 pub(super) mod processes;
-mod programs;
 mod superblock;
 mod trust;
+mod programs;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};

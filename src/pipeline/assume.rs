@@ -7,10 +7,10 @@
 //! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as
 //! observed.
 
-mod carry;
 mod ext4;
-mod refuse;
+mod carry;
 mod sense;
+mod refuse;
 #[cfg(test)]
 mod tests;
 

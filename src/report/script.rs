@@ -4,8 +4,8 @@
 //! that the disk is the same and still free. For a mounted file system every step is a comment to be enabled by hand.
 //! Text that is not plainly safe in a shell never leaves the comments.
 
-mod apart;
 mod existing;
+mod apart;
 mod new;
 
 use super::{Report, TargetSummary};

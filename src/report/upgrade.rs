@@ -7,14 +7,14 @@
 
 mod answer;
 mod boot;
-mod feature;
 mod ground;
-mod layer;
+mod weight;
 mod need;
+mod layer;
+mod feature;
 mod other;
 mod parameter;
 mod unknown;
-mod weight;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

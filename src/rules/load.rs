@@ -4,15 +4,15 @@
 //! across files (a duplicate id) are left to [`super::set`]. A file with broken syntax is read again table by table.
 //! The parser recovers by skipping, and a rule that has lost some of its conditions is another rule.
 
-mod advice;
-mod cond;
-mod evidence;
-mod example;
 mod fields;
+mod evidence;
 mod others;
 mod pieces;
 mod remedy;
 mod value;
+mod cond;
+mod advice;
+mod example;
 
 use toml::de::DeTable;
 

@@ -8,13 +8,13 @@
 //! tell what it started with, and only the server tells what is in force.
 
 mod edition;
-mod instance;
-mod options;
-mod places;
 mod process;
+mod settings;
+mod options;
 mod redo;
 mod server;
-mod settings;
+mod places;
+mod instance;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

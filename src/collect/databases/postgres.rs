@@ -7,14 +7,14 @@
 //! `postgres`. Only allow-listed keys of a configuration arrive here. Without root most leads end in *denied*, which is
 //! recorded too.
 
-mod checksums;
-mod cluster;
 mod conf;
 mod installed;
 mod process;
-mod server;
 mod settings;
+mod server;
+mod checksums;
 mod start;
+mod cluster;
 mod units;
 
 use std::collections::BTreeSet;

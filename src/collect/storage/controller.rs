@@ -4,20 +4,20 @@
 //! answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. Judgement is left to
 //! `durability`. The kernel knows none of this, so without the tool all of it is unknown.
 
-mod arcconf;
-mod ask;
+mod said;
 mod fields;
 mod firmware;
 mod json;
 mod megacli;
 mod place;
-mod said;
-#[cfg(test)]
-mod samples;
 mod smart;
+mod arcconf;
 mod ssacli;
 mod storcli;
 mod storcli2;
+mod ask;
+#[cfg(test)]
+mod samples;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -5,9 +5,9 @@
 //! is mounted there now.
 
 mod again;
+mod device;
 mod command_line;
 mod crypt;
-mod device;
 mod kind;
 mod same;
 mod swap;
