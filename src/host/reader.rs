@@ -4,6 +4,7 @@
 //! Who asks, and how long he waits, is left to [`super::child`].
 
 mod change;
+mod delegate;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,6 +12,7 @@ use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
+use self::delegate::Delegate;
 use super::child::{ARGUMENT, ARGUMENT_AS, LONGEST_QUESTION, frame};
 use super::owner::Owner;
 use super::{Miss, MissKind, Question, live, words};
@@ -43,7 +45,7 @@ fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()>
     let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
     match owner.become_it() {
         Ok(stream) => {
-            let mut delegate = live::Delegate::new(owner, stream);
+            let mut delegate = Delegate::new(owner, stream);
             answer_all(questions, answers, |question| delegate.answer(question))
         }
         Err(miss) => answer_all(questions, answers, |_| Err(miss.clone())),

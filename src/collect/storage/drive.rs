@@ -4,6 +4,7 @@
 //! each with the tool for its kind ([`nvme`], [`smart`], [`flag`]). Judging the answers is left to `durability`. A
 //! sleeping disk is not woken, so its answers stay unknown.
 
+mod questions;
 mod flag;
 mod nvme;
 mod smart;
@@ -11,16 +12,16 @@ mod smart;
 use std::collections::BTreeSet;
 use std::{slice, thread};
 
+use self::questions::{DriveFacts, Questions};
 use crate::collect::collector::{Collector, Request};
 use crate::collect::lookup::mount_of;
-use crate::collect::refusal::{not_run, refused};
+use crate::collect::refusal::not_run;
 use crate::facts::catalog::device::{self, DeviceKind, Shingled, Transport};
 use crate::facts::catalog::{controller, host as machine, mount};
 use crate::facts::note::StorageNote;
-use crate::facts::{FactSet, FactValue, Key, KeyInfo, Reading, Remedy, Scope, Source, Subject, Value, Why};
-use crate::host::{Host, MissKind, Tool, path_bytes};
-use crate::quote::shell;
-use crate::text::{json, safe};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, Value, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
 
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
@@ -30,20 +31,6 @@ const MOST: usize = 64;
 
 /// The number of disks asked at a time.
 const AT_A_TIME: usize = 8;
-
-/// Facts of one disk.
-#[derive(Default)]
-struct DriveFacts {
-    facts: Vec<(KeyInfo, Reading<Value>)>,
-    /// Tools that did not answer in time.
-    late: BTreeSet<Tool>,
-}
-
-impl DriveFacts {
-    fn put<T: FactValue>(&mut self, key: &Key<T>, reading: Reading<T>) {
-        self.facts.push((key.info, reading.map(FactValue::into_value)));
-    }
-}
 
 /// How a disk is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,73 +187,6 @@ fn wanted(request: &Request, facts: &FactSet) -> Vec<(Subject, QueryMethod)> {
         }
     }
     disks
-}
-
-/// Asks the tools about one disk.
-struct Questions<'a> {
-    host: &'a dyn Host,
-    node: &'a str,
-    late: &'a BTreeSet<Tool>,
-    /// Why nothing is asked; it is then the answer to every question.
-    unasked: Option<&'a Reading<Value>>,
-}
-
-impl Questions<'_> {
-    /// The output of a tool for these arguments before the disk's node, or why there is none.
-    fn ask(&self, tool: Tool, words: &[&str], drive: &mut DriveFacts) -> Result<ToolOutput, Reading<Value>> {
-        if let Some(reading) = self.unasked {
-            return Err(reading.clone());
-        }
-        let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
-        let argv = shell::line(&tool.name(), &arguments);
-        if self.late.contains(&tool) || drive.late.contains(&tool) {
-            let says = format!("{argv}: not asked, since it did not end in time before");
-            return Err(Reading::unknown(Why::TimedOut, says));
-        }
-        match self.host.run(tool, &arguments) {
-            Ok(text) => Ok(ToolOutput { text, argv }),
-            Err(miss) => Err(match miss.kind {
-                MissKind::Absent => refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned())),
-                MissKind::TimedOut => {
-                    drive.late.insert(tool);
-                    refused(&miss, &argv)
-                }
-                // For root itself, becoming root is no remedy.
-                MissKind::Denied => Reading::unknown(Why::Denied, format!("{argv}: {miss}")),
-                _ => refused(&miss, &argv),
-            }),
-        }
-    }
-}
-
-/// The output of a tool.
-struct ToolOutput {
-    text: Vec<u8>,
-    argv: String,
-}
-
-impl ToolOutput {
-    fn source(&self) -> Source {
-        Source::Command { argv: self.argv.clone() }
-    }
-
-    /// The JSON document in it; null where there is none.
-    fn json(&self) -> serde_json::Value {
-        json::first(&self.text).map(|(first, _)| first).unwrap_or_default()
-    }
-
-    /// A known reading of the value, or that the answer lacks `what`.
-    fn reading<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
-        match value {
-            Some(value) => Reading::known(value, self.source()),
-            None => Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv)),
-        }
-    }
-}
-
-/// The same refusal for a fact of another type.
-fn unknown<T>(refusal: &Reading<Value>) -> Reading<T> {
-    refusal.clone().and_then(|_| Err("it was refused".to_owned()))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes the type of whatever
 //! is mounted there now.
 
+mod entry;
 mod again;
 mod device;
 mod command_line;
@@ -17,20 +18,17 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
+use self::entry::{BootEntry, FSTAB, Unread, mounts_itself, note, options};
 use crate::collect::collector::{Collector, Request};
 use crate::collect::mountinfo;
-use crate::collect::refusal::refused;
-use crate::facts::catalog::{boot, mount};
+use crate::facts::catalog::boot;
 use crate::facts::note::BootNote;
-use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{ConfigDirective, Dialect, Host, Miss, path_bytes};
+use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::host::{ConfigDirective, Dialect, Host};
 use crate::text::safe;
 
 /// Reads what the next boot will mount.
 pub const COLLECTOR: Collector = Collector { id: "boot mounts", run };
-
-const FSTAB: &str = "/etc/fstab";
-const COMMAND_LINE: &str = "/proc/cmdline";
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let (units, unlisted) = units::Units::list(host, facts);
@@ -54,77 +52,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     again::conclude(facts, unread.iter().flatten().next());
 }
 
-/// One thing that will be mounted, decoded.
-struct BootEntry {
-    point: Vec<u8>,
-    source: Reading<String>,
-    fstype: Reading<String>,
-    options: Vec<u8>,
-    numbers: Option<Vec<u8>>,
-    whole: Option<bool>,
-    auto: Reading<bool>,
-    path: String,
-    line: Option<u32>,
-}
-
-impl BootEntry {
-    fn origin(&self) -> Source {
-        Source::File { path: self.path.clone(), line: self.line }
-    }
-
-    /// As swap; nothing where it is none, and mounts nothing either.
-    fn swap(&self) -> Option<swap::Swap> {
-        let is_swap = self.fstype.value().is_some_and(|fstype| fstype == "swap");
-        let (named, options) = (self.source.value().filter(|_| is_swap)?.clone(), options(&self.options));
-        Some(swap::Swap::Line { named, options, whole: self.whole })
-    }
-
-    fn put(self, facts: &mut FactSet) {
-        let origin = self.origin();
-        let point = trimmed(&self.point);
-        let point = safe(point);
-        let subject = unused(facts, &point);
-        let mounted = mount_at(facts, &point);
-        let undecided = |word: &String| word == "auto" || word.contains(',');
-        let fstype = match (&mounted, self.fstype.value()) {
-            (Some(mounted), word) if word.is_none_or(undecided) => {
-                Some(facts.get(mounted, &mount::FSTYPE)).filter(Reading::is_known)
-            }
-            _ => None,
-        };
-        facts.know(&subject, &boot::POINT, point, origin.clone());
-        facts.put(&subject, &boot::SOURCE, self.source);
-        facts.put(&subject, &boot::WRITTEN_TYPE, self.fstype.clone());
-        facts.put(&subject, &boot::FSTYPE, fstype.unwrap_or(self.fstype));
-        if let Some(numbers) = &self.numbers {
-            facts.know(&subject, &boot::DUMP_AND_PASS, safe(numbers), origin.clone());
-        }
-        if let Some(whole) = self.whole {
-            facts.know(&subject, &boot::WHOLE, whole, origin.clone());
-        }
-        facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
-        let auto = match facts.value(&subject, &boot::OPTIONS) {
-            // A unit over the line says so whatever the line does.
-            Some(words)
-                if facts.is_assumed(&subject, boot::OPTIONS.id())
-                    && self.path == FSTAB
-                    && self.auto.source() == Some(&origin) =>
-            {
-                Reading::known(mounts_itself(&words), origin.clone())
-            }
-            _ => self.auto,
-        };
-        facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
-        facts.put(&subject, &boot::AUTO, auto);
-        if let Some(mounted) = mounted {
-            facts.link(&subject, &mounted);
-        }
-    }
-}
-
-/// The reason why lines could not be read, here and below; `None` for a file that does not exist.
-type Unread = Option<Reading<bool>>;
-
 fn fstab(
     host: &dyn Host,
     units: &units::Units,
@@ -139,7 +66,7 @@ fn fstab(
     for setting in settings {
         match fstab_entry(&setting) {
             Some(entry) if swap(&entry) => {
-                swaps.extend(entry.swap().filter(|_| entry.auto.value() == Some(&true)));
+                swaps.extend(as_swap(&entry).filter(|_| entry.auto.value() == Some(&true)));
             }
             Some(entry) => {
                 if setting.value.ends_with(b"\texcess") {
@@ -164,7 +91,7 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
         return None;
     }
     let origin = Source::line(FSTAB, setting.line);
-    let words = self::options(&options);
+    let words = entry::options(&options);
     Some(BootEntry {
         source: Reading::known(safe(&source), origin.clone()),
         fstype: Reading::known(safe(&fstype), origin.clone()),
@@ -178,10 +105,11 @@ fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
     })
 }
 
-/// Whether a line with these options is mounted without being asked.
-fn mounts_itself(options: &[String]) -> bool {
-    let has = |word: &str| options.iter().any(|option| option == word);
-    !has("noauto") || has("x-systemd.automount")
+/// A line as swap; nothing where it is none, and mounts nothing either.
+fn as_swap(entry: &BootEntry) -> Option<swap::Swap> {
+    let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
+    let (named, options) = (entry.source.value().filter(|_| is_swap)?.clone(), options(&entry.options));
+    Some(swap::Swap::Line { named, options, whole: entry.whole })
 }
 
 /// Whether a line is swap, and so mounts nothing.
@@ -189,66 +117,15 @@ fn swap(entry: &BootEntry) -> bool {
     !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
 }
 
-/// The comma-separated options; a comma inside double quotes does not separate (mount(8), needed for SELinux contexts).
-fn options(text: &[u8]) -> Vec<String> {
-    let mut quoted = false;
-    let ends = |byte: &u8| {
-        quoted ^= *byte == b'"';
-        *byte == b',' && !quoted
-    };
-    text.split(ends).map(<[u8]>::trim_ascii).filter(|word| !word.is_empty()).map(safe).collect()
-}
-
-/// The mount in sight on this mount point: the last of those with its name.
-pub fn mount_at(facts: &FactSet, point: &str) -> Option<Subject> {
-    let nth = |n: usize| {
-        let subject = Subject::mount(if n > 1 { format!("{point}#{n}") } else { point.to_owned() });
-        facts.contains(&subject).then_some(subject)
-    };
-    (1..).map_while(nth).last()
-}
-
-/// The first unused subject name for a mount point.
-fn unused(facts: &FactSet, point: &str) -> Subject {
-    let first = Subject::boot(point);
-    if !facts.contains(&first) {
-        return first;
-    }
-    let taken = facts.subjects(Scope::Boot).filter(|subject| {
-        subject.name().strip_prefix(point).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
-    });
-    Subject::boot(format!("{point}#{}", taken.count() + 1))
-}
-
-fn trimmed(point: &[u8]) -> &[u8] {
-    match point {
-        [rest @ .., b'/'] if !rest.is_empty() => trimmed(rest),
-        point => point,
-    }
-}
-
-fn shown(path: &Path) -> String {
-    safe(path_bytes(path))
-}
-
-/// Notes what kept a list of mounts from being read.
-fn note(facts: &mut FactSet, miss: &Miss, path: &str) -> Unread {
-    let unread = refused(miss, path);
-    match &unread {
-        Reading::Unknown { why, detail, .. } if *why != Why::Absent => {
-            facts.warn(BootNote::Gap { detail: detail.clone(), why: *why });
-            Some(unread)
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::entry::COMMAND_LINE;
     use super::*;
     use crate::collect::testing::{Fake, sentences, shown};
+    use crate::facts::Scope;
+    use crate::facts::catalog::mount;
     use crate::host::Question;
 
     const UNITS: &str = "/etc/systemd/system";

@@ -3,10 +3,12 @@
 //! The vantage point is derived in [`vantage`]; memory and processors are read here because a container has fewer. A
 //! `.dockerenv` in the root directory proves nothing by itself: virtual machines are built from container images too.
 
+mod lines;
 mod vantage;
 
 use std::path::Path;
 
+use self::lines::{value, word};
 use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::refused;
 use crate::facts::catalog::host as machine;
@@ -31,16 +33,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     facts.put(&Subject::host(), &machine::MEMORY, number("memory_bytes"));
     facts.put(&Subject::host(), &machine::CPUS, number("cpus"));
-}
-
-/// The value of a `name=value` line.
-fn word(text: &[u8], name: &str) -> Option<String> {
-    value(text, name).map(safe)
-}
-
-fn value<'a>(text: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let mut lines = text.split(|b| *b == b'\n');
-    lines.find_map(|line| line.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// os-release(5): the file in /etc, or else the vendor's.

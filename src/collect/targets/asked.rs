@@ -6,8 +6,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::mistyped;
+use super::prospect::{ProspectiveTarget, device_of, mount_over};
 use super::role::{self, ServerDirectories};
-use super::{ProspectiveTarget, device_of, mistyped, mount_over};
 use crate::collect::lookup::device_of_node;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::target::TargetKind;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::ProspectiveTarget;
+use super::prospect::ProspectiveTarget;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::target::{self, Attribute};
 use crate::facts::catalog::{device, mount};

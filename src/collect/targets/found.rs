@@ -5,8 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::asked;
+use super::prospect::{ProspectiveTarget, file_system};
 use super::role::ServerDirectories;
-use super::{ProspectiveTarget, asked, file_system};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};

@@ -9,7 +9,7 @@ use crate::facts::Area;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{ProspectiveTarget, file_system, mount_over};
+use super::prospect::{ProspectiveTarget, file_system, mount_over};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::catalog::{mysql, postgres};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why};

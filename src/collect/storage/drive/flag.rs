@@ -3,7 +3,7 @@
 //! Words follow hdparm (hdparm.c), sdparm (the mode page *Caching*) and smartmontools (scsiprint.cpp, ataprint.cpp). A
 //! SATA disk behind a SAS controller answers both hdparm and sdparm, so the first tool that knows the flag decides.
 
-use super::{DriveFacts, Questions, unknown};
+use super::questions::{DriveFacts, Questions, unknown};
 use crate::facts::Reading;
 use crate::facts::catalog::device::{self, DriveCache};
 use crate::host::Tool;

@@ -7,7 +7,7 @@
 
 use serde_json::Value as Json;
 
-use super::{DriveFacts, Questions, ToolOutput, unknown};
+use super::questions::{DriveFacts, Questions, ToolOutput, unknown};
 use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, Why};
 use crate::host::Tool;

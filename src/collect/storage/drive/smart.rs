@@ -7,7 +7,8 @@
 
 use serde_json::Value as Json;
 
-use super::{DriveFacts, Questions, ToolOutput, flag, unknown};
+use super::flag;
+use super::questions::{DriveFacts, Questions, ToolOutput, unknown};
 use crate::facts::catalog::device::{self, DriveCache, Shingled};
 use crate::facts::{Reading, Remedy, Why};
 use crate::host::Tool;

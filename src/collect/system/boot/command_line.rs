@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{BootEntry, COMMAND_LINE, device, note};
+use super::device;
+use super::entry::{BootEntry, COMMAND_LINE, mount_at, note};
 use crate::collect::refusal::refused;
 use crate::facts::catalog::boot::{self, NamedDevice};
 use crate::facts::catalog::{device as block, mount};
@@ -133,9 +134,8 @@ fn is_unlocked(facts: &FactSet, header: &str) -> bool {
 
 /// Whether the root is mounted as one of these types.
 fn is_of_the_root(facts: &FactSet, types: &str) -> bool {
-    let fstype = super::mount_at(facts, "/")
-        .and_then(|mounted| facts.value(&mounted, &mount::FSTYPE))
-        .unwrap_or_default();
+    let fstype =
+        mount_at(facts, "/").and_then(|mounted| facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default();
     types.split(',').any(|written| written == fstype)
 }
 

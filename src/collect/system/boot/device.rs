@@ -10,6 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::entry::COMMAND_LINE;
 use crate::collect::lookup::device_at;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::boot::{self, NamedDevice};
@@ -35,7 +36,7 @@ pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) 
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let found = match facts.get(&line, &boot::SOURCE) {
-            Reading::Known { source, .. } if source == Source::file(super::COMMAND_LINE) => {
+            Reading::Known { source, .. } if source == Source::file(COMMAND_LINE) => {
                 Reading::known(NamedDevice::There, source)
             }
             Reading::Known { source, .. } if needs_none(facts, &line) => {

@@ -4,6 +4,7 @@
 //! boot, so nothing is concluded from it.
 
 use super::device;
+use super::entry::COMMAND_LINE;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{FactSet, Scope, Source, Subject};
 use crate::host::Host;
@@ -18,7 +19,7 @@ const NAMED_AS_WRITTEN: [&str; 13] = [
 pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
-        let is_kernels = facts.value(&line, &boot::WHERE).is_some_and(|place| place == super::COMMAND_LINE);
+        let is_kernels = facts.value(&line, &boot::WHERE).is_some_and(|place| place == COMMAND_LINE);
         let written = facts.value(&line, &boot::WRITTEN_TYPE);
         let Some((named, written)) = facts.value(&line, &boot::SOURCE).zip(written).filter(|_| !is_kernels)
         else {

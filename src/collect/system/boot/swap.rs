@@ -5,6 +5,7 @@
 //! is created at each boot by a service that is not examined.
 
 use super::device;
+use super::entry::FSTAB;
 use crate::collect::lookup::device_at;
 use crate::collect::storage::swap::active;
 use crate::facts::catalog::boot::{self, NamedDevice};
@@ -35,7 +36,7 @@ enum SwapState {
 
 /// Records the swaps by state.
 pub fn put(host: &dyn Host, swaps: &[Swap], facts: &mut FactSet, listed: &mut device::LinkDirectories) {
-    let written = Source::file(super::FSTAB);
+    let written = Source::file(FSTAB);
     let active = active(host, facts);
     let [mut all, mut missing, mut unfit, mut unseen] = [const { Vec::new() }; 4];
     for swap in swaps {
@@ -105,7 +106,7 @@ fn line(
             Err(_) => SwapState::Unseen,
         };
     }
-    match device::of(host, facts, named, &Source::file(super::FSTAB), listed) {
+    match device::of(host, facts, named, &Source::file(FSTAB), listed) {
         Reading::Known { value: NamedDevice::Missing, .. } => SwapState::Missing,
         Reading::Known { value: NamedDevice::Other, .. } => SwapState::Unfit,
         Reading::Known { value: NamedDevice::There | NamedDevice::None, .. } | Reading::Unknown { .. } => {

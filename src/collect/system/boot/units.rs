@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{BootEntry, Unread, note, shown};
+use super::entry::{BootEntry, Unread, note, shown};
 use crate::collect::refusal::refused;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Why};

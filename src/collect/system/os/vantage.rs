@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::word;
+use super::lines::word;
 use crate::collect::lookup::mount_of;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::host::{self as machine, Vantage};

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use super::files::{self, Configuration};
-use super::{answer, mysql, postgres};
+use crate::host::live::files::{self, Configuration};
+use crate::host::live::{answer, mysql, postgres};
 use crate::host::owner::Owner;
 use crate::host::{Dialect, Miss, MissKind, Question, Tool, redact};
 
