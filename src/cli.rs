@@ -3,25 +3,25 @@
 //! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader counts as success.
 //! Commands print through [`out`] alone, so that nothing else can write to the terminal.
 
+pub mod examples;
 pub mod args;
+mod rule_directory;
+mod input;
+mod error;
+mod out;
+mod rule_files;
+mod host;
 mod baseline;
 mod capture;
-mod check;
-mod drill;
-mod error;
-pub mod examples;
-mod explain;
 mod facts;
 pub mod generate;
-mod host;
-mod input;
-mod out;
-mod probe;
-mod rule_directory;
-mod rule_files;
 mod rules;
+mod explain;
 mod screens;
 mod signals;
+mod drill;
+mod probe;
+mod check;
 mod upgrade;
 
 use std::ffi::OsString;

@@ -4,11 +4,11 @@
 //! acknowledgement counts only if *another* machine received it, because a machine that lost its power is no reliable
 //! witness.
 
+mod page;
+mod stack;
 mod log;
 mod outcome;
-mod page;
 mod record;
-mod stack;
 
 #[cfg(test)]
 pub use log::Acknowledged;

@@ -5,21 +5,21 @@
 //! usually a copy of claim, so their agreement is no second proof. A measurement can only lower a verdict.
 
 mod ask;
-mod belief;
-mod claim;
+mod mend;
+mod route;
+mod verdict;
 mod controller;
+mod claim;
+mod belief;
 mod database;
 mod drilled;
+mod measured;
+mod redundancy;
+mod join;
 mod facts;
 mod interlock;
-mod join;
-mod measured;
-mod mend;
-mod redundancy;
-mod route;
 #[cfg(test)]
 mod tests;
-mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 

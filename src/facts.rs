@@ -4,27 +4,29 @@
 //! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
 //! collected*), so no caller has to distinguish "does not exist" from "was not asked".
 
-mod area;
-pub mod catalog;
-mod choice;
-mod database;
-mod key;
-mod need;
-pub mod note;
 mod reading;
+mod subject;
+pub mod note;
+mod supposing;
+mod value;
+mod kind;
+mod choice;
+mod area;
+mod key;
+pub mod catalog;
+mod need;
 mod row;
 mod set;
-mod subject;
-mod supposing;
+mod database;
 #[cfg(test)]
 pub(crate) mod testing;
-mod value;
 
 pub use area::{Area, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
 pub use database::{Database, DirectorySpec};
-pub use key::{FactId, FactValue, Key, KeyInfo, Nature, ValueKind};
+pub use key::{FactId, Key, KeyInfo, Nature};
+pub use kind::{FactValue, ValueKind};
 pub use need::Need;
 pub use note::Note;
 pub use reading::{Reading, Remedy, Source, Why};

@@ -6,19 +6,21 @@
 //! *before* they leave this module. Reading a file on a network or FUSE file system may never return, so the live host
 //! asks an expendable child process wherever that could happen.
 
-pub mod archive;
-pub mod child;
 mod content;
-mod live;
-mod mask;
 mod moment;
+mod owner;
 pub mod pg_lines;
-mod recorded;
-mod recording;
-mod redact;
 mod remembering;
 mod tool;
+mod redact;
 mod words;
+pub mod archive;
+pub mod child;
+mod live;
+mod mask;
+pub mod reader;
+mod recorded;
+mod recording;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -542,6 +544,11 @@ impl ConfigDirective {
 /// The bytes of a path.
 pub fn path_bytes(path: &Path) -> &[u8] {
     OsStr::as_bytes(path.as_os_str())
+}
+
+/// A path from bytes.
+pub fn path_of(bytes: Vec<u8>) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 #[cfg(test)]

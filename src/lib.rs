@@ -1,6 +1,6 @@
 //! walwise looks at the storage beneath a database and recommends file system, mount options and WAL settings.
 //!
-//! The program is a pipeline of values; each module knows only those above it in this list:
+//! The program is a pipeline of values; each module knows only those above it in this list, as in every directory below:
 //!
 //! - [`truth`], [`version`], [`text`] — vocabulary
 //! - [`checked`] — when something was last compared with its source
@@ -14,51 +14,52 @@
 //! - [`servers`] — servers' settings by release, declared once
 //! - [`settings`] — what can be advised
 //! - [`drivers`] — what is behind the drivers of SCSI hosts
+//! - [`drill`] — what was written before a power cut, and what is left of it
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
-//! - [`measure`], [`durability`], [`validity`] — judgement, pure
+//! - [`measure`], [`validity`], [`durability`] — judgement, pure
 //! - [`probes`] — measurements in scratch files, and the drill; the only other writes
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order
-//! - [`cli`], [`ui`] — front ends
+//! - [`ui`], [`cli`] — front ends
 #![warn(missing_docs)]
 
+mod truth;
+mod version;
+mod text;
 mod checked;
-mod cli;
-mod collect;
-mod drill;
-mod drivers;
-mod durability;
-mod errand;
-mod facts;
-mod host;
-#[doc(hidden)]
-pub mod inside;
-mod measure;
-mod output;
-mod pipeline;
-mod probes;
 mod quote;
-mod report;
+mod workers;
+mod errand;
+mod way;
+mod output;
+mod facts;
 mod rows;
-mod rules;
 mod servers;
 mod settings;
-mod text;
-mod truth;
-mod ui;
+mod drivers;
+mod drill;
+mod host;
+mod collect;
+mod measure;
 mod validity;
-mod version;
-mod way;
-mod workers;
+mod durability;
+mod probes;
+mod rules;
+mod report;
+mod pipeline;
+mod ui;
+mod cli;
+#[doc(hidden)]
+pub mod inside;
 
 use std::env::args_os;
 use std::process::ExitCode;
 
 /// The whole program: one of our own children, told apart by its arguments, or what a user runs.
 pub fn run() -> ExitCode {
-    let child = host::child::serve(args_os())
+    let child = host::reader::serve(args_os())
         .or_else(|| probes::watcher::serve(args_os()))
         .or_else(|| output::serve(args_os()))
         .or_else(|| cli::serve(args_os()));

@@ -3,26 +3,25 @@
 //! It does no IO and reads no clock, so that tests can simulate disks. The round is the statistical unit; "no
 //! meaningful difference" is a result.
 
-mod caveats;
-mod compare;
 mod estimate;
-mod facts;
 mod group;
-mod import;
-mod measurement;
 mod method;
 mod order;
-mod pg_layout;
 mod pg_tests;
-mod progress;
+mod import;
 mod samples;
-mod sentence;
 mod shift;
+mod workload;
+mod measurement;
+mod compare;
+mod caveats;
+mod facts;
+mod pg_layout;
+mod progress;
+mod sentence;
 mod sizes;
 mod summary;
 mod table;
-mod workload;
-
 #[cfg(test)]
 mod simulation;
 

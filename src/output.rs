@@ -5,9 +5,9 @@
 //! stop responding. [`crate::way`] decides which paths are safe; standard output is left to the caller. An existing
 //! file is never written to, but replaced: its mode, its owner and its other links do not carry over.
 
-mod child;
 mod draft;
 mod say;
+mod child;
 
 pub use child::serve;
 

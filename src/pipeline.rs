@@ -22,15 +22,15 @@ use crate::rules::{self, RuleSet};
 use crate::{validity, workers};
 use hypothesis::Hypothesis;
 
-pub mod assume;
 mod drilled;
 mod hypothesis;
+pub mod assume;
 mod measuring;
-#[cfg(test)]
-mod notes;
-mod pack;
 mod raw;
 pub mod upgrade;
+mod pack;
+#[cfg(test)]
+mod notes;
 
 pub use measuring::{
     MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,

@@ -6,22 +6,22 @@
 //! directory, not even briefly. It lies beside it, where the same file system and the same inode flags make the figures
 //! valid.
 
-mod commit;
-mod control;
 mod directory;
-pub mod drill;
 mod error;
+mod control;
 mod meters;
 mod method;
 mod pace;
 mod place;
-mod plan;
 mod request;
-mod run;
 mod schedule;
-mod scratch;
+mod commit;
+mod plan;
 pub mod watcher;
+mod scratch;
+pub mod drill;
 mod workload;
+mod run;
 
 pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};

@@ -4,10 +4,10 @@
 //! of the source is unquoted. The input is text as facts show it, and the output is the name that it stands for. A name
 //! that cannot be displayed is refused, because nobody could see what they paste.
 
-mod command;
 pub mod comment;
 pub mod fstab;
 pub mod shell;
+mod command;
 pub mod systemd;
 pub mod udev;
 

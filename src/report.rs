@@ -3,36 +3,36 @@
 //! It orders and joins judgements and makes none itself. It is also the last guard: advice that the validity table does
 //! not accept for this kernel, tool or server is removed here and listed as withheld.
 
-mod bound;
-mod build;
-mod choice;
-pub mod conf;
 mod content;
+mod index;
+mod layer;
+mod model;
+mod bound;
+mod choice;
 pub mod difference;
 pub mod exit;
-mod format;
 mod identity;
-mod index;
 pub mod json;
-mod layer;
-pub mod markdown;
-mod mkfs;
-mod model;
 pub mod needed;
 mod options;
+mod mkfs;
 mod order;
-mod origin;
-pub mod paste;
-mod plan;
 mod remedy;
-#[cfg(test)]
-pub(crate) mod sample;
-pub mod script;
 mod stack;
+mod plan;
+mod build;
+mod origin;
+pub mod conf;
+pub mod paste;
+pub mod script;
 pub mod telling;
 pub mod text;
+pub mod markdown;
+mod format;
 pub mod upgrade;
 mod what_if;
+#[cfg(test)]
+pub(crate) mod sample;
 
 pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;

@@ -4,26 +4,26 @@
 //! This layer reads no machine and prints nothing: facts go in, findings come out, and every sub-condition is kept as a
 //! trace. Advice that can lose data is held back unless every fact that decides it was observed on this machine.
 
-mod advise;
-mod builtin;
-mod command;
 mod diagnostic;
-mod evaluate;
 pub mod evidence;
-pub mod examples;
-pub mod explain;
 mod file;
+mod builtin;
+mod template;
+mod command;
+mod own;
 mod finding;
-mod ground;
-mod load;
 pub mod model;
+pub mod explain;
+mod ground;
+mod advise;
 mod needs;
 mod others;
-mod own;
+mod load;
+mod set;
+mod evaluate;
+pub mod examples;
 pub mod pack;
 pub mod reference;
-mod set;
-mod template;
 mod test;
 #[cfg(test)]
 mod tests;

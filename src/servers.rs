@@ -5,9 +5,9 @@
 //! The host filters by this table, the collectors read by it, and rules and advice are checked against it. A user's
 //! table (`--rules`) is never read into it, because a longer list would let secrets out.
 
+mod table;
 mod load;
 mod release;
-mod table;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -6,9 +6,9 @@
 
 pub mod json;
 pub mod lines;
-pub mod page;
 pub mod suggest;
 pub mod wrap;
+pub mod page;
 
 use std::fmt::Write as _;
 use std::io;

@@ -3,37 +3,36 @@
 //! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends messages. While idle
 //! the loop blocks on the channel; there is a timer only during an animation.
 
-mod command;
-mod data;
-mod documents;
-mod export;
 mod filter;
-mod focus;
-mod frame;
-mod hits;
-mod input;
-mod job;
-mod jobs;
 mod judged;
 mod key;
-mod model;
-mod msg;
+mod hits;
 mod order;
-mod overlay;
-mod page;
-mod pictures;
-mod raw;
-mod screen;
+mod focus;
 mod screen_id;
 mod supposed;
+mod job;
+mod msg;
+mod jobs;
 mod svg;
 mod terminal;
+mod input;
 mod theme;
-mod update;
-mod what_if;
 mod widgets;
+mod documents;
+mod page;
+mod raw;
+mod data;
+mod what_if;
+mod model;
+mod export;
+mod command;
 mod words;
-
+mod overlay;
+mod frame;
+mod screen;
+mod update;
+mod pictures;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]

@@ -6,24 +6,24 @@
 //! accepted. So is a step that a vendor may have backported to an older kernel.
 
 mod builder;
-mod derive;
 mod form;
-mod guard;
+mod releases;
+mod ruling;
 mod life;
+mod server;
+mod table;
 mod load;
 mod mkfs;
 mod mount;
+mod guard;
 mod on_disk;
-mod releases;
-mod ruling;
-mod server;
-mod table;
+mod zfs;
+mod derive;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
 #[rustfmt::skip]
 mod vendors;
-mod zfs;
 
 pub use builder::{builds_again, names_nobody};
 pub use derive::{derive, rulings};

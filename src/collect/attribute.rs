@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::refusal::refused;
 use crate::facts::{Choice, Reading, Source, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
@@ -15,7 +16,7 @@ pub fn text(host: &dyn Host, path: &Path) -> Reading<String> {
     match host.attribute(path) {
         Ok(text) if text.is_empty() => Reading::unknown(Why::Malformed, format!("{shown} is empty")),
         Ok(text) => Reading::known(text, Source::file(shown)),
-        Err(miss) => super::refused(&miss, &shown),
+        Err(miss) => refused(&miss, &shown),
     }
 }
 

@@ -4,8 +4,18 @@
 //! Discovery and interpretation are left to the collectors of each kind. Several leads can end at one program (two
 //! clusters of one release, or a running server and the same one installed), so each question is asked only once.
 
-use super::named::ConfigArgument;
-use super::{Request, mysql, postgres};
+mod behalf;
+mod conf;
+mod start;
+mod servers;
+mod inside;
+mod named;
+mod mysql;
+mod postgres;
+pub mod wal_room;
+
+use self::named::ConfigArgument;
+use super::collector::Request;
 use crate::facts::FactSet;
 use crate::host::{Host, RememberingHost};
 use crate::workers;

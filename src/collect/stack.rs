@@ -2,7 +2,7 @@
 //! backing device, each overlay to the mount of its upper directory.
 //!
 //! Mounts name their device by number, or by path where the number is anonymous (btrfs, bcachefs). This module reads
-//! only an occasional link; file systems that span devices are joined in [`super::btrfs`]. An external XFS log is a
+//! only an occasional link; file systems that span devices are joined in [`super::filesystems::btrfs`]. An external XFS log is a
 //! leaf too, because a commit waits for it.
 
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::mounts::Points;
-use super::{Collector, Request};
+use super::collector::{Collector, Request};
+use super::lookup::{Points, device_at, device_of_node};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Scope, Subject};
-use crate::host::{Host, Stat, path_bytes};
-use crate::text::{raw, safe};
+use crate::host::Host;
+use crate::text::raw;
 use crate::workers;
 
 /// Joins what was read so far.
@@ -77,28 +77,6 @@ fn extra_devices(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Sub
     let options = facts.value(subject, &mount::SUPER_OPTIONS).unwrap_or_default();
     let path = |option: &String| option.strip_prefix("logdev=").or(option.strip_prefix("rtdev=")).map(raw);
     options.iter().filter_map(path).filter_map(|path| device_at(host, &path, facts)).collect()
-}
-
-/// The device with the numbers of this node.
-pub fn device_of_node(host: &dyn Host, node: Stat, facts: &FactSet) -> Option<Subject> {
-    let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);
-    let link = host.link(Path::new(&link)).ok()?;
-    // sysfs writes a slash in a device's name as an exclamation mark; the subject is the name in sysfs.
-    let subject = Subject::device(safe(path_bytes(Path::new(link.file_name()?))));
-    facts.contains(&subject).then_some(subject)
-}
-
-/// The device whose node this path is, links followed where the name alone does not tell.
-pub fn device_at(host: &dyn Host, path: &[u8], facts: &FactSet) -> Option<Subject> {
-    let named = |path: &[u8]| {
-        let name: Vec<u8> =
-            path.strip_prefix(b"/dev/")?.iter().map(|b| if *b == b'/' { b'!' } else { *b }).collect();
-        Some(Subject::device(safe(&name))).filter(|subject| facts.contains(subject))
-    };
-    if !path.starts_with(b"/dev/") {
-        return None;
-    }
-    named(path).or_else(|| named(path_bytes(&host.real_path(Path::new(OsStr::from_bytes(path))).ok()?)))
 }
 
 fn loops(host: &dyn Host, facts: &mut FactSet) {

@@ -6,24 +6,24 @@
 //! cluster's data directory includes its WAL, and a directory that does not exist yet is described by its nearest
 //! existing parent.
 
-mod asked;
+mod prospect;
 mod describe;
-mod found;
 mod mistyped;
 mod role;
+mod asked;
+mod found;
 mod shared;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use self::role::ServerDirectories;
-use super::{Collector, Request, mounts, path_of};
-use crate::facts::catalog::target::TargetKind;
-use crate::facts::catalog::{device, mount};
+use super::collector::{Collector, Request};
+use crate::facts::catalog::mount;
 use crate::facts::note::TargetNote;
-use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::host::{Host, path_bytes};
-use crate::text::{raw, safe};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::host::{Host, path_of};
+use crate::text::raw;
 use crate::workers;
 
 /// Reads the targets.
@@ -70,42 +70,6 @@ pub fn ask_of_all(host: &dyn Host, facts: &FactSet) {
             drop(describe::look(host, place));
         }
     }
-}
-
-/// Something that will be a target.
-#[derive(Clone, Debug)]
-struct ProspectiveTarget {
-    /// The real path of the directory, or the device node.
-    path: PathBuf,
-    kind: Reading<TargetKind>,
-    /// The nearest directory that exists: the target itself unless it is to be created. `None` for a device.
-    existing: Option<PathBuf>,
-    /// The mount it lies on, or the device it is.
-    base: Option<Subject>,
-    /// Whether looking at it failed with an I/O error.
-    io_error: bool,
-}
-
-impl ProspectiveTarget {
-    fn subject(&self) -> Subject {
-        Subject::target(safe(path_bytes(&self.path)))
-    }
-}
-
-/// The mount that a real path lies on.
-fn mount_over(facts: &FactSet, path: &Path) -> Option<Subject> {
-    mounts::mount_of(facts, path_bytes(path))
-}
-
-/// The file system that a mount belongs to: two mounts of one file system have the same. It is the device where there is
-/// one, since btrfs has a device number for each subvolume and a bind mount a subject for each point.
-fn file_system(facts: &FactSet, mount: &Subject) -> Subject {
-    facts.resolve(mount, Scope::Device).unwrap_or_else(|| mount.clone())
-}
-
-/// The block device with this node.
-fn device_of(facts: &FactSet, node: &str) -> Option<Subject> {
-    facts.which(&device::PATH, |path| path == node).into_iter().next()
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@
 //! be asked and how far an answer is trusted. *Write through* is often no claim at all: sd assumes it where a disk has
 //! no caching mode page, and an administrator may write it into the queue.
 
+mod statement;
 mod danger;
 mod elsewhere;
 mod nvme;
 mod sd;
-mod statement;
 mod virtio;
 
 use super::ask::{Ask, FactDependencies};

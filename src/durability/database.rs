@@ -4,11 +4,11 @@
 //! is no evidence, and the verdict holds for any database that flushes. A preloaded library can turn fsync into a no-op
 //! without any setting.
 
-mod mysql;
-mod postgres;
 mod sayer;
 mod sessions;
 mod torn;
+mod mysql;
+mod postgres;
 
 use super::Evidence;
 use super::ask::Ask;

@@ -23,8 +23,12 @@ macro_rules! facts {
         /// All facts of this area.
         pub const ALL: &[KeyInfo] = &[$($id.info),+];
     };
-    (@key $name:expr, $scope:expr, $doc:expr) => { Key::choice($name, $scope, $doc) };
-    (@key $name:expr, $scope:expr, $doc:expr, $kind:expr) => { Key::new($name, $scope, $kind, $doc) };
+    (@key $name:expr, $scope:expr, $doc:expr) => {
+        Key::choice(crate::facts::catalog::place($name), $name, $scope, $doc)
+    };
+    (@key $name:expr, $scope:expr, $doc:expr, $kind:expr) => {
+        Key::new(crate::facts::catalog::place($name), $name, $scope, $kind, $doc)
+    };
 }
 
 pub mod boot;

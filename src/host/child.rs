@@ -1,4 +1,5 @@
-//! The expendable child: a process of our own binary that asks questions which may never be answered.
+//! The expendable child: a process of our own binary that is asked what may never be answered. What it does itself is
+//! left to [`super::reader`].
 //!
 //! A system call on a dead NFS server or a stuck FUSE file system cannot be interrupted from within, and a thread stuck
 //! in one keeps its process from exiting. Such questions therefore go to a child, one after another. If an answer does
@@ -6,92 +7,34 @@
 //! abandoned child: the kill takes effect when the kernel releases it. The child exits when its standard input ends, so
 //! it outlives walwise by one question at most.
 
-mod owner;
-
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, BufRead, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::{Miss, MissKind, Question, live, words};
+use super::owner::Owner;
+use super::{Miss, MissKind, Question, words};
 use crate::text;
-pub(super) use owner::Owner;
 
 /// The hidden first argument that makes our binary the child.
 pub const ARGUMENT: &str = "__ask";
 
 /// The same for a child that changes its user; the first line of its input names the user.
-const ARGUMENT_AS: &str = "__ask-as";
+pub const ARGUMENT_AS: &str = "__ask-as";
 
 /// The longest answer accepted, in bytes; longer than any legitimate one.
 const LONGEST_ANSWER: usize = 2 * super::LARGEST_MOUNT_TABLE;
 
 /// The longest question accepted, in bytes: a longer one would not fit the socket's buffer, and writing must not block.
-const LONGEST_QUESTION: usize = 32 << 10;
-
-/// Serves questions if this process was started as the child; otherwise `None`. `main` calls this before anything else,
-/// with its arguments.
-pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let first = arguments.nth(1)?;
-    // An error means that the reader is gone, which is how the child ends.
-    let _ = if first == OsStr::new(ARGUMENT) {
-        answers().and_then(|answers| answer_all(io::stdin().lock(), answers, live::answer))
-    } else if first == OsStr::new(ARGUMENT_AS) {
-        answers().and_then(|answers| answer_as(io::stdin().lock(), answers))
-    } else {
-        return None;
-    };
-    Some(ExitCode::SUCCESS)
-}
-
-/// The output for answers, each written in one piece; standard output would split them at line ends.
-fn answers() -> io::Result<File> {
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Becomes the user that the first line names, then answers; if that fails, the failure is the answer to every
-/// question.
-fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()> {
-    let mut line = String::new();
-    questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)?;
-    let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
-    match owner.become_it() {
-        Ok(stream) => {
-            let mut delegate = live::Delegate::new(owner, stream);
-            answer_all(questions, answers, |question| delegate.answer(question))
-        }
-        Err(miss) => answer_all(questions, answers, |_| Err(miss.clone())),
-    }
-}
-
-/// Answers question lines until there are no more.
-fn answer_all(
-    mut questions: impl BufRead,
-    mut answers: impl Write,
-    mut ask: impl FnMut(&Question) -> Result<Vec<u8>, Miss>,
-) -> io::Result<()> {
-    let mut line = String::new();
-    while questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)? > 0 {
-        let answer = match words::decode(line.trim_end_matches('\n')) {
-            Some(question) => ask(&question),
-            None => Err(Miss::new(MissKind::Failed, "not a question")),
-        };
-        answers.write_all(&frame(&answer))?;
-        answers.flush()?;
-        line.clear();
-    }
-    Ok(())
-}
+pub const LONGEST_QUESTION: usize = 32 << 10;
 
 /// An answer as the child writes it: `ok LENGTH` or the refusal's word and length, a newline, the bytes.
-fn frame(answer: &Result<Vec<u8>, Miss>) -> Vec<u8> {
+pub fn frame(answer: &Result<Vec<u8>, Miss>) -> Vec<u8> {
     let (word, body) = match answer {
         Ok(bytes) => ("ok", bytes.as_slice()),
         Err(miss) => (words::miss_word(miss.kind), miss.detail.as_bytes()),
@@ -151,7 +94,7 @@ enum ReplyFailure {
 }
 
 impl Expendable {
-    /// Children will be processes of this program, which must call [`serve`].
+    /// Children will be processes of this program, which must call [`super::reader::serve`].
     pub fn new(program: PathBuf) -> Self {
         Self { program, owner: None, state: Mutex::default() }
     }
@@ -329,23 +272,6 @@ mod tests {
         fn garbage_does_no_harm(bytes: Vec<u8>) {
             unframe(&bytes);
         }
-    }
-
-    #[test]
-    fn the_child_answers_line_after_line() {
-        let mut answers = Vec::new();
-        let questions = b"link /proc/self/nothing\nwhat?\nread /proc/sys/kernel/ostype\n";
-        answer_all(&questions[..], &mut answers, live::answer).unwrap();
-        let text = String::from_utf8(answers).unwrap();
-        assert!(text.starts_with("absent "), "{text}");
-        assert!(text.ends_with("failed 14\nnot a questionok 6\nLinux\n"), "{text}");
-    }
-
-    #[test]
-    fn other_arguments_are_not_for_the_child() {
-        let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>().into_iter();
-        assert!(serve(words(&["walwise", "check"])).is_none());
-        assert!(serve(words(&["walwise"])).is_none());
     }
 
     #[test]

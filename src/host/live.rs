@@ -4,20 +4,19 @@
 //! runs the same code. Reads are bounded and nothing is opened for writing. Each scan makes a new `LiveHost`, because
 //! it reads the mount table only once.
 
-mod content;
-mod conversation;
-mod delegate;
-mod device;
 pub(super) mod files;
+mod conversation;
+mod device;
+mod content;
 mod hang;
 pub(super) mod machine;
-mod mysql;
+pub(super) mod mysql;
 mod owners;
-mod postgres;
+pub(super) mod postgres;
 pub(super) mod processes;
-mod programs;
 mod superblock;
 mod trust;
+mod programs;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -25,7 +24,6 @@ use std::time::{Duration, Instant};
 
 use super::child::Expendable;
 use super::{Dialect, Host, Look, Miss, MissKind, Question, redact};
-pub(super) use delegate::Delegate;
 use hang::Mounts;
 use owners::Owners;
 pub(super) use processes::Person;
@@ -66,12 +64,12 @@ impl Default for LiveHost {
 
 impl LiveHost {
     /// This machine; questions that may hang go to a child of this very program, which must call
-    /// [`super::child::serve`] in its `main`.
+    /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {
         Self::asking_through(PathBuf::from("/proc/self/exe"))
     }
 
-    /// This machine, asked through children of another program that calls [`super::child::serve`]: for tests, whose own
+    /// This machine, asked through children of another program that calls [`super::reader::serve`]: for tests, whose own
     /// program does not.
     pub fn asking_through(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());

@@ -7,11 +7,11 @@
 //! or a user called `max` is replaced only where people give names, a host called `data` only where a host is expected.
 
 mod again;
-mod names;
 mod parts;
-mod places;
+mod names;
 mod shapes;
 mod tools;
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;

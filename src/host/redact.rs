@@ -5,17 +5,17 @@
 //! and text that does not parse is dropped. Plain files are filtered too: only listed ones are read, and only content
 //! of the expected shape leaves.
 
-mod crypt;
-mod files;
 mod mapper;
-mod mounts;
 mod mysql;
 mod once;
 mod options;
+mod mounts;
+mod crypt;
+mod files;
 mod parameters;
+mod standbys;
 mod postgres;
 mod process;
-mod standbys;
 mod unit;
 mod zfs;
 

@@ -5,10 +5,12 @@
 //! method has no interval, and the tool opens files otherwise than the server does. The commonest remark is about
 //! unnoticed noise, such as two pages being faster than one.
 
+mod run;
 mod fio;
 mod layout;
 mod pg_test_fsync;
-mod run;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Write as _;
 
@@ -85,6 +87,3 @@ fn figures(row: &ImportedRow) -> String {
     }
     words
 }
-
-#[cfg(test)]
-mod tests;

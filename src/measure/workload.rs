@@ -4,8 +4,8 @@
 //! here. Rows with several threads are compared by the machine's throughput rather than by the wait of each operation,
 //! because operations that share a flush wait together.
 
-mod facts;
 mod result;
+mod facts;
 mod words;
 
 use super::Conclusion;

@@ -8,10 +8,10 @@
 //! observed.
 
 mod assumption;
-mod carry;
 mod ext4;
-mod refuse;
+mod carry;
 mod sense;
+mod refuse;
 #[cfg(test)]
 mod tests;
 

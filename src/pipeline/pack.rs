@@ -1,9 +1,9 @@
 //! The rules and tables that come with walwise as one pack: its identity in a run, its entries, their age, and what
 //! differs between two packs.
 
+mod entry;
 mod age;
 mod difference;
-mod entry;
 
 use std::sync::LazyLock;
 

@@ -5,6 +5,7 @@
 //! A round executes every generator once in random order and counts only when it is complete; the first is discarded as
 //! warm-up. There is no early end on success, because these figures are for information, not for a choice.
 
+mod stage;
 mod entangle;
 mod files;
 mod floor;
@@ -12,7 +13,6 @@ mod group;
 mod innodb;
 mod pg_test_fsync;
 mod segment;
-mod stage;
 
 use std::time::Duration;
 

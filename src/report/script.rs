@@ -4,10 +4,12 @@
 //! that the disk is the same and still free. For a mounted file system every step is a comment to be enabled by hand.
 //! Text that is not plainly safe in a shell never leaves the comments.
 
-mod apart;
-mod existing;
-mod new;
 mod remark;
+mod existing;
+mod apart;
+mod new;
+#[cfg(test)]
+mod tests;
 
 use super::{Report, TargetSummary};
 use crate::facts::catalog::target::TargetKind;
@@ -82,6 +84,3 @@ fn head(report: &Report) -> String {
         comment::inline(&report.when),
     )
 }
-
-#[cfg(test)]
-mod tests;

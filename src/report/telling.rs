@@ -4,20 +4,20 @@
 //! the details of a step from here. What is shared by several targets is told under the first of them. The sections of a
 //! large host are made by all processors.
 
-mod baseline;
-mod findings;
-mod host;
 mod once;
 mod order;
 mod phrase;
-pub mod plan;
-pub mod price;
 mod section;
-pub mod target;
-mod unknown;
-pub mod upgrade;
-pub mod what_if;
 pub mod words;
+mod baseline;
+pub mod plan;
+mod findings;
+pub mod price;
+mod unknown;
+pub mod target;
+pub mod what_if;
+mod host;
+pub mod upgrade;
 
 use super::{Report, TargetSummary};
 use crate::workers;

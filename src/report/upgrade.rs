@@ -5,17 +5,17 @@
 //! it is wrong today; other subjects are named only if they change. The part of a finding follows from the facts in its
 //! condition, so that rules can be added, switched off or given another level without a change here.
 
-mod boot;
 mod builder;
-mod feature;
 mod ground;
 mod item;
-mod layer;
+mod boot;
+mod weight;
 mod need;
+mod layer;
+mod feature;
 mod other;
 mod parameter;
 mod unknown;
-mod weight;
 
 use std::cmp::Reverse;
 

@@ -4,14 +4,14 @@
 //! judged by [`crate::settings`], as for the same setting. Nothing is run. A command is understood to the last word or
 //! not at all. A command that is not understood is searched for anything that can lose data, wherever it may stand.
 
-mod flags;
 mod judgement;
-mod programs;
-mod readers;
-mod sql;
-mod suspect;
-mod values;
 mod words;
+mod flags;
+mod readers;
+mod values;
+mod sql;
+mod programs;
+mod suspect;
 
 use std::ops::Range;
 

@@ -4,16 +4,16 @@
 //! across files (a duplicate id) are left to [`super::set`]. A file with broken syntax is read again table by table.
 //! The parser recovers by skipping, and a rule that has lost some of its conditions is another rule.
 
-mod advice;
-mod cond;
-mod evidence;
-mod example;
 mod fields;
-mod others;
 mod pieces;
-mod prose;
 mod remedy;
 mod value;
+mod cond;
+mod prose;
+mod evidence;
+mod others;
+mod advice;
+mod example;
 
 use toml::de::DeTable;
 

@@ -1,9 +1,9 @@
 //! The overlays: the list of every command, the questions before a probe and before a file is written, and the choice
 //! of assumptions.
 
+mod pane;
 mod confirm;
 pub mod help;
-mod pane;
 mod save;
 pub mod what_if;
 

@@ -1,9 +1,7 @@
 //! The screens: each turns the data into a page. They do not know each other; another one is opened by its name.
 
-mod advice;
 mod details;
 mod export;
-mod overview;
 mod price;
 mod probe;
 mod rest;
@@ -12,6 +10,8 @@ mod step;
 mod storage;
 mod unknown;
 mod what_if;
+mod advice;
+mod overview;
 
 #[cfg(test)]
 pub use advice::step_key;

@@ -3,11 +3,11 @@
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
 pub mod area;
+pub mod interval;
+pub mod text;
 pub mod columns;
 pub mod diff;
 pub mod field;
 pub mod histogram;
-pub mod interval;
-pub mod text;
 pub mod trace;
 pub mod tree;

@@ -4,4 +4,6 @@
 #![allow(missing_docs, reason = "a test may fail loudly")]
 
 mod choices;
+mod graph;
 mod names;
+mod rooms;

@@ -6,15 +6,16 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use super::mistyped;
+use super::prospect::{ProspectiveTarget, device_of, mount_over};
 use super::role::{self, ServerDirectories};
-use super::{ProspectiveTarget, device_of, mistyped, mount_over};
-use crate::collect::stack::device_of_node;
-use crate::collect::{path_of, refused};
+use crate::collect::lookup::device_of_node;
+use crate::collect::refusal::refused;
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
 use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
-use crate::host::{Host, Miss, MissKind, Stat, path_bytes};
+use crate::host::{Host, Miss, MissKind, Stat, path_bytes, path_of};
 use crate::text::{raw, safe};
 
 /// The place that a path means, and what the servers on it keep on other file systems.

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::ProspectiveTarget;
-use crate::collect::refused;
+use super::prospect::ProspectiveTarget;
+use crate::collect::refusal::refused;
 use crate::facts::catalog::target::{self, Attribute};
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::asked;
+use super::prospect::{ProspectiveTarget, file_system};
 use super::role::ServerDirectories;
-use super::{ProspectiveTarget, asked, file_system};
-use crate::collect::path_of;
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
-use crate::host::{Host, Miss, Stat, path_bytes};
+use crate::host::{Host, Miss, Stat, path_bytes, path_of};
 use crate::text::{raw, safe};
 use crate::workers;
 

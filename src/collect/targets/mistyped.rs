@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::collect::path_of;
 use crate::facts::catalog::{device, mount};
 use crate::facts::{Area, Choice, FactSet, Key};
-use crate::host::{Host, path_bytes};
+use crate::host::{Host, path_bytes, path_of};
 use crate::text::suggest::distance;
 use crate::text::{raw, safe};
 

@@ -8,11 +8,10 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::{ProspectiveTarget, file_system, mount_over};
-use crate::collect::path_of;
+use super::prospect::{ProspectiveTarget, file_system, mount_over};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, Value, Why};
-use crate::host::path_bytes;
+use crate::host::{path_bytes, path_of};
 use crate::text::{raw, safe};
 
 /// The known directories of a server.

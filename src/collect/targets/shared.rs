@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ProspectiveTarget, file_system};
+use super::prospect::{ProspectiveTarget, file_system};
 use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::target::{self, Role};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::collect::testing::{Fake, sentences};
-use crate::facts::catalog::device::Content;
+use crate::facts::catalog::device::{self, Content};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, Attribute, Role, TargetKind};
-use crate::facts::{Choice, Source, Why};
+use crate::facts::{Choice, Reading, Source, Why};
 use crate::host::{MissKind, Question, Stat};
 
 fn stat(kind: u64, node: (u64, u64)) -> Vec<u8> {

@@ -71,8 +71,8 @@ facts! {
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" ValueKind::Bool;
 }
 
-mod sessions;
 mod words;
+mod sessions;
 
 pub use sessions::CommitOverride;
 pub use words::{

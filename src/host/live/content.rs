@@ -5,8 +5,8 @@
 //! is reported. Reads bypass the page cache, so that no stale page is taken for the disk; only devices that nobody uses
 //! are read.
 
-mod magic;
 mod places;
+mod magic;
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};

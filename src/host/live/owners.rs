@@ -1,6 +1,6 @@
 //! Asks as the owners of servers, each through a child that has his user id, and accounts for the cost of each.
 //!
-//! The children and their answers are in [`crate::host::child`] and [`super::delegate`]; an answer is a stranger's
+//! The children and their answers are in [`crate::host::child`] and [`crate::host::reader`]; an answer is a stranger's
 //! word. Time and bytes are bounded for each user and for all together, so nobody can keep walwise from exiting or from
 //! serving others. A user whose share is used up gets *timed out* for an answer, never *absent*.
 
@@ -9,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::host::child::{Expendable, Owner};
+use crate::host::child::Expendable;
+use crate::host::owner::Owner;
 use crate::host::{Miss, MissKind, Question};
 
 /// An allowance of time and bytes.

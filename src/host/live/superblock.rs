@@ -5,6 +5,7 @@
 //! would write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the device's
 //! cache may be older than the disk.
 
+mod block;
 mod crc32c;
 mod ext;
 mod xfs;
@@ -16,6 +17,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
+use self::block::Unreadable;
 use super::device;
 use super::files::miss;
 use crate::host::{Miss, MissKind, Superblock};
@@ -36,27 +38,6 @@ pub fn features(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
         }
     };
     Ok(format!("features {}\n", words.join(" ")).into_bytes())
-}
-
-/// Why bytes are no readable superblock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unreadable {
-    /// Another format, or too few bytes.
-    Foreign,
-    /// The checksum is wrong, as while the kernel updates the block.
-    Checksum,
-    /// A sector size that is not supported.
-    Sectors,
-}
-
-impl Unreadable {
-    fn says(self) -> &'static str {
-        match self {
-            Self::Foreign => "no superblock of this kind is where it should be",
-            Self::Checksum => "the checksum of the superblock is wrong",
-            Self::Sectors => "the superblock is larger than 4096 bytes",
-        }
-    }
 }
 
 /// Reads and parses, once more if the checksum is wrong: the kernel may have been writing.
@@ -87,23 +68,6 @@ fn direct(device: &File) -> io::Result<Vec<u8>> {
     let page = room.get_mut(start..).and_then(|rest| rest.get_mut(..PAGE)).unwrap_or_default();
     let count = device.read_at(page, 0)?;
     Ok(page.get(..count).unwrap_or_default().to_vec())
-}
-
-/// `N` bytes at this place; `None` where there are too few.
-fn bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
-    block.get(at..)?.first_chunk().copied()
-}
-
-/// Names of the bits that are set, the lowest first; a bit without a name is called by its number behind `prefix`.
-fn named<'a>(
-    bits: u32,
-    names: &'a [(u32, &'static str)],
-    prefix: &'a str,
-) -> impl Iterator<Item = String> + 'a {
-    (0..u32::BITS).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| {
-        let name = names.iter().find(|(known, _)| *known == 1 << bit);
-        name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
-    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! Like changes of many things are one line, and what moves by itself or follows from other facts is only counted, so that it
 //! does not drown what somebody changed; the JSON has all of it.
 
-mod facts;
 mod named;
+mod facts;
 mod shift;
 
 use super::section::{Bullet, Mark};

@@ -4,8 +4,8 @@
 //! The facts stand in a pane beside the tree where there is room for one, else beneath what is unfolded. The surprise:
 //! while something is looked for, everything that has it is unfolded where there is no pane.
 
-mod facts;
 mod layer;
+mod facts;
 
 use ratatui::text::Line;
 

@@ -3,7 +3,8 @@
 //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the names are those of
 //! lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
 
-use super::{Unreadable, bytes, crc32c, named};
+use super::block::{Unreadable, bytes, named};
+use super::crc32c;
 
 /// Offset on the device, in bytes.
 pub const OFFSET: u64 = 1024;

@@ -3,7 +3,8 @@
 //! Its counters, labels and identities are ignored. The layout is that of fs/xfs/libxfs/xfs_format.h, big-endian except
 //! for the checksum. Version 5 keeps the bits of version 4 and adds words of its own; both have `ftype`.
 
-use super::{Unreadable, bytes, crc32c, named};
+use super::block::{Unreadable, bytes, named};
+use super::crc32c;
 
 const MAGIC: &[u8] = b"XFSB";
 

@@ -1,0 +1,292 @@
+//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features.
+//!
+//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the features in the
+//! superblock. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
+//! fast commits, so only a count above zero proves the feature.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::superblocks;
+use crate::collect::attribute;
+use crate::collect::collector::{Collector, Request};
+use crate::collect::refusal::refused;
+use crate::facts::catalog::mount::{self, JournalMode};
+use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, Superblock, path_bytes};
+use crate::text::{raw, safe};
+use crate::workers;
+
+mod journal;
+
+/// Reads ext4's own files.
+pub const COLLECTOR: Collector = Collector { id: "ext4", run };
+
+/// The readings of one file system; several mounts can show it.
+#[derive(Clone)]
+struct Ext4 {
+    options: Reading<Vec<String>>,
+    task: Reading<String>,
+    journal: Reading<bool>,
+    data: Reading<JournalMode>,
+    errors: Reading<u64>,
+    features: Reading<Vec<String>>,
+    fast_commit: Reading<bool>,
+}
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+    for subject in facts.which(&mount::FSTYPE, |fstype| ["ext2", "ext3", "ext4"].contains(&fstype.as_str())) {
+        if let Some(device) = facts.resolve(&subject, Scope::Device) {
+            by_device.entry(device).or_default().push(subject);
+        }
+    }
+    let devices: Vec<&Subject> = by_device.keys().collect();
+    let found = workers::each(&devices, |device| {
+        look(host, facts, device, by_device.get(device).map_or(&[], Vec::as_slice))
+    });
+    let outside = outside_journals(host, facts, &devices, &found);
+    for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
+        if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
+            // A commit waits for it like for the file system's own disk.
+            for subject in mounts {
+                facts.stand(subject, &journal);
+            }
+        }
+        for subject in mounts {
+            facts.put(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
+            facts.put(subject, &mount::EXT4_OPTIONS, found.options.clone());
+            facts.put(subject, &mount::EXT4_JOURNAL, found.journal.clone());
+            facts.put(subject, &mount::EXT4_DATA, found.data.clone());
+            facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
+            facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
+            facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
+        }
+    }
+}
+
+/// Reads one file system; facts that are assumed for one of its mounts are not read.
+fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
+    let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
+        .unwrap_or_else(|| superblocks::features(host, facts, device, Superblock::Ext));
+    let name = PathBuf::from(OsString::from_vec(raw(device.name())));
+    let proc = Path::new("/proc/fs/ext4").join(&name);
+    let sys = Path::new("/sys/fs/ext4").join(&name);
+    let options =
+        assumed(facts, mounts, &mount::EXT4_OPTIONS).unwrap_or_else(|| options(host, &proc.join("options")));
+    let task = attribute::text(host, &sys.join("journal_task"));
+    let journal = assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
+    let data = match journal.value() {
+        Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
+        _ => options.clone().and_then(|options| {
+            let mode = options.iter().rev().find_map(|option| option.strip_prefix("data="));
+            JournalMode::read(mode.ok_or("no data= among the options in force")?)
+        }),
+    };
+    let fast_commit = match features.clone() {
+        Reading::Known { value, source } => Reading::known(value.iter().any(|f| f == "fast_commit"), source),
+        Reading::Unknown { why, detail, remedy } => {
+            counted_commits(host, &proc.join("fc_info")).unwrap_or(Reading::Unknown { why, detail, remedy })
+        }
+    };
+    let errors = attribute::number(host, &sys.join("errors_count"));
+    Ext4 { options, task, journal, data, errors, features, fast_commit }
+}
+
+/// The assumed value for the file system of these mounts.
+fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
+    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.id()))?;
+    Some(facts.get(held, key))
+}
+
+/// One option a line, defaults included.
+fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
+    let shown = safe(path_bytes(path));
+    match host.read(path) {
+        Ok(text) => {
+            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+            Reading::known(lines.map(safe).collect(), Source::file(shown))
+        }
+        Err(miss) => refused(&miss, &shown),
+    }
+}
+
+/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there is a journal.
+fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
+    let task = task.clone().map(|task| task != "<none>");
+    match (&task, options) {
+        (Reading::Unknown { .. }, Reading::Known { value, source })
+            if value.iter().any(|option| option.starts_with("data=")) =>
+        {
+            Reading::known(true, source.clone())
+        }
+        _ => task,
+    }
+}
+
+const JOURNALS: &str = "/proc/fs/jbd2";
+
+/// The devices that hold the journals of these file systems, where that is not their own. The kernel names a journal
+/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is; where several could be
+/// meant, the name of the journal's thread decides.
+fn outside_journals(
+    host: &dyn Host,
+    facts: &FactSet,
+    devices: &[&Subject],
+    found: &[Ext4],
+) -> Vec<Reading<String>> {
+    let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
+        Ok(names) => names.iter().map(|name| safe(name.as_encoded_bytes())).collect(),
+        Err(miss) => return devices.iter().map(|_| refused(&miss, JOURNALS)).collect(),
+    };
+    let inside: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
+    let lacks = |(device, ext4): &(&&Subject, &Ext4)| {
+        ext4.journal.value() == Some(&true) && !inside.contains(device.name())
+    };
+    let lacking = devices.iter().zip(found).filter(lacks).count();
+    let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
+    let outside: Vec<&String> = names.iter().filter(is_device).collect();
+    let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
+        _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
+        [only] if lacking == 1 => Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}"))),
+        _ => match journal::device(host, pair.0, pair.1.task.clone(), facts) {
+            known @ Reading::Known { .. } => known,
+            Reading::Unknown { .. } => Reading::unknown(
+                Why::Ambiguous,
+                "its journal is on another device, and on which is not shown",
+            ),
+        },
+    };
+    devices.iter().zip(found).map(each).collect()
+}
+
+/// Whether fast commits are in use: a count above zero proves the feature, a count of zero proves nothing.
+fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
+    let text = host.read(path).ok()?;
+    let count = String::from_utf8_lossy(&text).lines().find_map(|line| {
+        let (count, word) = line.trim().split_once(' ')?;
+        (word.trim() == "commits").then(|| count.parse::<u64>().ok())?
+    });
+    (count? > 0).then(|| Reading::known(true, Source::file(safe(path_bytes(path)))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Remedy;
+    use crate::facts::catalog::{device, host as machine};
+    use crate::host::{MissKind, Question};
+
+    const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
+    const IDLE: &str =
+        "fc stats:\n0 commits\n1 ineligible\n0 numblks\n0us avg_commit_time\nIneligible reasons:\n";
+
+    fn collect(host: &Fake, privileged: bool) -> FactSet {
+        let mut facts = FactSet::default();
+        let device = Subject::device("sda1");
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Assumed);
+        for point in ["/", "/bind"] {
+            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+            facts.link(&Subject::mount(point), &device);
+        }
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn machine(fc_info: &str) -> Fake {
+        Fake::default()
+            .file("/proc/fs/ext4/sda1/options", OPTIONS)
+            .file("/proc/fs/ext4/sda1/fc_info", fc_info)
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "211"), ("errors_count", "3")])
+    }
+
+    #[test]
+    fn what_anybody_can_read() {
+        let host = machine(IDLE);
+        let facts = collect(&host, false);
+        for mount in ["/", "/bind"].map(Subject::mount) {
+            assert_eq!(facts.value(&mount, &mount::EXT4_DATA), Some(JournalMode::Ordered));
+            assert_eq!(facts.value(&mount, &mount::EXT4_JOURNAL), Some(true));
+            assert_eq!(facts.value(&mount, &mount::EXT4_ERRORS), Some(3));
+            let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
+            assert!(matches!(fast, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{fast:?}");
+        }
+        assert_eq!(host.asked().len(), 5, "a file system is read once, however often it is mounted");
+    }
+
+    #[test]
+    fn fast_commits_that_happened_prove_the_feature() {
+        let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
+        assert_eq!(collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT), Some(true));
+    }
+
+    #[test]
+    fn root_reads_the_features() {
+        let question = || Question::Superblock("/dev/sda1".into(), Superblock::Ext);
+        let answer = "features has_journal fast_commit extent 64bit\n";
+        let facts = collect(&machine(IDLE).answer(question(), answer), true);
+        let root = Subject::mount("/");
+        assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
+        assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
+        let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
+        let reading = facts.get(&root, &mount::EXT4_FEATURES);
+        assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn no_journal_is_seen() {
+        let host = Fake::default()
+            .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
+        let facts = collect(&host, false);
+        assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
+        assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+    }
+
+    #[test]
+    fn a_journal_mode_that_nobody_knows_is_malformed() {
+        let mode = |options: &str| {
+            let host = Fake::default().file("/proc/fs/ext4/sda1/options", options);
+            collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
+        };
+        assert_eq!(mode("rw\ndata=writeback\n").value(), Some(&JournalMode::Writeback));
+        assert!(matches!(mode("rw\ndata=best\n"), Reading::Unknown { why: Why::Malformed, .. }));
+    }
+
+    #[test]
+    fn a_journal_on_another_device_is_part_of_the_stack() {
+        let look = |names: &[&str]| {
+            let mut facts = FactSet::default();
+            for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
+                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+                facts.link(&Subject::mount(point), &Subject::device(device));
+                facts.stand(&Subject::mount(point), &Subject::device(device));
+            }
+            facts.mention(&Subject::device("sdb1"));
+            facts.mention(&Subject::device("dm-0"));
+            let mut host = machine(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
+            for name in names {
+                host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
+            }
+            run(&host, &Request::default(), &mut facts);
+            ["/a", "/b"].map(|point| {
+                let mount = Subject::mount(point);
+                (facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE), facts.below(&mount).len())
+            })
+        };
+        let [a, b] = look(&["sda1-8", "dm-0-8"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(b, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{b:?}");
+        let [a, b] = look(&["sda1-8", "sdb1"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(&b, (Reading::Known { value, .. }, 2) if value == "sdb1"), "{b:?}");
+        for (reading, below) in look(&["sdb1"]) {
+            assert!(matches!(reading, Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+            assert_eq!(below, 1);
+        }
+    }
+}

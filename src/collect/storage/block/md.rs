@@ -1,0 +1,219 @@
+//! Linux software RAID: level, members and their states, current activity and consistency policy, from `md/` in sysfs
+//! (Documentation/admin-guide/md.rst).
+//!
+//! The devices below are found by the topology. Levels without redundancy have no `degraded`, no `sync_action` and no
+//! bitmap, so those facts are unknown (absent). The container array of a firmware RAID (`external:imsm`) has an empty
+//! level and no size; its volumes are arrays of their own.
+
+use super::node::Node;
+use crate::collect::attribute;
+use crate::collect::refusal::refused;
+use crate::facts::catalog::device::{self, ArrayLevel};
+use crate::facts::{Choice, FactSet, Reading, Source, Subject};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Records the attributes of an array.
+pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let text = |name: &str| attribute::text(host, &node.attribute(name));
+    let number = |name: &str| attribute::number(host, &node.attribute(name));
+    let subject = &node.subject;
+    let metadata = text("md/metadata_version");
+    facts.put(subject, &device::MD_LEVEL, level(text("md/level"), &metadata));
+    facts.put(subject, &device::MD_METADATA, metadata);
+    facts.put(subject, &device::MD_STATE, attribute::choice(host, &node.attribute("md/array_state")));
+    facts.put(subject, &device::MD_SYNC_ACTION, attribute::choice(host, &node.attribute("md/sync_action")));
+    facts.put(
+        subject,
+        &device::MD_CONSISTENCY,
+        attribute::choice(host, &node.attribute("md/consistency_policy")),
+    );
+    facts.put(subject, &device::MD_BITMAP, text("md/bitmap/location"));
+    facts.put(subject, &device::MD_DEGRADED, number("md/degraded"));
+    facts.put(subject, &device::MD_CHUNK, number("md/chunk_size"));
+    facts.put(subject, &device::MD_WRITE_BEHIND, number("md/bitmap/backlog"));
+    let disks = text("md/raid_disks").and_then(|text| {
+        // While an array is being reshaped the old count follows in brackets: `5 (4)`.
+        let first = text.split_whitespace().next().and_then(|word| word.parse().ok());
+        first.ok_or_else(|| format!("`{text}` is no number"))
+    });
+    facts.put(subject, &device::MD_DISKS, disks);
+    let members = members(host, node);
+    facts.put(subject, &device::MD_WRITE_MOSTLY, members.clone().map(|all| those(&all, "write_mostly")));
+    let failed = members.clone().map(|all| those(&all, "faulty"));
+    let failed_ones: Vec<Subject> =
+        failed.value().into_iter().flatten().cloned().map(Subject::device).collect();
+    // Where all have failed, they are what is left to look at.
+    if !facts.below(subject).iter().all(|member| failed_ones.contains(member)) {
+        for member in &failed_ones {
+            facts.leave(subject, member);
+        }
+    }
+    facts.put(subject, &device::MD_FAILED, failed);
+    facts.put(subject, &device::MD_MEMBERS, members);
+}
+
+/// The members whose state contains this word.
+fn those(members: &[String], state: &str) -> Vec<String> {
+    let of = |member: &String| {
+        let mut words = member.split(' ');
+        let name = words.next()?;
+        words.any(|word| word == state).then(|| name.to_owned())
+    };
+    members.iter().filter_map(of).collect()
+}
+
+/// The metadata of a container is external and points at no other array, as that of a volume in it does
+/// (`external:/md127/0`).
+fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLevel> {
+    let external = metadata.value().and_then(|text| text.strip_prefix("external:"));
+    match (&level, external, metadata.source()) {
+        (Reading::Unknown { .. }, Some(kind), Some(source)) if !kind.contains('/') => {
+            Reading::known(ArrayLevel::Container, source.clone())
+        }
+        _ => level.and_then(|word| ArrayLevel::read(&word)),
+    }
+}
+
+/// Name and state of every member: `sda1 in_sync write_mostly`.
+fn members(host: &dyn Host, node: &Node) -> Reading<Vec<String>> {
+    let home = node.attribute("md");
+    let shown = safe(path_bytes(&home));
+    let names = match host.list(&home) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &shown),
+    };
+    let mut members = Vec::new();
+    for name in names.iter().filter(|name| name.as_encoded_bytes().starts_with(b"dev-")) {
+        let member = safe(name.as_encoded_bytes().strip_prefix(b"dev-").unwrap_or_default());
+        match attribute::text(host, &home.join(name).join("state")) {
+            Reading::Known { value, .. } => {
+                let words: Vec<&str> = value.split([',', ' ']).filter(|word| !word.is_empty()).collect();
+                members.push(format!("{member} {}", words.join(" ")));
+            }
+            // A member whose state cannot be seen may be the one that is missing.
+            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        }
+    }
+    Reading::known(members, Source::file(shown))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::facts::Why;
+
+    /// A RAID1 with one write-mostly and one failed leg, as md.rst describes its files.
+    const MIRROR: &[(&str, &str)] = &[
+        ("level", "raid1"),
+        ("metadata_version", "1.2"),
+        ("array_state", "clean"),
+        ("raid_disks", "3"),
+        ("degraded", "1"),
+        ("sync_action", "recover"),
+        ("consistency_policy", "bitmap"),
+        ("chunk_size", "0"),
+        ("bitmap/location", "+8"),
+        ("bitmap/backlog", "256"),
+        ("dev-sda1/state", "in_sync"),
+        ("dev-sdb1/state", "in_sync,write_mostly"),
+        ("dev-sdc1/state", "faulty"),
+    ];
+
+    fn described(files: &[(&str, &str)]) -> (FactSet, Node) {
+        let node = Node::new("md0", "md");
+        let mut facts = FactSet::default();
+        describe(&Fake::default().files("/sys/class/block/md0/md", files), &node, &mut facts);
+        (facts, node)
+    }
+
+    /// Rules name what is no trouble by leaving it out, so a word that nobody knows must not pass for one of them.
+    #[test]
+    fn a_word_that_is_new_is_unknown() {
+        let words = [
+            ("sync_action", "dream"),
+            ("consistency_policy", "hope"),
+            ("array_state", "x"),
+            ("level", "raid7"),
+        ];
+        let (facts, node) = described(&words);
+        for key in [
+            &device::MD_SYNC_ACTION.info,
+            &device::MD_CONSISTENCY.info,
+            &device::MD_STATE.info,
+            &device::MD_LEVEL.info,
+        ] {
+            let reading = facts.reading(&node.subject, key.id);
+            assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
+        }
+    }
+
+    #[test]
+    fn a_mirror_says_who_is_missing_and_who_lags() {
+        let (facts, Node { subject, .. }) = described(MIRROR);
+        let members = facts.value(&subject, &device::MD_MEMBERS).unwrap();
+        assert_eq!(members, ["sda1 in_sync", "sdb1 in_sync write_mostly", "sdc1 faulty"]);
+        assert_eq!(facts.value(&subject, &device::MD_WRITE_MOSTLY).unwrap(), ["sdb1"]);
+        assert_eq!(facts.value(&subject, &device::MD_FAILED).unwrap(), ["sdc1"]);
+        assert_eq!(facts.value(&subject, &device::MD_STATE), Some(device::ArrayState::Clean));
+        assert_eq!(facts.value(&subject, &device::MD_WRITE_BEHIND), Some(256));
+        assert_eq!(facts.value(&subject, &device::MD_BITMAP).as_deref(), Some("+8"));
+        assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
+    }
+
+    #[test]
+    fn a_member_that_cannot_be_seen_leaves_the_members_unknown() {
+        let mut files = MIRROR.to_vec();
+        files.push(("dev-sdd1/slot", "3"));
+        let (facts, Node { subject, .. }) = described(&files);
+        assert!(matches!(
+            facts.get(&subject, &device::MD_MEMBERS),
+            Reading::Unknown { why: Why::Absent, .. }
+        ));
+        assert_eq!(facts.value(&subject, &device::MD_LEVEL), Some(ArrayLevel::Raid1));
+    }
+
+    #[test]
+    fn containers_of_firmware_raid_are_told_from_their_volumes() {
+        for (level, metadata, expect) in [
+            ("", "external:imsm", Some("container")),
+            ("raid1", "external:/md127/0", Some("raid1")),
+            ("", "external:/md127/0", None),
+            ("", "1.2", None),
+        ] {
+            let (facts, Node { subject, .. }) =
+                described(&[("level", level), ("metadata_version", metadata), ("raid_disks", "0")]);
+            assert_eq!(facts.value(&subject, &device::MD_LEVEL).map(ArrayLevel::word), expect, "{metadata}");
+        }
+    }
+
+    #[test]
+    fn an_array_being_reshaped_shows_the_new_count() {
+        let (facts, Node { subject, .. }) = described(&[("raid_disks", "5 (4)")]);
+        assert_eq!(facts.value(&subject, &device::MD_DISKS), Some(5));
+    }
+
+    proptest! {
+        /// Whatever the files of an array hold, each costs its own facts only.
+        #[test]
+        fn noise_in_one_file_costs_one_fact(noise: Vec<u8>, which in 0usize..10) {
+            let mut host = Fake::default();
+            for (n, (name, text)) in MIRROR.iter().enumerate() {
+                let path = format!("/sys/class/block/md0/md/{name}");
+                host = if n == which { host.file(path, &noise) } else { host.file(path, text) };
+            }
+            let (node, mut facts) = (Node::new("md0", "md"), FactSet::default());
+            describe(&host, &node, &mut facts);
+            let subject = &node.subject;
+            prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+            prop_assert!(which == 0 || facts.value(subject, &device::MD_LEVEL) == Some(ArrayLevel::Raid1));
+            prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
+            prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
+            prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
+            prop_assert_eq!(facts.value(subject, &device::MD_WRITE_MOSTLY), Some(vec!["sdb1".to_owned()]));
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The attachment of a disk, its network, its maker, and the claim it makes of its own cache.
+//!
+//! All of it comes from the disk's place in the device tree and the attributes there; no tool is asked. Whether a claim
+//! is believed is left to `durability`. The driver decides more than the name, because a RAID controller's volume, a
+//! virtual machine's disk and a SATA disk can all be called `sda`. Many kernels present a single-port NVMe disk as a
+//! multipath disk, so its transport is read from its controllers (drivers/nvme/host/multipath.c).
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::node::Node;
+use crate::collect::attribute;
+use crate::collect::refusal::refused;
+use crate::drivers;
+use crate::facts::catalog::device::{self, CacheType, Fabric, Transport};
+use crate::facts::{Choice, FactSet, Reading, Source, Why};
+use crate::host::{Host, path_bytes};
+use crate::text::safe;
+
+/// Reads transports; remembers the driver of each SCSI host and the carrier of each NVMe subsystem, since many disks
+/// share one.
+#[derive(Default)]
+pub struct Transports {
+    drivers: HashMap<String, Reading<String>>,
+    subsystems: HashMap<String, Reading<String>>,
+}
+
+impl Transports {
+    /// Records transport, driver, model and claim of a whole disk; does nothing for other devices.
+    pub fn describe(&mut self, host: &dyn Host, node: &Node, facts: &mut FactSet) {
+        if !node.kind.is_disk() {
+            return;
+        }
+        let driver = self.driver(host, node);
+        facts.put(&node.subject, &device::MODEL, model(host, node));
+        if let Some(firmware) = firmware(host, node) {
+            facts.put(&node.subject, &device::FIRMWARE, firmware);
+        }
+        if let Some(serial) = serial(host, node) {
+            facts.put(&node.subject, &device::SERIAL, serial);
+        }
+        let carrier = node.is_called("nvme").then(|| self.nvme(host, node));
+        let transport = match &carrier {
+            Some(carrier) => carrier.clone().map(|carrier| over_nvme(&carrier)),
+            None => transport(node, driver.value()),
+        };
+        if transport.value().is_some_and(|transport| transport.is_network()) {
+            facts.put(&node.subject, &device::FABRIC, fabric(node, driver.value(), carrier));
+        }
+        facts.put(&node.subject, &device::TRANSPORT, transport);
+        facts.put(&node.subject, &device::DRIVER, driver);
+        facts.put(&node.subject, &device::CACHE_TYPE, claim(host, node));
+    }
+
+    /// `pcie`, `tcp`, `rdma`, `fc` …: of the controller, or of all controllers that are paths of a multipath disk.
+    fn nvme(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(subsystem) = node.component(|part| is_numbered(part, "nvme-subsys")) else {
+            return attribute::text(host, &node.attribute("device/transport"));
+        };
+        let found = self.subsystems.get(&subsystem).cloned();
+        found.unwrap_or_else(|| {
+            let carrier = carrier_of(host, &subsystem);
+            self.subsystems.insert(subsystem, carrier.clone());
+            carrier
+        })
+    }
+
+    fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        let Some(adapter) = node.component(is_scsi_host) else {
+            return Reading::unknown(Why::Absent, "the disk is on no SCSI host");
+        };
+        let read =
+            || attribute::text(host, &Path::new("/sys/class/scsi_host").join(&adapter).join("proc_name"));
+        self.drivers.entry(adapter.clone()).or_insert_with(read).clone()
+    }
+}
+
+/// A word and digits behind it: `host2`, `nvme0`.
+fn is_numbered(part: &str, word: &str) -> bool {
+    part.strip_prefix(word).is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn is_scsi_host(part: &str) -> bool {
+    is_numbered(part, "host")
+}
+
+/// The transport of an NVMe carrier (nvme_ctrl_ops.name).
+fn over_nvme(carrier: &str) -> Transport {
+    match carrier {
+        "pcie" | "apple-nvme" => Transport::Nvme,
+        "tcp" | "rdma" | "fc" => Transport::Network,
+        _ => Transport::Other,
+    }
+}
+
+/// `2:0:1:0`: host, channel, target and unit.
+fn is_scsi_address(part: &str) -> bool {
+    part.split(':').count() == 4
+        && part.split(':').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The serial number, where sysfs has it as lsblk(8) prints it: of NVMe and virtio disks.
+fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+    let file = match node {
+        node if node.is_called("nvme") => "device/serial",
+        node if node.is_called("vd") => "serial",
+        _ => return None,
+    };
+    let reading = attribute::text(host, &node.attribute(file));
+    let nothing = || Err("the disk has no serial number".to_owned());
+    Some(reading.and_then(|serial| if serial.is_empty() { nothing() } else { Ok(serial) }))
+}
+
+/// The revision of its firmware, where a kind of disk has one.
+fn firmware(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
+    let file = match node {
+        node if node.is_called("nvme") => "device/firmware_rev",
+        node if node.component(is_scsi_address).is_some() => "device/rev",
+        _ => return None,
+    };
+    Some(attribute::text(host, &node.attribute(file)))
+}
+
+fn model(host: &dyn Host, node: &Node) -> Reading<String> {
+    if node.is_called("mmcblk") {
+        return attribute::text(host, &node.attribute("device/name"));
+    }
+    if node.is_called("nvme") {
+        return attribute::text(host, &node.attribute("device/model"));
+    }
+    if node.component(is_scsi_address).is_none() {
+        return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
+    }
+    let vendor = match attribute::text(host, &node.attribute("device/vendor")) {
+        Reading::Known { value, .. } => value,
+        Reading::Unknown { why: Why::Absent | Why::Malformed, .. } => String::new(),
+        // Half a model would be taken for a whole one of another maker.
+        hidden @ Reading::Unknown { .. } => return hidden,
+    };
+    attribute::text(host, &node.attribute("device/model")).map(|model| match vendor.as_str() {
+        // `ATA` is what libata writes there; the maker is in the model.
+        "" | "ATA" => model,
+        vendor => format!("{vendor} {model}"),
+    })
+}
+
+/// Parts of the device tree by the transport they stand for, the most telling first.
+const BY_PLACE: &[(&str, Transport)] = &[
+    ("/usb", Transport::Usb),
+    ("/session", Transport::Network),
+    ("/rport-", Transport::Network),
+    ("/vbd-", Transport::Xen),
+    ("/ata", Transport::Sata),
+    ("/end_device-", Transport::Sas),
+];
+
+/// Names of whole disks by the transport they stand for.
+const BY_NAME: &[(&str, Transport)] = &[
+    ("vd", Transport::Virtio),
+    ("xvd", Transport::Xen),
+    ("mmcblk", Transport::Mmc),
+    ("nbd", Transport::Network),
+    ("rbd", Transport::Network),
+    ("pmem", Transport::Pmem),
+    ("cciss", Transport::Raid),
+];
+
+/// The carrier that all paths of a subsystem share.
+fn carrier_of(host: &dyn Host, subsystem: &str) -> Reading<String> {
+    let home = Path::new("/sys/class/nvme-subsystem").join(subsystem);
+    let names = match host.list(&home) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &safe(path_bytes(&home))),
+    };
+    let mut carriers: Vec<Reading<String>> = Vec::new();
+    for name in names.iter().filter(|name| name.to_str().is_some_and(|name| is_numbered(name, "nvme"))) {
+        let carrier = attribute::text(host, &Path::new("/sys/class/nvme").join(name).join("transport"));
+        if !carriers.iter().any(|other| other.value() == carrier.value()) {
+            carriers.push(carrier);
+        }
+    }
+    match (carriers.pop(), carriers.is_empty()) {
+        (Some(carrier), true) => carrier,
+        (Some(_), false) => Reading::unknown(Why::Ambiguous, "its paths differ in what carries them"),
+        (None, _) => Reading::unknown(Why::Absent, format!("{} has no controller", safe(path_bytes(&home)))),
+    }
+}
+
+/// The network that a disk is attached by.
+fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -> Reading<Fabric> {
+    if let Some(carrier) = nvme {
+        return carrier.and_then(|carrier| Fabric::read(&carrier));
+    }
+    let by_place = [("/session", Fabric::Iscsi), ("/rport-", Fabric::FibreChannel)];
+    let by_name = [("nbd", Fabric::Nbd), ("rbd", Fabric::Rbd)];
+    let word = by_name.into_iter().find(|(name, _)| node.is_called(name)).map(|(_, fabric)| fabric);
+    let word = word.or_else(|| by_place.iter().find(|(part, _)| node.is_in(part)).map(|(_, word)| *word));
+    let word = word.or_else(|| driver.filter(|driver| *driver == "iscsi_tcp").map(|_| Fabric::Iscsi));
+    match word {
+        Some(fabric) => Reading::known(fabric, place_of(node)),
+        None => Reading::unknown(Why::Ambiguous, "nothing in its place names the network"),
+    }
+}
+
+/// Its place in the device tree as a source.
+fn place_of(node: &Node) -> Source {
+    Source::file(safe(path_bytes(&Path::new(super::node::CLASS).join(&node.name))))
+}
+
+fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
+    let place = place_of(node);
+    let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
+        list.iter().find(|(word, _)| is(word)).map(|(_, transport)| *transport)
+    };
+    if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
+        return Reading::known(word, place);
+    }
+    if let Some(word) = driver.and_then(|driver| drivers::named(driver)?.transport) {
+        let adapter = node.component(is_scsi_host).unwrap_or_default();
+        return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
+    }
+    let word = of(BY_PLACE, &|part| node.is_in(part)).unwrap_or_else(|| {
+        if node.component(is_scsi_address).is_some() { Transport::Scsi } else { Transport::Other }
+    });
+    if node.place.is_empty() {
+        return Reading::unknown(Why::Absent, format!("{place}: where the disk is attached is not known"));
+    }
+    Reading::known(word, place)
+}
+
+/// The attribute in which the driver shows the disk's statement about its cache.
+fn claim_file(node: &Node) -> Option<PathBuf> {
+    if node.is_called("vd") {
+        return Some(node.attribute("cache_type"));
+    }
+    let address = node.component(is_scsi_address)?;
+    Some(Path::new("/sys/class/scsi_disk").join(address).join("cache_type"))
+}
+
+fn claim(host: &dyn Host, node: &Node) -> Reading<CacheType> {
+    match claim_file(node) {
+        Some(path) => attribute::choice(host, &path),
+        None => Reading::unknown(Why::Absent, "a disk of this kind tells its cache to its driver only"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! The running kernel: release, version, vendor, available file systems, and the parts of its command line about
+//! mounting and scheduling.
+//!
+//! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names only the ABI
+//! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
+//! in its tail. An assumed kernel has only the facts that its release string implies.
+
+mod dirty;
+mod vendor;
+
+use std::path::Path;
+
+use crate::collect::attribute;
+use crate::collect::collector::{Collector, Request};
+use crate::collect::refusal::refused;
+use crate::facts::catalog::{host as machine, kernel};
+use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Dialect, Host, Question};
+use crate::text::safe;
+use crate::version::Version;
+
+/// Reads the kernel.
+pub const COLLECTOR: Collector = Collector { id: "kernel", run };
+
+const BUILD: &str = "/proc/version";
+const UBUNTU: &str = "/proc/version_signature";
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let subject = Subject::host();
+    let names = match host.ask(&Question::Uname) {
+        Ok(answer) => Reading::known(answer, Source::call("uname")),
+        Err(miss) => refused(&miss, "uname"),
+    };
+    let names = names.map(|answer| answer.split(|b| *b == b'\n').map(safe).collect::<Vec<_>>());
+    let line = |at: usize, what: &str| {
+        names.clone().and_then(|names| names.get(at).cloned().ok_or_else(|| format!("it has no {what}")))
+    };
+    facts.put(&subject, &machine::NAME, line(1, "node name"));
+    facts.put(&subject, &kernel::RELEASE, line(2, "release"));
+    // From here on the facts count rather than the answers, because they may be assumed.
+    let release = facts.get(&subject, &kernel::RELEASE);
+    let runs = was_seen(&release);
+    let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
+    facts.put(&subject, &kernel::BUILD, build);
+    let built_by = facts.value(&subject, &kernel::BUILD).unwrap_or_default();
+    let vendor = release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned());
+    facts.put(&subject, &kernel::VENDOR, if runs { vendor } else { follows(vendor) });
+    let vendor = facts.get(&subject, &kernel::VENDOR);
+    let version = if was_seen(&release) && was_seen(&vendor) {
+        version(host, &release, &built_by)
+    } else {
+        assumed_version(&release, &vendor)
+    };
+    facts.put(&subject, &kernel::VERSION, version);
+    let runs = runs && was_seen(&facts.get(&subject, &kernel::VERSION));
+    if !runs && was_seen(&release) {
+        // A version is no name: what another kernel of it would be called is not known.
+        facts.put(&subject, &kernel::RELEASE, not_running());
+        facts.put(&subject, &kernel::BUILD, not_running());
+    }
+    facts.put(&subject, &kernel::FILESYSTEMS, if runs { file_systems(host) } else { not_running() });
+    facts.put(&subject, &kernel::FAST_COMMIT, if runs { fast_commit(host) } else { not_running() });
+    facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
+    facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
+    dirty::read(host, facts);
+}
+
+/// The vendor of a release, in the words of `kernel.vendor`; `other` for an unknown one.
+pub fn vendor_of(release: &str) -> &'static str {
+    vendor::of(release, "").name
+}
+
+/// The version and vendor of a release; the vendor may also be given separately.
+pub fn kernel_named(release: &str, vendor: Option<String>) -> Option<(Version, String)> {
+    let own = vendor::of(release, "");
+    let vendor = vendor.unwrap_or_else(|| own.name.to_owned());
+    let backports = if vendor == own.name { own.backports } else { vendor::backports(&vendor) };
+    Some((Version::parse(release)?.with_backports(backports), vendor))
+}
+
+fn was_seen<T>(reading: &Reading<T>) -> bool {
+    reading.source().is_none_or(Source::is_evidence)
+}
+
+/// The reading of a fact that only a running kernel can tell.
+fn not_running<T>() -> Reading<T> {
+    Reading::unknown(Why::NotCollected, "the kernel is assumed, and not the one that runs")
+}
+
+/// The reading of a conclusion from an assumed release or vendor.
+fn follows<T>(reading: Reading<T>) -> Reading<T> {
+    let Reading::Known { value, .. } = reading else { return reading };
+    let of = [kernel::RELEASE.name(), kernel::VENDOR.name()].map(str::to_owned).to_vec();
+    Reading::known(value, Source::Derived { of, assumed: true })
+}
+
+/// The version of a kernel that is assumed: its vendor decides what the number means.
+fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Reading<Version> {
+    let backports = |release: &str| {
+        let by_release = vendor::of(release, "");
+        match vendor.value() {
+            Some(name) if *name != by_release.name => vendor::backports(name),
+            _ => by_release.backports,
+        }
+    };
+    follows(release.clone().and_then(|text| {
+        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
+        Ok(version.with_backports(backports(&text)))
+    }))
+}
+
+/// The release as a version, or the stable level where the vendor keeps that elsewhere.
+fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<Version> {
+    if let Some(level) = release.value().and_then(|release| stable_level(host, release, build)) {
+        return level;
+    }
+    release.clone().and_then(|text| {
+        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
+        Ok(version.with_backports(vendor::of(&text, build).backports))
+    })
+}
+
+fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {
+    let (level, source) = match vendor::of(release, build).name {
+        "debian" | "debian-cloud" => (vendor::debian_level(build), BUILD),
+        // `Ubuntu 5.15.0-119.129-generic 5.15.160`
+        "ubuntu" | "ubuntu-cloud" => {
+            let signature = host.attribute(Path::new(UBUNTU)).unwrap_or_default();
+            (signature.split_whitespace().nth(2).map(str::to_owned), UBUNTU)
+        }
+        _ => return None,
+    };
+    let version = Version::parse(&format!("{} ({release})", level?))?;
+    Some(Reading::known(version, Source::file(source)))
+}
+
+fn file_systems(host: &dyn Host) -> Reading<Vec<String>> {
+    const LIST: &str = "/proc/filesystems";
+    match host.read(Path::new(LIST)) {
+        Ok(text) => {
+            let lines = text.split(|b| *b == b'\n').filter_map(|line| line.strip_prefix(b"\t"));
+            Reading::known(lines.map(safe).collect(), Source::file(LIST))
+        }
+        Err(miss) => refused(&miss, LIST),
+    }
+}
+
+fn fast_commit(host: &dyn Host) -> Reading<bool> {
+    const FEATURE: &str = "/sys/fs/ext4/features/fast_commit";
+    let reading = attribute::text(host, Path::new(FEATURE)).map(|text| text == "supported");
+    match reading {
+        Reading::Unknown { why: Why::Absent, .. } => {
+            Reading::unknown(Why::Absent, format!("{FEATURE}: ext4 is not loaded, or does not announce it"))
+                .or_try(Remedy::Do("mount an ext4 file system, so that ext4 is loaded".to_owned()))
+        }
+        other => other,
+    }
+}
+
+/// The words of a parameter of the kernel command line, an empty list when it is not there.
+fn parameter(host: &dyn Host, name: &str) -> Reading<Vec<String>> {
+    const COMMAND_LINE: &str = "/proc/cmdline";
+    match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+        Ok(settings) => {
+            let last = settings.iter().rfind(|setting| setting.key == name.as_bytes());
+            let words = last.map(|setting| safe(&setting.value)).unwrap_or_default();
+            let words = words.split(',').filter(|word| !word.is_empty()).map(str::to_owned);
+            Reading::known(words.collect(), Source::file(COMMAND_LINE))
+        }
+        Err(miss) => refused(&miss, COMMAND_LINE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::testing::Fake;
+    use crate::host::ConfigDirective;
+    use crate::truth::Truth;
+
+    fn collect(release: &str, build: &str, fake: Fake) -> FactSet {
+        let names = format!("Linux\ndb7\n{release}\n#1 SMP\nx86_64\n");
+        let host = fake.answer(Question::Uname, names).file(BUILD, build);
+        let mut facts = FactSet::default();
+        run(&host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn version_of(facts: &FactSet) -> Version {
+        facts.value(&Subject::host(), &kernel::VERSION).unwrap()
+    }
+
+    #[test]
+    fn the_stable_level_is_found_where_the_release_hides_it() {
+        let debian =
+            "Linux version 6.1.0-37-amd64 (gcc (Debian 12.2.0-14)) #1 SMP Debian 6.1.140-1 (2025-05-22)";
+        let version = version_of(&collect("6.1.0-37-amd64", debian, Fake::default()));
+        assert_eq!(version.to_string(), "6.1.140 (6.1.0-37-amd64)");
+        assert_eq!(version.at_least(&Version::parse("6.1.112").unwrap()), Truth::True);
+
+        let signature = Fake::default().file(UBUNTU, "Ubuntu 5.15.0-119.129-generic 5.15.160\n");
+        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", signature));
+        assert_eq!(version.base(), "5.15.160");
+        let version = version_of(&collect("5.15.0-119-generic", "x #129-Ubuntu SMP", Fake::default()));
+        assert_eq!(version.base(), "5.15.0");
+    }
+
+    #[test]
+    fn an_enterprise_kernel_is_not_older_than_its_number_says() {
+        let facts = collect("4.18.0-553.el8_10.x86_64", "x", Fake::default());
+        assert_eq!(version_of(&facts).at_least(&Version::parse("5.4").unwrap()), Truth::Unknown);
+        assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
+    }
+
+    /// A statement of the running kernel is none of another one.
+    #[test]
+    fn of_an_assumed_kernel_only_the_name_is_known() {
+        const DEBIAN: &str = "Linux version 6.1.0-37-amd64 (gcc) #1 SMP Debian 6.1.140-1 (2025-05-22)";
+        let below = |facts: &FactSet| version_of(facts).at_least(&Version::parse("6.13").unwrap());
+        for (release, vendor, named, below_6_13) in [
+            ("6.12.4", None, "mainline", Truth::False),
+            ("6.12.0-55.9.1.el10_0.x86_64", None, "el10", Truth::Unknown),
+            ("6.12", Some("el10"), "el10", Truth::Unknown),
+            ("6.12", Some("debian"), "debian", Truth::False),
+            ("6.12.0-55.el10.x86_64", Some("mainline"), "mainline", Truth::False),
+        ] {
+            let host = Fake::default()
+                .answer(Question::Uname, "Linux\ndb7\n6.1.0-37-amd64\n#1 SMP\nx86_64\n")
+                .file(BUILD, DEBIAN)
+                .file("/proc/filesystems", "\text4\n")
+                .file("/sys/fs/ext4/features/fast_commit", "supported\n");
+            let mut facts = FactSet::default();
+            let assume = |facts: &mut FactSet, key: &crate::facts::Key<String>, value: &str| {
+                let value = crate::facts::Value::Text(value.to_owned());
+                facts.assume(&Subject::host(), &key.info, Reading::known(value, Source::Assumed));
+            };
+            assume(&mut facts, &kernel::RELEASE, release);
+            if let Some(vendor) = vendor {
+                assume(&mut facts, &kernel::VENDOR, vendor);
+            }
+            run(&host, &Request::default(), &mut facts);
+            let value = |key| facts.value(&Subject::host(), key);
+            assert_eq!(value(&kernel::VENDOR).as_deref(), Some(named), "{release} {vendor:?}");
+            assert_eq!(below(&facts), below_6_13, "{release} {vendor:?}");
+            assert!(version_of(&facts).to_string().starts_with("6.12"), "{release}");
+            for key in [&kernel::VENDOR.info, &kernel::VERSION.info] {
+                let source = facts.reading(&Subject::host(), key.id).source().unwrap();
+                assert!(!source.is_evidence(), "{}", key.name);
+            }
+            for key in [&kernel::BUILD.info, &kernel::FILESYSTEMS.info, &kernel::FAST_COMMIT.info] {
+                assert!(!facts.reading(&Subject::host(), key.id).is_known(), "{}", key.name);
+            }
+        }
+    }
+
+    #[test]
+    fn file_systems_and_the_command_line() {
+        let setting = |key: &[u8], value: &[u8]| ConfigDirective::new(1, key, value).encode();
+        let line = [setting(b"rootflags", b"subvol=@,nobarrier"), setting(b"elevator", b"noop")].concat();
+        let question = Question::Config("/proc/cmdline".into(), Dialect::KernelCommandLine);
+        let fake = Fake::default()
+            .file("/proc/filesystems", "nodev\tsysfs\n\text4\nnodev\ttmpfs\n\txfs\n")
+            .answer(question, line);
+        let facts = collect("6.6.1", "x", fake);
+        assert_eq!(facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap(), ["ext4", "xfs"]);
+        assert_eq!(facts.value(&Subject::host(), &kernel::ROOT_FLAGS).unwrap(), ["subvol=@", "nobarrier"]);
+        assert_eq!(facts.value(&Subject::host(), &kernel::ELEVATOR).unwrap(), ["noop"]);
+        assert!(!facts.get(&Subject::host(), &kernel::FAST_COMMIT).is_known());
+    }
+
+    proptest! {
+        #[test]
+        fn any_answers_do_no_harm_and_a_bad_line_costs_itself(release: Vec<u8>, noise in "[^\n]{0,20}") {
+            let host = Fake::default()
+                .answer(Question::Uname, [b"Linux\nme\n", release.as_slice(), b"\n#1\nx86_64\n"].concat())
+                .file("/proc/version_signature", &release)
+                .file("/sys/fs/ext4/features/fast_commit", &release)
+                .file("/proc/filesystems", format!("nodev\tproc\n\text4\n{noise}\n\txfs\n"));
+            let mut facts = FactSet::default();
+            run(&host, &Request::default(), &mut facts);
+            let known = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap();
+            prop_assert!(known.contains(&"ext4".to_owned()) && known.contains(&"xfs".to_owned()));
+            prop_assert!(!crate::collect::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Who imports whom in the program: every path in the source that leads to another of its modules, read as syntax.
+//!
+//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests are not read. What
+//! the order of modules must be is left to [`crate::rooms`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
+
+use crate::choices::{is_for_tests, sources};
+
+/// The names on the way from the root to a module; empty for the root itself.
+pub type Place = Vec<String>;
+
+/// All modules that are files, and the paths between them.
+pub struct Graph {
+    modules: BTreeMap<Place, Module>,
+    /// From a module to another, and where the first such path stands.
+    edges: BTreeMap<(Place, Place), String>,
+}
+
+/// A module as it is written.
+#[derive(Default)]
+struct Module {
+    /// The modules that it declares, in their order.
+    children: Vec<String>,
+    /// What it passes on, by name.
+    exports: BTreeMap<String, Place>,
+}
+
+/// The modules beside each other in one directory.
+pub struct Room<'a> {
+    /// The module that declares them.
+    pub parent: Place,
+    /// In the order of their declarations.
+    pub siblings: &'a [String],
+    /// From one to another, their own modules included, and where that stands.
+    pub edges: BTreeMap<(&'a str, &'a str), &'a str>,
+}
+
+impl Graph {
+    /// Reads the source.
+    pub fn new() -> Self {
+        let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
+        let mut paths = Vec::new();
+        for (file, parsed) in sources() {
+            let Some(place) = place(&file) else { continue };
+            let mut reader = Reader { at: place.clone(), ..Reader::default() };
+            reader.visit_file(&parsed);
+            let Reader { module, imports, named, .. } = reader;
+            let by_name: BTreeMap<&String, &Place> = imports.iter().map(|one| (&one.name, &one.to)).collect();
+            for Import { to, line, .. } in &imports {
+                paths.push((place.clone(), to.clone(), format!("{file}:{line}")));
+            }
+            for (words, line) in named {
+                let [first, rest @ ..] = words.as_slice() else { continue };
+                let to = match by_name.get(first) {
+                    Some(home) => [home.as_slice(), rest].concat(),
+                    None if module.children.contains(first) => [place.as_slice(), &words].concat(),
+                    None => continue,
+                };
+                paths.push((place.clone(), to, format!("{file}:{line}")));
+            }
+            modules.insert(place, module);
+        }
+        let mut graph = Self { modules, edges: BTreeMap::new() };
+        for (from, to, whence) in paths {
+            let to = graph.home(&to, 0);
+            if from != to {
+                graph.edges.entry((from, to)).or_insert(whence);
+            }
+        }
+        graph
+    }
+
+    /// The module that declares what this path names.
+    fn home(&self, path: &[String], followed: usize) -> Place {
+        let known = (0..=path.len()).rev().find(|length| self.modules.contains_key(&path[..*length]));
+        let (module, rest) = path.split_at(known.unwrap_or(0));
+        let passed_on = rest.split_first().and_then(|(name, rest)| {
+            let to = self.modules.get(module)?.exports.get(name)?;
+            Some([to.as_slice(), rest].concat())
+        });
+        match passed_on {
+            Some(to) if followed < 8 => self.home(&to, followed + 1),
+            _ => module.to_vec(),
+        }
+    }
+
+    /// Every directory of modules.
+    pub fn rooms(&self) -> Vec<Room<'_>> {
+        let several = self.modules.iter().filter(|(_, module)| module.children.len() > 1);
+        several.map(|(parent, module)| self.room(parent, &module.children)).collect()
+    }
+
+    fn room<'a>(&'a self, parent: &Place, siblings: &'a [String]) -> Room<'a> {
+        let below = |place: &'a Place| place.strip_prefix(parent.as_slice())?.first().map(String::as_str);
+        let mut edges = BTreeMap::new();
+        for ((from, to), whence) in &self.edges {
+            if let (Some(from), Some(to)) = (below(from), below(to))
+                && from != to
+            {
+                edges.entry((from, to)).or_insert(whence.as_str());
+            }
+        }
+        Room { parent: parent.clone(), siblings, edges }
+    }
+}
+
+/// The module of a file; none for the program that calls the library.
+fn place(file: &str) -> Option<Place> {
+    match file.strip_prefix("src/")?.strip_suffix(".rs")? {
+        "main" => None,
+        "lib" => Some(Vec::new()),
+        path => Some(path.split('/').map(str::to_owned).collect()),
+    }
+}
+
+/// One name that is brought into a module.
+struct Import {
+    name: String,
+    to: Place,
+    line: usize,
+}
+
+/// Reads one file.
+#[derive(Default)]
+struct Reader {
+    at: Place,
+    module: Module,
+    imports: Vec<Import>,
+    /// Paths that begin with a name of this module.
+    named: Vec<(Vec<String>, usize)>,
+}
+
+impl Reader {
+    /// From the root, a path that begins with `crate`, `self` or `super`.
+    fn absolute(&self, words: &[String]) -> Option<Place> {
+        let (first, rest) = words.split_first()?;
+        match first.as_str() {
+            "crate" => Some(rest.to_vec()),
+            "self" => Some([self.at.as_slice(), rest].concat()),
+            "super" => {
+                let ups = words.iter().take_while(|word| *word == "super").count();
+                Some([self.at.get(..self.at.len().checked_sub(ups)?)?, &words[ups..]].concat())
+            }
+            _ => None,
+        }
+    }
+
+    /// Notes a path of several words in code.
+    fn path(&mut self, words: Vec<String>, span: Span) {
+        let line = span.start().line;
+        if words.len() < 2 {
+            return;
+        }
+        match self.absolute(&words) {
+            Some(to) => self.imports.push(Import { name: String::new(), to, line }),
+            None => self.named.push((words, line)),
+        }
+    }
+
+    fn import(&mut self, before: &[String], tree: &UseTree, passes_on: bool) {
+        let (end, name) = match tree {
+            UseTree::Path(path) => {
+                return self.import(&[before, &[path.ident.to_string()]].concat(), &path.tree, passes_on);
+            }
+            UseTree::Group(group) => {
+                return group.items.iter().for_each(|item| self.import(before, item, passes_on));
+            }
+            UseTree::Glob(_) => (None, String::new()),
+            UseTree::Name(one) => (Some(one.ident.to_string()), one.ident.to_string()),
+            UseTree::Rename(one) => (Some(one.ident.to_string()), one.rename.to_string()),
+        };
+        let is_itself = end.as_deref() == Some("self");
+        let name = if is_itself { before.last().cloned().unwrap_or_default() } else { name };
+        let words = [before, end.filter(|_| !is_itself).as_slice()].concat();
+        let is_child = words.first().is_some_and(|first| self.module.children.contains(first));
+        let to = self.absolute(&words).or_else(|| is_child.then(|| [self.at.as_slice(), &words].concat()));
+        if let Some(to) = to {
+            if passes_on {
+                self.module.exports.insert(name.clone(), to.clone());
+            }
+            self.imports.push(Import { name, to, line: tree.span().start().line });
+        }
+    }
+
+    /// Paths in the tokens of a macro.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut words: Vec<String> = Vec::new();
+        let mut at = Span::call_site();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Punct(mark) if mark.as_char() == ':' => colons += 1,
+                TokenTree::Ident(word) => {
+                    if colons != 2 {
+                        self.path(std::mem::take(&mut words), at);
+                        at = word.span();
+                    }
+                    words.push(word.to_string());
+                    colons = 0;
+                }
+                other => {
+                    self.path(std::mem::take(&mut words), at);
+                    colons = 0;
+                    if let TokenTree::Group(group) = other {
+                        self.tokens(group.stream());
+                    }
+                }
+            }
+        }
+        self.path(words, at);
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_file(&mut self, file: &'ast syn::File) {
+        for item in &file.items {
+            if let Item::Mod(module) = item
+                && module.content.is_none()
+                && !is_for_tests(&module.attrs)
+            {
+                self.module.children.push(module.ident.to_string());
+            }
+        }
+        visit::visit_file(self, file);
+    }
+
+    fn visit_item(&mut self, item: &'ast Item) {
+        let attributes: &[syn::Attribute] = match item {
+            Item::Const(item) => &item.attrs,
+            Item::Fn(item) => &item.attrs,
+            Item::Impl(item) => &item.attrs,
+            Item::Macro(item) => &item.attrs,
+            Item::Mod(item) => &item.attrs,
+            Item::Static(item) => &item.attrs,
+            Item::Struct(item) => &item.attrs,
+            Item::Use(item) => &item.attrs,
+            _ => &[],
+        };
+        if !is_for_tests(attributes) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        self.at.push(module.ident.to_string());
+        visit::visit_item_mod(self, module);
+        self.at.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast ItemUse) {
+        self.import(&[], &item.tree, !matches!(item.vis, Visibility::Inherited));
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if !is_for_tests(&function.attrs) {
+            visit::visit_impl_item_fn(self, function);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        self.path(path.segments.iter().map(|segment| segment.ident.to_string()).collect(), path.span());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        self.tokens(call.tokens.clone());
+        visit::visit_macro(self, call);
+    }
+}
+
+/// Which siblings lead back to themselves, each circle once.
+pub fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
+    let reached = |from: &'a str| {
+        let mut reached = BTreeSet::new();
+        let mut next = vec![from];
+        while let Some(at) = next.pop() {
+            let further = room.edges.keys().filter(|(from, _)| *from == at).map(|(_, to)| *to);
+            next.extend(further.filter(|to| reached.insert(*to)));
+        }
+        reached
+    };
+    let all: BTreeMap<&str, BTreeSet<&str>> =
+        room.siblings.iter().map(|one| (one.as_str(), reached(one))).collect();
+    let circle = |(one, reached): (&&'a str, &BTreeSet<&'a str>)| {
+        let circle: BTreeSet<&str> = reached.iter().filter(|to| all[*to].contains(one)).copied().collect();
+        (!circle.is_empty()).then_some(circle)
+    };
+    all.iter().filter_map(circle).collect()
+}
