@@ -70,6 +70,16 @@ pub enum ReleaseDefault<'t> {
     Absent,
 }
 
+impl ReleaseDefault<'_> {
+    /// Whether the release does not have the setting.
+    pub fn is_absent(self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::Fixed(_) | Self::Computed => false,
+        }
+    }
+}
+
 impl ServerTable {
     /// The default of a setting of MySQL or MariaDB.
     pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> ReleaseDefault<'_> {

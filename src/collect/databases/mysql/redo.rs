@@ -8,7 +8,6 @@ use super::edition::Edition;
 use super::settings;
 use crate::collect::databases::conf::Conf;
 use crate::facts::{Reading, Source, Why};
-use crate::servers::ReleaseDefault;
 
 const CAPACITY: &str = "innodb_redo_log_capacity";
 const OLD: [&str; 2] = ["innodb_log_file_size", "innodb_log_files_in_group"];
@@ -19,7 +18,7 @@ pub fn ignored(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
     let Some((line, version)) = edition.known() else {
         return unknown(Why::NotCollected, format!("which version it is, and so whether it has {CAPACITY}"));
     };
-    if settings::default_of(CAPACITY, line, version) == ReleaseDefault::Absent {
+    if settings::default_of(CAPACITY, line, version).is_absent() {
         return unknown(Why::Absent, format!("{} {} has no {CAPACITY}", line.name(), version.base()));
     }
     let source = match written.get(CAPACITY) {

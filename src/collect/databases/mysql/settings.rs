@@ -90,24 +90,26 @@ impl ServerVariable {
     /// The value in force, as written.
     pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
         let name = self.name;
-        let known = edition.known();
-        let default = known.map(|(line, version)| (line, version, default_of(self.name, line, version)));
-        match (configured, default) {
-            (_, Some((line, version, ReleaseDefault::Absent))) => {
-                Reading::unknown(Why::Absent, format!("{} {} has no {name}", line.name(), version.base()))
+        let default = edition.known().map(|(line, version)| (line, version, default_of(name, line, version)));
+        let unset = match default {
+            Some((line, version, ReleaseDefault::Absent)) => {
+                return Reading::unknown(
+                    Why::Absent,
+                    format!("{} {} has no {name}", line.name(), version.base()),
+                );
             }
-            (Some(reading), _) => reading.map(|value| safe(value.trim_ascii())),
-            (None, None) => Reading::unknown(
+            Some((line, _, ReleaseDefault::Computed)) => {
+                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
+            }
+            Some((line, version, ReleaseDefault::Fixed(value))) => {
+                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
+            }
+            None => Reading::unknown(
                 Why::NotCollected,
                 format!("nothing sets {name}, and which version's default holds is not known"),
             ),
-            (None, Some((line, _, ReleaseDefault::Computed))) => {
-                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
-            }
-            (None, Some((line, version, ReleaseDefault::Fixed(value)))) => {
-                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
-            }
-        }
+        };
+        configured.map_or(unset, |reading| reading.map(|value| safe(value.trim_ascii())))
     }
 }
 
