@@ -12,6 +12,7 @@ mod table;
 use std::sync::LazyLock;
 
 pub use load::TEXT;
+pub use release::ReleaseDefault;
 pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing

@@ -1,12 +1,13 @@
-//! Whether a release of PostgreSQL has a setting, and its default in that release.
+//! Whether a release of a server has a setting, and its default in that release.
 //!
-//! The table begins with 9.4; a setting that is as old as the table is older in fact.
+//! The table begins with a release of each server; a setting that is as old as the table is older in fact.
 
-use super::table::Postgres;
+use super::table::{Mysql, Postgres, ServerTable, default_in};
+use crate::facts::catalog::cluster::ServerKind;
 use crate::truth::Truth;
 use crate::version::Version;
 
-/// The oldest release that the table covers.
+/// The oldest release of PostgreSQL that the table covers.
 const OLDEST: (u64, u64) = (9, 4);
 
 impl Postgres {
@@ -47,7 +48,70 @@ impl Postgres {
     /// Its default in this release.
     pub fn default_of(&self, server: &Version) -> Option<&str> {
         let (_, oldest) = self.default.first()?;
-        Some(super::default_in(&self.default, server).unwrap_or(oldest))
+        Some(default_in(&self.default, server).unwrap_or(oldest))
+    }
+}
+
+/// The default of a setting of MySQL or MariaDB in a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReleaseDefault<'t> {
+    /// A fixed value.
+    Fixed(&'t str),
+    /// A value that the server computes.
+    Computed,
+    /// None: this release does not have the setting.
+    Absent,
+}
+
+impl ReleaseDefault<'_> {
+    /// Whether the release does not have the setting.
+    pub fn is_absent(self) -> bool {
+        match self {
+            Self::Absent => true,
+            Self::Fixed(_) | Self::Computed => false,
+        }
+    }
+}
+
+impl ServerTable {
+    /// The default of a setting of MySQL or MariaDB.
+    pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> ReleaseDefault<'_> {
+        let rows = || self.mysql.iter().filter(|row| row.name == name && row.of == of);
+        if !rows().any(|row| row.exists(server)) {
+            return ReleaseDefault::Absent;
+        }
+        let oldest = || rows().find_map(|row| Some(row.default.first()?.1.as_str()));
+        let fixed = rows().find_map(|row| default_in(&row.default, server)).or_else(oldest);
+        fixed.map_or(ReleaseDefault::Computed, ReleaseDefault::Fixed)
+    }
+
+    /// Whether SET GLOBAL changes a setting of MySQL or MariaDB at run time; for an unknown server whether it does in
+    /// any release.
+    pub fn may_move(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
+        let moves = |row: &Mysql| match (&row.dynamic, server) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(from), Some((of, version))) => {
+                row.of == of && (version >= from || (row.is_old() && *from == row.since))
+            }
+        };
+        self.mysql.iter().filter(|row| row.name == name).any(moves)
+    }
+}
+
+impl Mysql {
+    fn exists(&self, server: &Version) -> bool {
+        (self.is_old() || *server >= self.since) && self.removed.as_ref().is_none_or(|from| server < from)
+    }
+
+    /// Whether it is as old as the table: then every release before the table has it too.
+    fn is_old(&self) -> bool {
+        let oldest = match self.of {
+            ServerKind::Postgres => OLDEST,
+            ServerKind::Mysql => (5, 7),
+            ServerKind::Mariadb => (10, 2),
+        };
+        self.since.depth() <= 2 && (self.since.number(0), self.since.number(1)) <= oldest
     }
 }
 

@@ -265,7 +265,7 @@ impl DataDirectory {
         if let Some(VariablesReply::Told(_, source @ Source::Server { socket })) = &answer {
             facts.know(&subject, &mysql::SOCKET, socket.clone(), source.clone());
         }
-        for setting in &settings::ALL {
+        for setting in settings::ALL.iter() {
             let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.put(facts, &subject, chosen, &self.edition);
         }

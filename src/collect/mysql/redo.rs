@@ -5,7 +5,7 @@
 //! manual, *Redo Log*). Where it is not set, the product of the two still counts; MariaDB knows only those two.
 
 use super::edition::Edition;
-use super::settings::{self, Default};
+use super::settings;
 use crate::collect::conf::Conf;
 use crate::facts::{Reading, Source, Why};
 
@@ -18,7 +18,7 @@ pub fn ignored(written: &Conf, edition: &Edition) -> Reading<Vec<String>> {
     let Some((line, version)) = edition.known() else {
         return unknown(Why::NotCollected, format!("which version it is, and so whether it has {CAPACITY}"));
     };
-    if settings::default_of(CAPACITY, line, version).is_none_or(|default| matches!(default, Default::None)) {
+    if settings::default_of(CAPACITY, line, version).is_absent() {
         return unknown(Why::Absent, format!("{} {} has no {CAPACITY}", line.name(), version.base()));
     }
     let source = match written.get(CAPACITY) {

@@ -1,9 +1,12 @@
-//! The settings that affect storage, with the spelling of their values and the server's defaults: the reference manuals
-//! of MySQL (5.7, 8.0, 8.4) and MariaDB, and `--verbose --help` of their servers.
+//! The settings that affect storage: the spelling of their values, and the values in force when nothing sets them.
+//!
+//! The list of settings, their first versions and their defaults are in the table ([`crate::servers`]).
+
+use std::sync::LazyLock;
 
 use super::edition::{Edition, ProductLine};
-use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod, PageChecksum};
-use crate::facts::{Choice, FactSet, Key, KeyInfo, Reading, Source, Subject, Value, Why};
+use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::servers::{self, ReleaseDefault};
 use crate::text::safe;
 use crate::version::Version;
 
@@ -11,161 +14,21 @@ use crate::version::Version;
 pub struct ServerVariable {
     /// Its name in the server.
     pub name: &'static str,
-    slot: Slot,
-    /// Its default, by line and version.
-    default: fn(ProductLine, &Version) -> Default,
+    fact: &'static KeyInfo,
 }
 
-enum Slot {
-    Flag(&'static Key<bool>),
-    Word(&'static Key<String>),
-    /// One of a few words, with a function for its other spellings; any other word is malformed.
-    Choice(&'static KeyInfo, fn(&str) -> Option<&'static str>),
-    Count(&'static Key<u64>),
-    Bytes(&'static Key<u64>),
-}
-
-/// The default of a setting.
-pub enum Default {
-    /// A fixed value.
-    Is(&'static str),
-    /// A value that the server computes.
-    Own,
-    /// This version does not have the setting.
-    None,
-}
-
-use Default::{Is, None as No, Own};
-
-/// All settings.
-pub const ALL: [ServerVariable; 19] = [
-    ServerVariable {
-        name: "innodb_flush_method",
-        slot: Slot::Choice(&mysql::FLUSH_METHOD.info, |text| flush_method(text).map(FlushMethod::word)),
-        default: |line, version| match line {
-            ProductLine::Mysql if from(version, 8, 4) => Is("O_DIRECT"),
-            ProductLine::Mariadb if from(version, 10, 6) => Is("O_DIRECT"),
-            _ => Is("fsync"),
-        },
-    },
-    ServerVariable {
-        name: "innodb_flush_log_at_trx_commit",
-        slot: Slot::Count(&mysql::FLUSH_LOG),
-        default: |_, _| Is("1"),
-    },
-    ServerVariable {
-        name: "sync_binlog",
-        slot: Slot::Count(&mysql::SYNC_BINLOG),
-        default: |line, version| {
-            if line == ProductLine::Mysql && from(version, 5, 7) { Is("1") } else { Is("0") }
-        },
-    },
-    ServerVariable {
-        name: "log_bin",
-        slot: Slot::Flag(&mysql::LOG_BIN),
-        default: |line, version| {
-            if line == ProductLine::Mysql && from(version, 8, 0) { Is("1") } else { Is("0") }
-        },
-    },
-    ServerVariable {
-        name: "binlog_storage_engine",
-        slot: Slot::Word(&mysql::BINLOG_ENGINE),
-        default: |line, version| {
-            if line == ProductLine::Mariadb && from(version, 12, 3) { Is("") } else { No }
-        },
-    },
-    ServerVariable {
-        name: "innodb_doublewrite",
-        slot: Slot::Choice(&mysql::DOUBLEWRITE.info, |text| doublewrite(text).map(Doublewrite::word)),
-        default: |_, _| Is("on"),
-    },
-    ServerVariable {
-        name: "innodb_checksum_algorithm",
-        slot: Slot::Choice(&mysql::CHECKSUM.info, |text| checksum(text).map(PageChecksum::word)),
-        default: |line, version| match line {
-            ProductLine::Mariadb if from(version, 10, 5) => Is("full_crc32"),
-            _ => Is("crc32"),
-        },
-    },
-    ServerVariable {
-        name: "innodb_io_capacity",
-        slot: Slot::Count(&mysql::IO_CAPACITY),
-        default: |line, version| {
-            if line == ProductLine::Mysql && from(version, 8, 4) { Is("10000") } else { Is("200") }
-        },
-    },
-    ServerVariable {
-        name: "innodb_io_capacity_max",
-        slot: Slot::Count(&mysql::IO_CAPACITY_MAX),
-        default: |_, _| Own,
-    },
-    ServerVariable {
-        name: "innodb_page_size",
-        slot: Slot::Bytes(&mysql::PAGE_SIZE),
-        default: |_, _| Is("16384"),
-    },
-    ServerVariable {
-        name: "innodb_use_native_aio",
-        slot: Slot::Flag(&mysql::NATIVE_AIO),
-        default: |_, _| Is("1"),
-    },
-    ServerVariable {
-        name: "innodb_flush_neighbors",
-        slot: Slot::Count(&mysql::FLUSH_NEIGHBORS),
-        default: |line, version| {
-            if line == ProductLine::Mysql && from(version, 8, 0) { Is("0") } else { Is("1") }
-        },
-    },
-    ServerVariable {
-        name: "innodb_redo_log_capacity",
-        slot: Slot::Bytes(&mysql::REDO_CAPACITY),
-        default: |line, version| {
-            if line == ProductLine::Mysql && since(version, [8, 0, 30]) { Own } else { No }
-        },
-    },
-    ServerVariable {
-        name: "innodb_log_file_size",
-        slot: Slot::Bytes(&mysql::LOG_FILE_SIZE),
-        default: |_, _| Own,
-    },
-    ServerVariable {
-        name: "innodb_use_fdatasync",
-        slot: Slot::Flag(&mysql::USE_FDATASYNC),
-        default: |line, version| match line {
-            ProductLine::Mysql if from(version, 8, 4) => Is("1"),
-            ProductLine::Mysql if since(version, [8, 0, 26]) => Is("0"),
-            _ => No,
-        },
-    },
-    ServerVariable {
-        name: "innodb_dedicated_server",
-        slot: Slot::Flag(&mysql::DEDICATED),
-        default: |line, version| {
-            if line == ProductLine::Mysql && since(version, [8, 0, 3]) { Is("0") } else { No }
-        },
-    },
-    ServerVariable {
-        name: "innodb_log_write_ahead_size",
-        slot: Slot::Bytes(&mysql::LOG_WRITE_AHEAD),
-        default: |line, version| {
-            if line == ProductLine::Mysql && since(version, [5, 7, 4]) { Is("8192") } else { No }
-        },
-    },
-    ServerVariable {
-        name: "innodb_data_file_buffering",
-        slot: Slot::Flag(&mysql::DATA_FILE_BUFFERING),
-        default: |line, version| {
-            if line == ProductLine::Mariadb && from(version, 11, 0) { Is("0") } else { No }
-        },
-    },
-    ServerVariable {
-        name: "innodb_log_file_buffering",
-        slot: Slot::Flag(&mysql::LOG_FILE_BUFFERING),
-        default: |line, version| {
-            if line == ProductLine::Mariadb && since(version, [10, 8, 4]) { Own } else { No }
-        },
-    },
-];
+/// All settings of the table that a fact holds, in the order of the table.
+pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
+    let mut all: Vec<ServerVariable> = Vec::new();
+    for row in &servers::servers().mysql {
+        if let Some(fact) = catalog::find(&format!("mysql.{}", row.name))
+            && all.iter().all(|setting| setting.name != row.name)
+        {
+            all.push(ServerVariable { name: &row.name, fact });
+        }
+    }
+    all
+});
 
 /// Whether a version is of this series or a later one.
 pub fn from(version: &Version, major: u64, minor: u64) -> bool {
@@ -187,75 +50,66 @@ impl ServerVariable {
         edition: &Edition,
     ) {
         let reading = self.in_force(configured, edition);
-        match self.slot {
-            Slot::Flag(key) => facts.put(cluster, key, reading.and_then(|text| flag(self.name, &text))),
-            Slot::Word(key) => facts.put(cluster, key, reading),
-            Slot::Choice(key, word) => {
-                let reading = reading.map(|text| word(&text).map_or(text, ToOwned::to_owned));
-                facts.put_value(cluster, key, reading.map(Value::Text));
+        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text)));
+    }
+
+    /// A text as the value of the fact; the error says why it is malformed.
+    fn value(&self, text: &str) -> Result<Value, String> {
+        match self.fact.kind {
+            ValueKind::Bool => flag(self.name, text).map(Value::Bool),
+            ValueKind::Count | ValueKind::Bytes => number(text).map(Value::Whole),
+            // A word that the choice lacks is malformed, which is reported where it becomes the fact.
+            ValueKind::Choice(words) => {
+                Ok(Value::Text(choice(self.name, words, text).unwrap_or(text).to_owned()))
             }
-            Slot::Count(key) | Slot::Bytes(key) => {
-                facts.put(cluster, key, reading.and_then(|text| number(&text)));
-            }
+            ValueKind::Text
+            | ValueKind::Number
+            | ValueKind::Micros
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => Ok(Value::Text(text.to_owned())),
         }
     }
 
     /// A value in the form in which two values are compared.
     pub fn spelled(&self, value: &[u8]) -> String {
         let text = safe(value.trim_ascii());
-        let plain = match self.slot {
-            Slot::Flag(_) => flag(self.name, &text).ok().map(|on| on.to_string()),
-            Slot::Word(_) => None,
-            Slot::Choice(_, word) => word(&text).map(ToOwned::to_owned),
-            Slot::Count(_) | Slot::Bytes(_) => number(&text).ok().map(|number| number.to_string()),
-        };
-        plain.unwrap_or(text)
+        match self.value(&text) {
+            Ok(Value::Bool(on)) => on.to_string(),
+            Ok(value) => value.to_string(),
+            Err(_) => text,
+        }
     }
 
     /// Whether SET GLOBAL changes it at run time, in any version that the server may be.
     pub fn is_dynamic(&self, edition: &Edition) -> bool {
-        match self.name {
-            "innodb_flush_log_at_trx_commit"
-            | "sync_binlog"
-            | "innodb_io_capacity"
-            | "innodb_io_capacity_max"
-            | "innodb_flush_neighbors"
-            | "innodb_redo_log_capacity"
-            | "innodb_log_file_size"
-            | "innodb_log_file_buffering"
-            | "innodb_log_write_ahead_size"
-            | "innodb_checksum_algorithm"
-            | "innodb_data_file_buffering"
-            | "innodb_use_fdatasync" => true,
-            "innodb_doublewrite" => edition.known().is_none_or(|(line, version)| match line {
-                ProductLine::Mysql => since(version, [8, 0, 30]),
-                ProductLine::Mariadb => from(version, 11, 0),
-            }),
-            _ => false,
-        }
+        let known = edition.known().map(|(line, version)| (line.kind(), version));
+        servers::servers().may_move(self.name, known)
     }
 
     /// The value in force, as written.
     pub fn in_force(&self, configured: Option<Reading<Vec<u8>>>, edition: &Edition) -> Reading<String> {
         let name = self.name;
-        let known = edition.known();
-        let default = known.map(|(line, version)| (line, version, (self.default)(line, version)));
-        match (configured, default) {
-            (_, Some((line, version, No))) => {
-                Reading::unknown(Why::Absent, format!("{} {} has no {name}", line.name(), version.base()))
+        let default = edition.known().map(|(line, version)| (line, version, default_of(name, line, version)));
+        let unset = match default {
+            Some((line, version, ReleaseDefault::Absent)) => {
+                return Reading::unknown(
+                    Why::Absent,
+                    format!("{} {} has no {name}", line.name(), version.base()),
+                );
             }
-            (Some(reading), _) => reading.map(|value| safe(value.trim_ascii())),
-            (None, None) => Reading::unknown(
+            Some((line, _, ReleaseDefault::Computed)) => {
+                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
+            }
+            Some((line, version, ReleaseDefault::Fixed(value))) => {
+                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
+            }
+            None => Reading::unknown(
                 Why::NotCollected,
                 format!("nothing sets {name}, and which version's default holds is not known"),
             ),
-            (None, Some((line, _, Own))) => {
-                Reading::unknown(Why::Absent, format!("nothing sets {name}; {} works it out", line.name()))
-            }
-            (None, Some((line, version, Is(value)))) => {
-                Reading::known(value.to_owned(), Source::Default { of: series(line, version) })
-            }
-        }
+        };
+        configured.map_or(unset, |reading| reading.map(|value| safe(value.trim_ascii())))
     }
 }
 
@@ -265,44 +119,33 @@ pub fn series(line: ProductLine, version: &Version) -> String {
 }
 
 /// The default of a setting by its name.
-pub fn default_of(name: &str, line: ProductLine, version: &Version) -> Option<Default> {
-    named(name).map(|setting| (setting.default)(line, version))
+pub fn default_of(name: &str, line: ProductLine, version: &Version) -> ReleaseDefault<'static> {
+    servers::servers().mysql_default(name, line.kind(), version)
 }
 
 /// A setting of this name.
 pub fn named(name: &str) -> Option<&'static ServerVariable> {
-    static SETTINGS: [ServerVariable; 19] = ALL;
-    SETTINGS.iter().find(|setting| setting.name == name)
+    ALL.iter().find(|setting| setting.name == name)
 }
 
-/// A flush method, which can be given by its number and in any case.
-fn flush_method(text: &str) -> Option<FlushMethod> {
-    let by_number = text.parse().ok().and_then(|number: usize| FlushMethod::ALL.get(number).copied());
-    by_number.or_else(|| by_word(text))
-}
-
-/// A kind of page checksum. The numbers differ between versions.
-fn checksum(text: &str) -> Option<PageChecksum> {
-    by_word(text)
-}
-
-/// A kind of doublewrite. The numbers beyond 1 differ between versions.
-fn doublewrite(text: &str) -> Option<Doublewrite> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "detect_and_recover" => Some(Doublewrite::On),
-        "false" | "0" => Some(Doublewrite::Off),
-        word => by_word(word),
-    }
-}
-
-fn by_word<T: Choice>(text: &str) -> Option<T> {
-    T::ALL.iter().zip(T::WORDS).find(|(_, word)| word.eq_ignore_ascii_case(text)).map(|(value, _)| *value)
+/// The word of a choice, which is written in any case, and for some settings by a number or a synonym. The numbers of
+/// checksums, and those of doublewrite beyond 1, differ between versions.
+fn choice(name: &str, words: &[&'static str], text: &str) -> Option<&'static str> {
+    let text = text.to_ascii_lowercase();
+    let by_number = || words.get(text.parse::<usize>().ok()?).copied();
+    let text = match (name, text.as_str()) {
+        ("innodb_flush_method", _) if by_number().is_some() => return by_number(),
+        ("innodb_doublewrite", "true" | "1" | "detect_and_recover") => "on",
+        ("innodb_doublewrite", "false" | "0") => "off",
+        (_, text) => text,
+    };
+    words.iter().find(|word| word.eq_ignore_ascii_case(text)).copied()
 }
 
 /// A switch as my_getopt reads it. log_bin is a path prefix, and off only when it is empty.
 pub fn flag(name: &str, text: &str) -> Result<bool, String> {
     if name == "log_bin" {
-        // A default comes as 0 or 1; as a path those and the words for yes and no are what nobody means.
+        // A server answers 0 or 1; as a path those and the words for yes and no are what nobody means.
         return match text.to_ascii_lowercase().as_str() {
             "" | "0" => Ok(false),
             "off" | "false" | "on" | "true" => Err(format!("`{text}` is a file name for log_bin")),
@@ -342,7 +185,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::ValueKind;
+    use crate::facts::Choice;
+    use crate::facts::catalog::mysql::{self, FlushMethod};
 
     fn edition(line: ProductLine, version: &str) -> Edition {
         let read = || Source::call("test");
@@ -357,9 +201,9 @@ mod tests {
     fn a_word_that_no_server_takes_is_malformed() {
         let cluster = Subject::cluster("/var/lib/mysql");
         let mut choices = 0;
-        for setting in &ALL {
-            let Slot::Choice(key, _) = setting.slot else { continue };
-            let ValueKind::Choice(words) = key.kind else { panic!("{} is no choice", key.name) };
+        for setting in ALL.iter() {
+            let key = setting.fact;
+            let ValueKind::Choice(words) = key.kind else { continue };
             choices += 1;
             for word in words.iter().chain(&["sideways"]) {
                 let mut facts = FactSet::default();
@@ -373,6 +217,45 @@ mod tests {
             }
         }
         assert_eq!(choices, 3);
+    }
+
+    /// Every fact that is named like a setting is read.
+    #[test]
+    fn whatever_has_a_fact_is_in_the_table() {
+        let read = ["mysql.binlog_storage_engine", "mysql.log_bin", "mysql.sync_binlog"];
+        for info in
+            catalog::all().filter(|info| info.name.starts_with("mysql.innodb_") || read.contains(&info.name))
+        {
+            let place = [mysql::INNODB_DATA.name()].contains(&info.name);
+            let of = |setting: &&ServerVariable| format!("mysql.{}", setting.name) == info.name;
+            assert!(place || ALL.iter().any(|setting| of(&setting)), "{}", info.name);
+        }
+        for setting in ALL.iter() {
+            assert!(servers::leaving(servers::Leaving::Mysql).contains_key(setting.name), "{}", setting.name);
+        }
+        assert_eq!(ALL.len(), 19);
+    }
+
+    /// What no file shows may have moved; of a server of unknown release that holds for either line.
+    #[test]
+    fn what_set_global_changes_is_known_by_release() {
+        use ProductLine::{Mariadb, Mysql};
+        for (name, line, version, expected) in [
+            ("sync_binlog", Mysql, "5.5.62", true),
+            ("innodb_doublewrite", Mysql, "8.0.29", false),
+            ("innodb_doublewrite", Mysql, "8.0.30", true),
+            ("innodb_doublewrite", Mariadb, "10.11.19", false),
+            ("innodb_doublewrite", Mariadb, "11.4.2", true),
+            ("innodb_flush_method", Mysql, "8.4.0", false),
+            ("innodb_log_file_size", Mysql, "8.0.36", false),
+            ("innodb_log_file_size", Mariadb, "10.11.19", true),
+        ] {
+            let setting = named(name).unwrap();
+            assert_eq!(setting.is_dynamic(&edition(line, version)), expected, "{name} {version}");
+        }
+        let unknown = Edition::unknown_program();
+        assert!(named("innodb_doublewrite").unwrap().is_dynamic(&unknown));
+        assert!(!named("innodb_page_size").unwrap().is_dynamic(&unknown));
     }
 
     fn default(name: &str, line: ProductLine, version: &str) -> Option<String> {
@@ -390,18 +273,25 @@ mod tests {
             ("sync_binlog", Mysql, "5.7.44", Some("1")),
             ("sync_binlog", Mysql, "5.6.51", Some("0")),
             ("sync_binlog", Mariadb, "11.4.2", Some("0")),
-            ("log_bin", Mysql, "8.0.36", Some("1")),
+            ("log_bin", Mysql, "8.0.36", Some("binlog")),
+            ("innodb_flush_method", Mysql, "5.6.51", Some("fsync")),
+            ("innodb_checksum_algorithm", Mysql, "5.6.51", Some("innodb")),
+            ("innodb_checksum_algorithm", Mariadb, "10.3.39", Some("crc32")),
+            ("innodb_page_size", Mysql, "5.6.51", Some("16384")),
+            ("innodb_use_native_aio", Mariadb, "10.11.19", Some("on")),
+            ("binlog_storage_engine", Mysql, "8.4.0", None),
+            ("binlog_storage_engine", Mariadb, "12.3.1", Some("")),
             ("innodb_checksum_algorithm", Mysql, "8.0.36", Some("crc32")),
             ("innodb_checksum_algorithm", Mariadb, "10.11.19", Some("full_crc32")),
-            ("log_bin", Mysql, "5.7.44", Some("0")),
-            ("log_bin", Mariadb, "10.11.19", Some("0")),
+            ("log_bin", Mysql, "5.7.44", Some("")),
+            ("log_bin", Mariadb, "10.11.19", Some("")),
             ("innodb_io_capacity", Mysql, "8.4.1", Some("10000")),
             ("innodb_io_capacity", Mariadb, "11.4.2", Some("200")),
             ("innodb_flush_neighbors", Mysql, "8.0.36", Some("0")),
             ("innodb_flush_neighbors", Mariadb, "10.11.19", Some("1")),
             ("innodb_use_fdatasync", Mysql, "8.0.25", None),
             ("innodb_use_fdatasync", Mariadb, "10.11.19", None),
-            ("innodb_dedicated_server", Mysql, "8.0.36", Some("0")),
+            ("innodb_dedicated_server", Mysql, "8.0.36", Some("off")),
             ("innodb_log_write_ahead_size", Mysql, "8.0.36", Some("8192")),
             ("innodb_log_write_ahead_size", Mariadb, "10.11.19", None),
         ] {
@@ -425,7 +315,7 @@ mod tests {
         for (text, expected) in
             [("0", Some("fsync")), ("nosync", Some("nosync")), ("o_direct", Some("O_DIRECT")), ("6", None)]
         {
-            assert_eq!(flush_method(text).map(FlushMethod::word), expected, "{text}");
+            assert_eq!(choice("innodb_flush_method", FlushMethod::WORDS, text), expected, "{text}");
         }
         assert_eq!(flag("log_bin", "/srv/binlog"), Ok(true));
         assert_eq!(flag("log_bin", ""), Ok(false));
@@ -438,7 +328,10 @@ mod tests {
             for name in ["log_bin", "innodb_use_native_aio"] {
                 let _ = flag(name, &text);
             }
-            let _ = (number(&text), flush_method(&text), doublewrite(&text));
+            let _ = number(&text);
+            for setting in ALL.iter() {
+                let _ = setting.spelled(text.as_bytes());
+            }
         }
 
         #[test]
