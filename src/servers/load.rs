@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::table::{
-    ChangedBy, Defaults, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
+    ByRelease, ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
 };
 use crate::facts::Choice;
 use crate::facts::catalog::cluster::ServerKind;
@@ -31,14 +31,9 @@ struct RawPostgres {
     #[serde(default)]
     read: bool,
     fact: Option<String>,
-    counts: Option<String>,
-    #[serde(default = "one")]
-    unit: u64,
+    #[serde(default)]
+    unit: BTreeMap<String, u64>,
     source: String,
-}
-
-fn one() -> u64 {
-    1
 }
 
 #[derive(Deserialize)]
@@ -149,8 +144,8 @@ fn postgres(servers: &mut ServerTable, place: &str, raw: RawPostgres, problems: 
         (_, Some(ValueForm::Words)) => ValueSyntax::Words,
         (_, Some(ValueForm::Size)) => ValueSyntax::Size,
     };
-    let default = defaults(place, raw.default, problems);
-    let counts = raw.counts.and_then(|text| problems.version(place, &text));
+    let default = by_release(place, raw.default, problems);
+    let unit = by_release(place, raw.unit, problems);
     for name in raw.names {
         if raw.read {
             servers.read.push(name.clone());
@@ -163,8 +158,7 @@ fn postgres(servers: &mut ServerTable, place: &str, raw: RawPostgres, problems: 
             changed_by: raw.change,
             takes,
             fact: raw.read.then(|| raw.fact.clone().unwrap_or_else(|| format!("pg.{name}"))),
-            counts: counts.clone(),
-            unit: raw.unit,
+            unit: unit.clone(),
             source: raw.source.clone(),
         };
         if servers.postgres.insert(name.clone(), setting).is_some() {
@@ -215,7 +209,7 @@ fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut T
     let mut version = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
     let (deprecated, removed) = (version(raw.deprecated), version(raw.removed));
     let (dynamic, since) = (version(raw.dynamic), version(Some(raw.since)));
-    let default = defaults(place, raw.default, problems);
+    let default = by_release(place, raw.default, problems);
     let Some((since, of)) = since.zip(of) else { return };
     for name in raw.names {
         servers.mysql.push(Mysql {
@@ -272,11 +266,11 @@ fn sourced(place: &str, source: &str, problems: &mut TableErrors) {
     }
 }
 
-fn defaults(place: &str, raw: BTreeMap<String, String>, problems: &mut TableErrors) -> Defaults {
-    let read = |(from, value): (String, String)| Some((problems.version(place, &from)?, value));
-    let mut defaults: Defaults = raw.into_iter().filter_map(read).collect();
-    defaults.sort_by(|(a, _), (b, _)| a.cmp(b));
-    defaults
+fn by_release<T>(place: &str, raw: BTreeMap<String, T>, problems: &mut TableErrors) -> ByRelease<T> {
+    let read = |(from, value): (String, T)| Some((problems.version(place, &from)?, value));
+    let mut values: ByRelease<T> = raw.into_iter().filter_map(read).collect();
+    values.sort_by(|(a, _), (b, _)| a.cmp(b));
+    values
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! The table begins with a release of each server; a setting that is as old as the table is older in fact.
 
-use super::table::{Mysql, Postgres, ServerTable, default_in};
+use super::table::{Mysql, Postgres, ServerTable, default_in, value_in};
 use crate::facts::catalog::cluster::ServerKind;
 use crate::truth::Truth;
 use crate::version::Version;
@@ -39,9 +39,6 @@ impl Postgres {
 
     /// Whether its fact can be read from this release.
     pub fn is_read(&self, server: &Version) -> Truth {
-        if self.counts.as_ref().is_some_and(|from| server < from) {
-            return Truth::False;
-        }
         if self.is_old() && line(server).0 < OLDEST { Truth::True } else { self.exists(server) }
     }
 
@@ -49,6 +46,16 @@ impl Postgres {
     pub fn default_of(&self, server: &Version) -> Option<&str> {
         let (_, oldest) = self.default.first()?;
         Some(default_in(&self.default, server).unwrap_or(oldest))
+    }
+
+    /// What a size without a unit counts in this release, in bytes; `None` where that hangs on a release that is not
+    /// known.
+    pub fn unit_of(&self, server: Option<&Version>) -> Option<u64> {
+        match (self.unit.as_slice(), server) {
+            ([(_, unit)], _) => Some(*unit),
+            (_, Some(server)) => value_in(&self.unit, server).copied(),
+            (_, None) => None,
+        }
     }
 }
 

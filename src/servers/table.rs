@@ -48,8 +48,11 @@ impl ValueSyntax {
     }
 }
 
-/// Defaults of a setting, each from a release on, in ascending order.
-pub type Defaults = Vec<(Version, String)>;
+/// Values, each from a release on, in ascending order.
+pub type ByRelease<T> = Vec<(Version, T)>;
+
+/// Defaults of a setting.
+pub type Defaults = ByRelease<String>;
 
 /// A PostgreSQL setting.
 #[derive(Clone, Debug)]
@@ -68,10 +71,8 @@ pub struct Postgres {
     pub takes: ValueSyntax,
     /// The fact that holds it, where it is read.
     pub fact: Option<String>,
-    /// The release from which on it has its present unit; it is not read from older ones.
-    pub counts: Option<Version>,
-    /// The unit of a size without one, in bytes.
-    pub unit: u64,
+    /// The unit of a size without one, in bytes, by release.
+    pub unit: ByRelease<u64>,
     /// The source.
     pub source: String,
 }
@@ -183,5 +184,10 @@ pub struct ServerTable {
 
 /// The default in a release.
 pub fn default_in<'t>(defaults: &'t Defaults, server: &Version) -> Option<&'t str> {
-    defaults.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value.as_str())
+    value_in(defaults, server).map(String::as_str)
+}
+
+/// The value in a release.
+pub fn value_in<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
+    values.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value)
 }

@@ -421,7 +421,8 @@ impl ClusterConfig<'_> {
         for setting in settings::ALL.iter() {
             let written = self.conf.get(setting.name);
             let told = answer.and_then(|answer| answer.get(setting.name));
-            let words = |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?));
+            let words =
+                |reading: Option<&Reading<Vec<u8>>>| Some(setting.spelled(reading?.value()?, version));
             let chosen = match (words(told.as_ref()), words(written.as_ref())) {
                 (Some(told_word), Some(written_word)) if told_word != written_word => {
                     // A known value has a source.

@@ -98,9 +98,22 @@ fn row(line: &[u8]) -> Option<(String, PgSetting)> {
     let name = safe(&fields.next()?);
     let value = fields.next()?;
     let mut text = || fields.next().map(|field| safe(&field)).unwrap_or_default();
-    let (_unit, origin, file, number) = (text(), text(), text(), text());
+    let (unit, origin, file, number) = (text(), text(), text(), text());
+    let value = counted(&value, &unit).map_or(value, String::into_bytes);
     let file = number.parse().ok().filter(|_| !file.is_empty()).map(|number| (file, number));
     (!name.is_empty()).then_some((name, PgSetting { value, origin, file }))
+}
+
+/// A size in the unit that the server names: what a number alone counts depends on its release and on how it was built.
+fn counted(value: &[u8], unit: &str) -> Option<String> {
+    let (times, kilobytes) = match (unit.strip_suffix("kB"), unit.strip_suffix("MB")) {
+        (Some(times), _) => (times, 1),
+        (None, Some(times)) => (times, 1024),
+        (None, None) => return None,
+    };
+    let times: u64 = if times.is_empty() { 1 } else { times.parse().ok()? };
+    let number: u64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    Some(format!("{}kB", number.checked_mul(times)?.checked_mul(kilobytes)?))
 }
 
 impl SettingsReply {
@@ -140,7 +153,7 @@ impl SettingsReply {
         let Some(setting) = settings::named(SYNCHRONOUS_COMMIT) else { return Reading::not_collected() };
         let mut own = all.iter().filter(|one| one.name == SYNCHRONOUS_COMMIT && !one.is_everybodys());
         let read = |one: &SettingOverride| {
-            let value = SynchronousCommit::read(&setting.spelled(&one.value))?;
+            let value = SynchronousCommit::read(&setting.spelled(&one.value, None))?;
             Ok(CommitOverride { whose: one.whose(), value })
         };
         let source = Source::Server { socket: self.socket.clone() };
@@ -189,6 +202,23 @@ mod tests {
         assert_eq!(source("wal_level").as_deref(), Some("the server at /run/.s.PGSQL.5432"));
         assert_eq!(source("synchronous_commit"), None, "that is our role's, not the server's");
         assert_eq!(answer.version().unwrap().value().unwrap().base(), "15.20");
+    }
+
+    #[test]
+    fn sizes_are_counted_in_the_unit_that_the_server_names() {
+        for (value, unit, expected) in [
+            ("1024", "MB", "1048576kB"),
+            ("64", "16MB", "1048576kB"),
+            ("32", "8kB", "256kB"),
+            ("100", "kB", "100kB"),
+            ("-1", "kB", "-1"),
+            ("300", "s", "300"),
+            ("18446744073709551615", "16MB", "18446744073709551615"),
+        ] {
+            let answer = answer(format!("max_wal_size\t{value}\t{unit}\tdefault\t\t\n").as_bytes()).unwrap();
+            let told = answer.get("max_wal_size").and_then(|told| told.value().cloned());
+            assert_eq!(told.as_deref(), Some(expected.as_bytes()), "{value} {unit}");
+        }
     }
 
     #[test]

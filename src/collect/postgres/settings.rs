@@ -44,11 +44,11 @@ impl ConfigParameter {
         version: Option<&Version>,
     ) {
         let reading = self.in_force(configured, version);
-        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text)));
+        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text, version)));
     }
 
     /// A text as the value of the fact; the error says why it is malformed.
-    fn value(&self, text: &str) -> Result<Value, String> {
+    fn value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
         if self.is_shape() {
             return standbys(text).map(Value::Whole);
         }
@@ -56,7 +56,7 @@ impl ConfigParameter {
             ValueKind::Bool => flag(text).map(Value::Bool),
             ValueKind::Count => count(text).map(Value::Whole),
             ValueKind::Number | ValueKind::Micros => number(text).map(Value::Number),
-            ValueKind::Bytes => size(text, self.row.unit).map(Value::Whole),
+            ValueKind::Bytes => size(text, self.row.unit_of(version)).map(Value::Whole),
             // A word that a choice lacks is malformed, which is reported where it becomes the fact.
             ValueKind::Text
             | ValueKind::Choice(_)
@@ -82,7 +82,16 @@ impl ConfigParameter {
             return Reading::unknown(Why::Absent, format!("PostgreSQL {} has no {name}", version.base()));
         }
         match (configured, version) {
-            (Some(reading), _) => reading.map(|value| self.spelled(&value)),
+            (Some(Reading::Known { value, source }), _) => {
+                let text = self.spelled(&value, version);
+                if self.is_uncounted(&text, version) {
+                    let detail =
+                        format!("{source}: what {name} = {text} counts depends on the server's version");
+                    return Reading::unknown(Why::NotCollected, detail);
+                }
+                Reading::known(text, source)
+            }
+            (Some(unknown), _) => unknown.map(|_| String::new()),
             (None, None) => Reading::unknown(
                 Why::NotCollected,
                 format!("nothing sets {name}, and which version's default holds is not known"),
@@ -101,8 +110,28 @@ impl ConfigParameter {
         }
     }
 
+    /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
+    fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
+        let is_size = match self.fact.kind {
+            ValueKind::Bytes => true,
+            ValueKind::Bool
+            | ValueKind::Count
+            | ValueKind::Micros
+            | ValueKind::Number
+            | ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => false,
+        };
+        is_size
+            && self.row.unit_of(version).is_none()
+            && size(text, Some(1)).is_ok()
+            && size(text, None).is_err()
+    }
+
     /// A value as the server itself would show it.
-    pub fn spelled(&self, value: &[u8]) -> String {
+    pub fn spelled(&self, value: &[u8], version: Option<&Version>) -> String {
         let text = safe(value.trim_ascii()).to_ascii_lowercase();
         match self.name {
             "synchronous_commit" | "wal_compression" => match text.as_str() {
@@ -122,7 +151,7 @@ impl ConfigParameter {
         if self.is_shape() {
             return text;
         }
-        match self.value(&text) {
+        match self.value(&text, version) {
             Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
             // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
             Ok(Value::Whole(number)) => match self.fact.kind {
@@ -198,13 +227,14 @@ fn number(text: &str) -> Result<f64, String> {
     number.ok_or_else(|| format!("`{text}` is no number of this setting"))
 }
 
-/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c).
-/// Case is lost before.
-fn size(text: &str, unit: u64) -> Result<u64, String> {
+/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c),
+/// where that is known. Case is lost before.
+fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     const UNITS: [(&str, u64); 4] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("tb", 1 << 40)];
     let word = text.trim().to_ascii_lowercase();
     let with_unit = UNITS.iter().find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
-    let (number, unit) = with_unit.unwrap_or((&word, unit));
+    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit)));
+    let (number, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
     let fraction =
         || number.trim().parse::<f64>().ok().filter(|n| number.contains('.') && (0.0..=1e6).contains(n));
     let bytes = match fraction() {
@@ -333,12 +363,39 @@ mod tests {
             ("1 PB", None),
             ("-1", None),
         ] {
-            assert_eq!(size(text, 1 << 20).ok(), expected, "{text}");
+            assert_eq!(size(text, Some(1 << 20)).ok(), expected, "{text}");
         }
-        let spelled = |name, text: &str| setting(name).spelled(text.as_bytes());
+        let spelled = |name, text: &str| setting(name).spelled(text.as_bytes(), Some(&version("15.20")));
         assert_eq!(spelled("max_wal_size", "1GB"), spelled("max_wal_size", "1024"));
         assert_eq!(spelled("checkpoint_flush_after", "256kB"), spelled("checkpoint_flush_after", "32"));
         assert_eq!(spelled("random_page_cost", "4.0"), spelled("random_page_cost", "4"));
+    }
+
+    /// 9.5 and 9.6 count max_wal_size in segments of 16 MB, later ones in megabytes. Without a version a number alone may
+    /// be either.
+    #[test]
+    fn a_size_without_a_unit_counts_what_its_version_says() {
+        let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
+        for (text, of, expected) in [
+            ("64", Some("9.5.25"), Some(1 << 30)),
+            ("64", Some("9.6"), Some(1 << 30)),
+            ("64", Some("10"), Some(64 << 20)),
+            ("64", Some("18.1"), Some(64 << 20)),
+            ("2GB", Some("9.6.24"), Some(2 << 30)),
+            ("2GB", None, Some(2 << 30)),
+            ("64", None, None),
+        ] {
+            let (mut facts, of) = (FactSet::default(), of.map(version));
+            let written = Reading::known(text.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
+            setting("max_wal_size").put(&mut facts, &cluster, Some(written), of.as_ref());
+            match (facts.reading(&cluster, fact), expected) {
+                (Reading::Known { value, .. }, Some(bytes)) => {
+                    assert_eq!(value, &Value::Whole(bytes), "{text}");
+                }
+                (Reading::Unknown { why, .. }, None) => assert_eq!(*why, Why::NotCollected),
+                (reading, _) => panic!("{text} {of:?}: {reading:?}"),
+            }
+        }
     }
 
     #[test]
@@ -358,7 +415,7 @@ mod tests {
             ("data_sync_retry", "9.3.2"),
             ("file_extend_method", "16.11"),
             ("recovery_init_sync_method", "13.20"),
-            ("max_wal_size", "9.6.24"),
+            ("max_wal_size", "9.4.26"),
         ] {
             assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
         }
@@ -368,6 +425,7 @@ mod tests {
         assert_eq!(value("file_extend_method", "17.8").as_deref(), Some("posix_fallocate"));
         assert!(matches!(default("file_extend_method", "18"), Reading::Unknown { why: Why::Ambiguous, .. }));
         assert_eq!(value("checkpoint_completion_target", "13.4").as_deref(), Some("0.5"));
+        assert_eq!(value("max_wal_size", "9.6.24").as_deref(), Some("1GB"));
         assert_eq!(value("effective_io_concurrency", "18.2").as_deref(), Some("16"));
         assert!(!setting("fsync").in_force(None, None).is_known());
     }
@@ -383,7 +441,7 @@ mod tests {
             ("debug_io_direct", " wal , data", "wal,data"),
             ("commit_delay", "0x0A", "10"),
         ] {
-            assert_eq!(setting(name).spelled(value.as_bytes()), expected, "{name} {value}");
+            assert_eq!(setting(name).spelled(value.as_bytes(), None), expected, "{name} {value}");
         }
     }
 

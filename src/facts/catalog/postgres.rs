@@ -43,7 +43,7 @@ facts! {
     WAL_LEVEL: WalLevel = Cluster "pg.wal_level";
     /// `max_wal_senders` in force.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" ValueKind::Count;
-    /// `max_wal_size` in force (10 and later).
+    /// `max_wal_size` in force (9.5 and later).
     MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" ValueKind::Bytes, carries(Propagation::Collected);
     /// How many times `max_wal_size` is free on the file system of the WAL.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting, instead(&["pg.max_wal_size", "mount.free"]);
