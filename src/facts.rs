@@ -15,6 +15,8 @@ mod row;
 mod set;
 mod subject;
 mod supposing;
+#[cfg(test)]
+pub(crate) mod testing;
 mod value;
 
 pub use area::{Area, area};

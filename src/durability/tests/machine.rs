@@ -2,8 +2,7 @@
 
 use crate::durability::{Verdict, judge};
 use crate::facts::catalog::{self, target};
-use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
-use crate::version::Version;
+use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, Why, testing};
 
 /// A machine.
 #[derive(Clone, Debug)]
@@ -104,20 +103,7 @@ impl Machine {
             None if fact.starts_with("probe.") => (word, Source::Probe { id: "wal".to_owned() }),
             None => (word, Source::file("/a/file")),
         };
-        let words: Vec<&str> =
-            if info.kind.is_list() { word.split_terminator(',').collect() } else { vec![word] };
-        assert!(words.iter().all(|word| catalog::allows(info, word)), "{fact} is never {word}");
-        let value = match info.kind {
-            ValueKind::Bool => Value::Bool(word.parse().unwrap()),
-            ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
-            ValueKind::Micros | ValueKind::Number => Value::Number(word.parse().unwrap()),
-            ValueKind::Version => Value::Version(Version::parse(word).unwrap()),
-            ValueKind::List | ValueKind::Choices(_) => {
-                Value::List(word.split_terminator(',').map(str::to_owned).collect())
-            }
-            _ => Value::Text(word.to_owned()),
-        };
-        self.facts.put_value(of, info, Reading::known(value, source));
+        self.facts.put_value(of, info, Reading::known(testing::value(info, word), source));
     }
 
     /// Puts one subject on another.

@@ -5,9 +5,8 @@
 //! disks, blocks of 4 kB, caches that are protected or absent. Values are those that such machines show (sysfs-block;
 //! the clouds' own guides to finding their disks).
 
-use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::facts::{FactSet, Reading, Source, Subject, Why, catalog, testing};
 use crate::rules::{Circumstances, Finding, Level, Outcome, RuleSet, all_subjects, builtin, evaluate};
-use crate::version::Version;
 
 /// Facts by name, as text; a value that begins with `?` is unknown.
 type Facts = &'static [(&'static str, &'static str)];
@@ -190,24 +189,6 @@ const MACHINES: [(&str, Facts, &[&str]); 8] = [
     ),
 ];
 
-/// A value as it is written above.
-fn value(info: &KeyInfo, text: &str) -> Value {
-    match info.kind {
-        ValueKind::Bool => Value::Bool(text == "yes"),
-        ValueKind::Count | ValueKind::Bytes => Value::Whole(text.parse().unwrap()),
-        ValueKind::Micros | ValueKind::Number => Value::Number(text.parse().unwrap()),
-        ValueKind::Text => Value::Text(text.to_owned()),
-        ValueKind::Choice(words) => {
-            assert!(words.contains(&text), "{} is never {text}", info.name);
-            Value::Text(text.to_owned())
-        }
-        ValueKind::Version => Value::Version(Version::parse(text).unwrap()),
-        ValueKind::List | ValueKind::Choices(_) => {
-            Value::List(text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect())
-        }
-    }
-}
-
 /// A directory on a file system on one disk.
 fn facts(own: Facts) -> FactSet {
     let (target, mount, disk) = (Subject::target("/data"), Subject::mount("/data"), Subject::device("sda"));
@@ -228,7 +209,7 @@ fn facts(own: Facts) -> FactSet {
             Some(why) => {
                 Reading::unknown(if why == "denied" { Why::Denied } else { Why::Absent }, "not read")
             }
-            None => Reading::known(value(info, text), Source::file("x")),
+            None => Reading::known(testing::value(info, text), Source::file("x")),
         };
         set.put_value(&subject, info, reading);
     }
