@@ -7,6 +7,7 @@
 mod area;
 pub mod catalog;
 mod choice;
+mod database;
 mod key;
 mod need;
 pub mod note;
@@ -22,6 +23,7 @@ mod value;
 pub use area::{Area, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
+pub use database::{Database, DirectorySpec};
 pub use key::{FactId, FactValue, Key, KeyInfo, Nature, ValueKind};
 pub use need::Need;
 pub use note::Note;

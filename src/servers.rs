@@ -9,8 +9,10 @@ mod load;
 mod release;
 mod table;
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+pub use crate::facts::Area;
 pub use load::TEXT;
 pub use release::ReleaseDefault;
 pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
@@ -22,21 +24,10 @@ pub fn servers() -> &'static table::ServerTable {
     &SERVERS
 }
 
-/// The settings that may leave, by name. Both servers of MySQL's line share one list, as they share their files.
-pub fn leaving(of: Leaving) -> &'static std::collections::BTreeMap<String, Leave> {
-    match of {
-        Leaving::Postgres => &servers().postgres_leave,
-        Leaving::Mysql => &servers().mysql_leave,
-    }
-}
-
-/// The server whose settings leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaving {
-    /// PostgreSQL's.
-    Postgres,
-    /// MySQL's and MariaDB's.
-    Mysql,
+/// The settings of servers of an area that may leave, by name.
+pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
+    static NONE: BTreeMap<String, Leave> = BTreeMap::new();
+    servers().leave.get(&of).unwrap_or(&NONE)
 }
 
 /// The values of a setting that give up durability, by its name in rules (`pg.fsync`).

@@ -13,7 +13,7 @@ use super::ask::Ask;
 use super::{Bears, Evidence, Layer, Mend};
 use crate::facts::Area;
 use crate::facts::catalog::target;
-use crate::facts::{FactSet, Key, Reading, Scope, Source, Subject};
+use crate::facts::{Database, FactSet, Key, Reading, Scope, Source, Subject};
 
 /// The clusters with files on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {
@@ -97,14 +97,8 @@ impl Sayer {
 }
 
 /// Judges whether a preloaded library turns flushes into no-ops.
-fn preloaded(
-    ask: &mut Ask,
-    cluster: &Subject,
-    preload: &Key<String>,
-    running: &Key<bool>,
-    name: &str,
-    sayer: &mut Sayer,
-) -> bool {
+fn preloaded(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) -> bool {
+    let Database { fsync_disabled_by: preload, running, .. } = ask.facts.database(cluster);
     let running = ask.value(cluster, running);
     match ask.value(cluster, preload).as_deref() {
         Some("" | "none") => false,

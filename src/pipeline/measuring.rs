@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::postgres;
 use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::{Area, FactSet, Reading, Scope, Subject};
+use crate::facts::{FactSet, Reading, Scope, Subject};
 use crate::measure::{Measurement, Method, WalFlushMethod, Workload};
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan};
 
@@ -81,11 +80,9 @@ pub fn prepare(
 /// `wal_sync_method` in force in the cluster of a target.
 pub fn method_in_force(facts: &FactSet, subject: &Subject) -> WalFlushMethod {
     let Some(cluster) = facts.resolve(subject, Scope::Cluster) else { return WalFlushMethod::Default };
-    match facts.area_of(&cluster) {
-        Some(Area::Pg) | None => facts
-            .value(&cluster, &postgres::WAL_SYNC_METHOD)
-            .map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
-        Some(Area::Mysql) => WalFlushMethod::Default,
+    match facts.database(&cluster).wal_method {
+        Some(key) => facts.value(&cluster, key).map_or(WalFlushMethod::Unknown, WalFlushMethod::Is),
+        None => WalFlushMethod::Default,
     }
 }
 

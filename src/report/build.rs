@@ -14,8 +14,8 @@ use super::{
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
-use crate::facts::catalog::{host, kernel, mysql, postgres};
-use crate::facts::{Choice, FactSet, Scope, Subject};
+use crate::facts::catalog::{host, kernel};
+use crate::facts::{Area, Choice, FactSet, Scope, Subject};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Evaluation, Finding, Pack};
 use crate::validity::Beside;
@@ -185,9 +185,9 @@ fn summary(
     verdict: Option<&Verdict>,
 ) -> TargetSummary {
     let cluster = facts.resolve(subject, Scope::Cluster);
-    let name = cluster.as_ref().and_then(|cluster| {
-        facts.value(cluster, &postgres::NAME).or_else(|| facts.value(cluster, &mysql::NAME))
-    });
+    let name = cluster
+        .as_ref()
+        .and_then(|cluster| Area::ALL.iter().find_map(|area| facts.value(cluster, area.database().name)));
     let path = facts.value(subject, &target::PATH).unwrap_or_else(|| subject.name().to_owned());
     let directory = |row: String| {
         let (role, path) = row.split_once(' ')?;

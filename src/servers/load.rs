@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::table::{
     ByRelease, ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
 };
-use crate::facts::Choice;
 use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::{Choice, area};
 use crate::rows::{TableErrors, read, rows};
 use crate::version::Version;
 
@@ -238,7 +238,7 @@ fn leaves(servers: &mut ServerTable, place: &str, raw: RawLeaves, problems: &mut
     let Some(of) = ServerKind::from_word(&raw.of) else {
         return problems.add(place, format!("`{}` is no server", raw.of));
     };
-    let list = if of.is_postgres() { &mut servers.postgres_leave } else { &mut servers.mysql_leave };
+    let list = servers.leave.entry(of.area()).or_default();
     for name in raw.names {
         if TREACHEROUS.iter().any(|word| name.contains(word)) {
             problems.add(place, format!("`{name}` may hold a secret"));
@@ -250,7 +250,7 @@ fn leaves(servers: &mut ServerTable, place: &str, raw: RawLeaves, problems: &mut
 
 fn loses(servers: &mut ServerTable, place: &str, raw: &RawLoses, problems: &mut TableErrors) {
     for name in &raw.names {
-        if !["pg.", "mysql."].iter().any(|area| name.starts_with(area)) {
+        if area(name).is_none() {
             problems.add(place, format!("`{name}` is no setting of a server"));
         }
         let losing = Losing { values: raw.values.clone(), keeps: raw.keeps.clone() };

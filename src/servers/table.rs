@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::facts::Area;
 use crate::facts::catalog::cluster::ServerKind;
 use crate::version::Version;
 
@@ -174,10 +175,8 @@ pub struct ServerTable {
     pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
-    /// PostgreSQL's settings that may leave, by name.
-    pub postgres_leave: BTreeMap<String, Leave>,
-    /// MySQL's and MariaDB's settings that may leave, by name.
-    pub mysql_leave: BTreeMap<String, Leave>,
+    /// The settings that may leave, by area and name.
+    pub leave: BTreeMap<Area, BTreeMap<String, Leave>>,
     /// Values that lose data, by the name of the setting in rules.
     pub losing: BTreeMap<String, Losing>,
 }

@@ -32,10 +32,7 @@ impl ProductLine {
 
     /// Its name as people write it.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Mysql => "MySQL",
-            Self::Mariadb => "MariaDB",
-        }
+        self.kind().name()
     }
 }
 

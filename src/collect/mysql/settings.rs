@@ -185,8 +185,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::facts::Choice;
     use crate::facts::catalog::mysql::{self, FlushMethod};
+    use crate::facts::{Area, Choice};
 
     fn edition(line: ProductLine, version: &str) -> Edition {
         let read = || Source::call("test");
@@ -231,7 +231,7 @@ mod tests {
             assert!(place || ALL.iter().any(|setting| of(&setting)), "{}", info.name);
         }
         for setting in ALL.iter() {
-            assert!(servers::leaving(servers::Leaving::Mysql).contains_key(setting.name), "{}", setting.name);
+            assert!(servers::leaving(Area::Mysql).contains_key(setting.name), "{}", setting.name);
         }
         assert_eq!(ALL.len(), 19);
     }

@@ -5,8 +5,8 @@
 
 use std::sync::LazyLock;
 
-use crate::facts::{FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
-use crate::servers::{self, Leave, Leaving, Postgres};
+use crate::facts::{Area, FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::servers::{self, Leave, Postgres};
 use crate::text::safe;
 use crate::truth::Truth;
 use crate::version::Version;
@@ -68,7 +68,7 @@ impl ConfigParameter {
 
     /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
     fn is_shape(&self) -> bool {
-        servers::leaving(Leaving::Postgres).get(self.name).is_some_and(|leave| match leave {
+        servers::leaving(Area::Pg).get(self.name).is_some_and(|leave| match leave {
             Leave::Shape => true,
             Leave::Value | Leave::Switch => false,
         })
@@ -293,7 +293,7 @@ mod tests {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
         assert_eq!(names, servers::servers().read);
         for setting in ALL.iter() {
-            assert!(servers::leaving(Leaving::Postgres).contains_key(setting.name), "{}", setting.name);
+            assert!(servers::leaving(Area::Pg).contains_key(setting.name), "{}", setting.name);
             assert!(setting.row.default_of(&version("16")).is_some(), "{}", setting.name);
             if setting.row.is_old() {
                 assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);

@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::collect::path_of;
-use crate::facts::catalog::{device, mount, mysql, postgres};
-use crate::facts::{FactSet, Key};
+use crate::facts::catalog::{device, mount};
+use crate::facts::{Area, Choice, FactSet, Key};
 use crate::host::{Host, path_bytes};
 use crate::text::suggest::distance;
 use crate::text::{raw, safe};
@@ -40,11 +40,8 @@ pub fn meant(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
 fn known(facts: &FactSet) -> BTreeSet<String> {
     let all = |key: &'static Key<String>| facts.known(key).into_iter().map(|(_, path)| path);
     let mappings = all(&device::DM_NAME).map(|name| format!("/dev/mapper/{name}"));
-    [&device::PATH, &mount::POINT, &postgres::DATA, &mysql::DATA]
-        .into_iter()
-        .flat_map(all)
-        .chain(mappings)
-        .collect()
+    let data = Area::ALL.iter().map(|area| area.database().data);
+    [&device::PATH, &mount::POINT].into_iter().chain(data).flat_map(all).chain(mappings).collect()
 }
 
 /// The distance of two words that are near enough to be confused: one slip in three letters, at most 4; `None` for

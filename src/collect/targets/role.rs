@@ -5,57 +5,15 @@
 //! of one server on one file system are one target, since a verdict is about a file system. While the directories of
 //! any server are unknown, no directory is known to be unused.
 
-use crate::facts::Area;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::{ProspectiveTarget, file_system, mount_over};
 use crate::collect::path_of;
 use crate::facts::catalog::target::{self, Role};
-use crate::facts::catalog::{mysql, postgres};
-use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, Why};
+use crate::facts::{DirectorySpec, FactSet, Reading, Scope, Source, Subject, Value, Why};
 use crate::host::path_bytes;
 use crate::text::{raw, safe};
-
-/// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
-struct DirectorySpec {
-    role: Role,
-    key: &'static KeyInfo,
-    optional: bool,
-}
-
-const fn always(role: Role, key: &'static KeyInfo) -> DirectorySpec {
-    DirectorySpec { role, key, optional: false }
-}
-
-const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
-    DirectorySpec { role, key, optional: true }
-}
-
-/// The directories of a PostgreSQL cluster.
-const POSTGRES: [DirectorySpec; 3] = [
-    always(Role::Data, &postgres::DATA.info),
-    always(Role::Wal, &postgres::WAL.info),
-    maybe(Role::Tablespace, &postgres::TABLESPACES.info),
-];
-
-/// The directories of a MySQL or MariaDB server.
-const MYSQL: [DirectorySpec; 6] = [
-    always(Role::Data, &mysql::DATA.info),
-    always(Role::Data, &mysql::INNODB_DATA.info),
-    always(Role::Redo, &mysql::REDO.info),
-    maybe(Role::Binlog, &mysql::BINLOG.info),
-    maybe(Role::Doublewrite, &mysql::DOUBLEWRITE_DIR.info),
-    maybe(Role::Undo, &mysql::UNDO.info),
-];
-
-/// The directories of a cluster's server, its data first.
-fn kept(facts: &FactSet, cluster: &Subject) -> &'static [DirectorySpec] {
-    match facts.area_of(cluster) {
-        Some(Area::Mysql) => &MYSQL,
-        Some(Area::Pg) | None => &POSTGRES,
-    }
-}
 
 /// The known directories of a server.
 pub struct ServerDirectories {
@@ -100,7 +58,7 @@ impl ServerDirectory {
 impl ServerDirectories {
     fn find(facts: &FactSet, cluster: Subject) -> Self {
         let (mut spots, mut hidden) = (Vec::new(), None);
-        for DirectorySpec { role, key, optional } in kept(facts, &cluster) {
+        for DirectorySpec { role, key, optional } in facts.database(&cluster).directories {
             match facts.reading(&cluster, key.id) {
                 Reading::Known { value: Value::Text(path), .. } => {
                     spots.push(ServerDirectory::find(facts, *role, path));
@@ -196,7 +154,7 @@ pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut F
         [] => homes.iter().collect(),
         users => users.iter().map(|(home, _)| *home).collect(),
     };
-    let all_kept = concerned.iter().flat_map(|home| kept(facts, &home.cluster));
+    let all_kept = concerned.iter().flat_map(|home| facts.database(&home.cluster).directories);
     let names: BTreeSet<&str> = all_kept.map(|kept| kept.key.name).collect();
     let source = || Source::derived(names.iter().copied());
 

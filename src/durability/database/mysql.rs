@@ -24,17 +24,13 @@ const LARGEST_PAGE: u64 = 65536;
 /// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let line = ask.value(cluster, &kind::KIND);
-    let name = match line {
-        Some(ServerKind::Mariadb) => "MariaDB",
-        Some(ServerKind::Mysql) => "MySQL",
-        Some(ServerKind::Postgres) | None => "the server",
-    };
+    let name = line.map_or("the server", ServerKind::name);
     redo(ask, cluster, name, sayer);
     binlog(ask, cluster, name, sayer);
     let off = method(ask, of, cluster, name, sayer);
     fast_doublewrite(ask, of, cluster, name, sayer);
     torn_pages(ask, of, cluster, sayer);
-    super::preloaded(ask, cluster, &mysql::FSYNC_DISABLED_BY, &mysql::RUNNING, name, sayer) || off
+    super::preloaded(ask, cluster, name, sayer) || off
 }
 
 fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {

@@ -59,8 +59,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     };
     torn::judge(ask, of, cluster, &copies, sayer);
 
-    let (preload, running) = (&postgres::FSYNC_DISABLED_BY, &postgres::RUNNING);
-    super::preloaded(ask, cluster, preload, running, "PostgreSQL", sayer) || fsync == Some(false)
+    super::preloaded(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
 }
 
 /// The remedy of a setting that should be on.

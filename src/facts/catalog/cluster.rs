@@ -11,6 +11,23 @@ choice! {
 }
 
 impl ServerKind {
+    /// Its name as people write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL",
+            Self::Mariadb => "MariaDB",
+        }
+    }
+
+    /// The area of its facts and settings; MySQL and MariaDB share one, as they share their files.
+    pub fn area(self) -> Area {
+        match self {
+            Self::Postgres => Area::Pg,
+            Self::Mysql | Self::Mariadb => Area::Mysql,
+        }
+    }
+
     /// Whether it is PostgreSQL.
     pub fn is_postgres(self) -> bool {
         match self {
@@ -28,4 +45,4 @@ impl ServerKind {
     }
 }
 
-use crate::facts::choice;
+use crate::facts::{Area, choice};

@@ -11,7 +11,7 @@ use std::path::Path;
 use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::{Miss, MissKind};
-use crate::servers::{self, Leaving};
+use crate::servers::{self, Area};
 use crate::text;
 
 /// Name and value, a line each.
@@ -45,7 +45,7 @@ fn log_in(user: &[u8]) -> Vec<u8> {
 fn query() -> Vec<u8> {
     // As an option log_bin is a path prefix, as a variable a switch.
     let names =
-        servers::leaving(Leaving::Mysql).keys().map(String::as_str).chain(["log_bin_basename", "version"]);
+        servers::leaving(Area::Mysql).keys().map(String::as_str).chain(["log_bin_basename", "version"]);
     let names = names.map(|name| format!("'{name}'"));
     let names = names.collect::<Vec<_>>().join(", ");
     [b"\x03", format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})").as_bytes()].concat()

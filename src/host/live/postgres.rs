@@ -13,7 +13,7 @@ use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::pg_lines::{LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
-use crate::servers::{self, Leaving};
+use crate::servers::{self, Area};
 use crate::text;
 
 /// The answer to [`crate::host::Question::PgSettings`].
@@ -48,7 +48,7 @@ fn startup(user: &str) -> Vec<u8> {
 
 /// The query for settings by name, and for the last load of configuration files, in microseconds since 1970.
 fn settings_query() -> String {
-    let names = servers::leaving(Leaving::Postgres).keys().map(String::as_str).chain(["server_version"]);
+    let names = servers::leaving(Area::Pg).keys().map(String::as_str).chain(["server_version"]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
     format!(
         "SELECT name, setting, unit, source, sourcefile, sourceline::text FROM pg_catalog.pg_settings \

@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use crate::host::ConfigDirective;
-use crate::servers::{self, Leave, Leaving};
+use crate::servers::{self, Area, Leave};
 
 /// Settings that may leave an option file or a command line, at least in part.
 fn settings() -> &'static BTreeMap<String, Leave> {
-    servers::leaving(Leaving::Mysql)
+    servers::leaving(Area::Mysql)
 }
 
 /// Prefixes that the servers allow before a name (special_opt_prefix of mysys/my_getopt.c).

@@ -6,16 +6,16 @@
 
 use super::standbys;
 use crate::host::ConfigDirective;
-use crate::servers::{self, Leave, Leaving};
+use crate::servers::{self, Area, Leave};
 
 /// Whether a setting, or part of it, may leave a configuration file or a server.
 pub fn leaves(name: &str) -> bool {
-    servers::leaving(Leaving::Postgres).contains_key(name)
+    servers::leaving(Area::Pg).contains_key(name)
 }
 
 /// The part of a setting's value that may leave.
 pub fn value(name: &str, value: &[u8]) -> Vec<u8> {
-    match servers::leaving(Leaving::Postgres).get(name) {
+    match servers::leaving(Area::Pg).get(name) {
         // The names of standbys are names of hosts.
         Some(Leave::Shape) => standbys::shape(value),
         // A pseudo-setting (`server_version`) is unchanged; an unlisted setting is neither kept nor queried.

@@ -4,7 +4,7 @@ use super::once::Chapter;
 use super::section::{Bullet, Detail, Element, Instruction, Mark};
 use super::{Phrase, Section, distinct, words};
 use crate::facts::catalog::boot;
-use crate::facts::{Area, Reading, Scope, Value};
+use crate::facts::{Reading, Scope, Value};
 use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Advice, Change, Finding, Level, Outcome};
 use crate::settings::Mounting;
@@ -129,12 +129,8 @@ pub fn commands(advice: &Advice) -> Vec<Detail> {
 /// The value in force with where it is set; of a server's setting also what wins over a configuration file.
 fn now(advice: &Advice) -> Vec<Detail> {
     let now = Phrase::plain(origin::now(advice));
-    let file = match advice.setting.kind.area() {
-        None => return vec![Detail::Aside("now", now)],
-        Some(Area::Pg) => "postgresql.conf",
-        Some(Area::Mysql) => "option files",
-    };
-    let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
+    let Some(area) = advice.setting.kind.area() else { return vec![Detail::Aside("now", now)] };
+    let stronger = origin::stronger(advice).map(|stronger| stronger.says(area.database().files));
     let stronger = stronger.map(|says| Detail::More(says.into()));
     [Detail::Field("now", now)].into_iter().chain(stronger).collect()
 }
