@@ -35,6 +35,22 @@ pub fn pack(rules: &RuleSet) -> Pack {
 mod tests {
     use super::*;
 
+    /// Whoever opened a source says so; of everything else it is said that nobody did.
+    #[test]
+    fn every_entry_says_when_it_was_checked() {
+        for (name, text) in shipped() {
+            let document: toml::Table = toml::from_str(text).unwrap();
+            let rows = document
+                .iter()
+                .flat_map(|(kind, rows)| rows.as_array().unwrap().iter().map(move |row| (kind, row)));
+            for (kind, row) in rows {
+                let stamp = row.get("checked").and_then(toml::Value::as_str);
+                let stamp = stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
+                assert!(crate::checked::Checked::parse(stamp).is_ok(), "{name}: {stamp}");
+            }
+        }
+    }
+
     /// An entry without a name would be in no comparison.
     #[test]
     fn every_entry_has_a_name() {

@@ -83,8 +83,11 @@ impl ReleaseDefault<'_> {
 impl ServerTable {
     /// The default of a setting of MySQL or MariaDB.
     pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> ReleaseDefault<'_> {
-        let rows = || self.mysql.iter().filter(|row| row.name == name && row.of == of);
-        if !rows().any(|row| row.exists(server)) {
+        // A setting that went and came back may have another default, or none that is fixed.
+        let named = self.mysql.iter().filter(|row| row.name == name && row.of == of);
+        let here: Vec<&Mysql> = named.filter(|row| row.exists(server)).collect();
+        let rows = || here.iter();
+        if here.is_empty() {
             return ReleaseDefault::Absent;
         }
         let oldest = || rows().find_map(|row| Some(row.default.first()?.1.as_str()));
