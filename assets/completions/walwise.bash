@@ -163,17 +163,26 @@ _walwise() {
             walwise__subcmd__help__subcmd__rules,check)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__check"
                 ;;
+            walwise__subcmd__help__subcmd__rules,diff)
+                cmd="walwise__subcmd__help__subcmd__rules__subcmd__diff"
+                ;;
             walwise__subcmd__help__subcmd__rules,list)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__list"
                 ;;
             walwise__subcmd__help__subcmd__rules,show)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__show"
                 ;;
+            walwise__subcmd__help__subcmd__rules,stale)
+                cmd="walwise__subcmd__help__subcmd__rules__subcmd__stale"
+                ;;
             walwise__subcmd__help__subcmd__rules,test)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__test"
                 ;;
             walwise__subcmd__rules,check)
                 cmd="walwise__subcmd__rules__subcmd__check"
+                ;;
+            walwise__subcmd__rules,diff)
+                cmd="walwise__subcmd__rules__subcmd__diff"
                 ;;
             walwise__subcmd__rules,help)
                 cmd="walwise__subcmd__rules__subcmd__help"
@@ -184,11 +193,17 @@ _walwise() {
             walwise__subcmd__rules,show)
                 cmd="walwise__subcmd__rules__subcmd__show"
                 ;;
+            walwise__subcmd__rules,stale)
+                cmd="walwise__subcmd__rules__subcmd__stale"
+                ;;
             walwise__subcmd__rules,test)
                 cmd="walwise__subcmd__rules__subcmd__test"
                 ;;
             walwise__subcmd__rules__subcmd__help,check)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__check"
+                ;;
+            walwise__subcmd__rules__subcmd__help,diff)
+                cmd="walwise__subcmd__rules__subcmd__help__subcmd__diff"
                 ;;
             walwise__subcmd__rules__subcmd__help,help)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__help"
@@ -198,6 +213,9 @@ _walwise() {
                 ;;
             walwise__subcmd__rules__subcmd__help,show)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__show"
+                ;;
+            walwise__subcmd__rules__subcmd__help,stale)
+                cmd="walwise__subcmd__rules__subcmd__help__subcmd__stale"
                 ;;
             walwise__subcmd__rules__subcmd__help,test)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__test"
@@ -1017,7 +1035,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules)
-            opts="list show check test"
+            opts="list show check stale diff test"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1031,6 +1049,20 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__help__subcmd__rules__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1059,6 +1091,20 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__help__subcmd__rules__subcmd__stale)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1135,7 +1181,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__rules)
-            opts="-h --help list show check test help"
+            opts="-h --help list show check stale diff test help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1162,8 +1208,22 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        walwise__subcmd__rules__subcmd__diff)
+            opts="-h --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         walwise__subcmd__rules__subcmd__help)
-            opts="list show check test help"
+            opts="list show check stale diff test help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1177,6 +1237,20 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__rules__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__rules__subcmd__help__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1232,6 +1306,20 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        walwise__subcmd__rules__subcmd__help__subcmd__stale)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         walwise__subcmd__rules__subcmd__help__subcmd__test)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -1272,6 +1360,24 @@ _walwise() {
             fi
             case "${prev}" in
                 --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__rules__subcmd__stale)
+            opts="-h --older-than --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --older-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

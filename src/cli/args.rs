@@ -411,7 +411,7 @@ pub enum Rules {
     Stale {
         /// Checks before this many years, months or days are too old: 1y, 6mo, 90d.
         #[arg(long, value_name = "AGE", default_value = "1y")]
-        older_than: jiff::Span,
+        older_than: String,
     },
     /// What differs between two packs of rules and tables.
     #[command(after_help = help("rules diff"))]

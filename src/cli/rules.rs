@@ -35,7 +35,7 @@ pub(super) fn run(args: Rules) -> ExitResult {
             let found = of_files(&files)?;
             print(&format!("{}, no mistakes\n", found.words()))
         }
-        Rules::Stale { older_than } => age::stale(older_than),
+        Rules::Stale { older_than } => age::stale(&older_than),
         Rules::Diff { old, new } => age::diff(&old, new.as_deref()),
         Rules::Test { files } if files.is_empty() => {
             let rules = rule_files::rules(None)?;

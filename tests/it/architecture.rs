@@ -48,6 +48,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "pipeline",
         &[
+            "checked",
             "collect",
             "drill",
             "durability",
@@ -56,6 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "measure",
             "probes",
             "report",
+            "rows",
             "rules",
             "text",
             "validity",
@@ -66,6 +68,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "checked",
             "collect",
             "drill",
             "durability",

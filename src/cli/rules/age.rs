@@ -14,9 +14,8 @@ use crate::text;
 use crate::validity;
 
 /// What is due to be read again. Finding some is no failure: the exit code is 0.
-pub(super) fn stale(older_than: Span) -> ExitResult {
-    let today = pipeline::today();
-    let oldest = day_before(today, older_than)?;
+pub(super) fn stale(older_than: &str) -> ExitResult {
+    let oldest = day_before(pipeline::today(), older_than)?;
     let entries = of_files(pipeline::shipped())?;
     let due = Due::new(&entries, validity::releases(), oldest);
     let (all, unverified) = (entries.len(), due.unverified.len());
@@ -50,9 +49,11 @@ fn stamp(entry: &Entry) -> String {
 }
 
 /// The day that lies so long before another.
-fn day_before(today: Date, age: Span) -> Result<Date, CliError> {
-    let back = today.checked_sub(age).ok().filter(|day| *day <= today);
-    back.ok_or_else(|| CliError::Usage(format!("--older-than {age:#}: no such age; write 1y, 6mo or 90d")))
+fn day_before(today: Date, age: &str) -> Result<Date, CliError> {
+    let span = age.parse::<Span>().ok();
+    let back = span.and_then(|span| today.checked_sub(span).ok()).filter(|day| *day <= today);
+    let why = || format!("--older-than {}: no such age; write 1y, 6mo or 90d", text::safe(age.as_bytes()));
+    back.ok_or_else(|| CliError::Usage(why()))
 }
 
 /// What differs between two packs; without a second one, between the first and that of this program.
@@ -115,7 +116,6 @@ fn of_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<E
 
 #[cfg(test)]
 mod tests {
-    use jiff::ToSpan as _;
     use jiff::civil::date;
 
     use super::*;
@@ -123,11 +123,17 @@ mod tests {
     #[test]
     fn an_age_leads_to_a_day_and_never_to_the_future() {
         let today = date(2026, 11, 23);
-        for (age, day) in [(1.year(), date(2025, 11, 23)), (6.months(), date(2026, 5, 23)), (0.days(), today)]
-        {
-            assert_eq!(day_before(today, age).ok(), Some(day));
+        let ages = [
+            ("1y", date(2025, 11, 23)),
+            ("6mo", date(2026, 5, 23)),
+            ("90d", date(2026, 8, 25)),
+            ("0d", today),
+        ];
+        for (age, day) in ages {
+            assert_eq!(day_before(today, age).ok(), Some(day), "{age}");
         }
-        assert!(day_before(today, -1.day()).is_err());
-        assert!(day_before(today, 19_000.years()).is_err());
+        for wrong in ["-1d", "soon", "", "9", "19000y", "99999999999d", "1d\u{1b}"] {
+            assert!(day_before(today, wrong).is_err(), "{wrong}");
+        }
     }
 }
