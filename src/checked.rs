@@ -9,7 +9,7 @@ use jiff::civil::Date;
 
 /// The stamp of a rule or of a row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Checked {
+pub enum SourceCheck {
     /// Nobody says that a source was opened.
     Unverified,
     /// Compared on a day.
@@ -24,7 +24,7 @@ pub enum Checked {
 /// The word of an entry whose source nobody has opened.
 const UNVERIFIED: &str = "unverified";
 
-impl Checked {
+impl SourceCheck {
     /// Parses a stamp; the error says how one is written.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text == UNVERIFIED {
@@ -39,7 +39,7 @@ impl Checked {
     }
 }
 
-impl fmt::Display for Checked {
+impl fmt::Display for SourceCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unverified => f.write_str(UNVERIFIED),
@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn a_stamp_is_read_as_it_is_written() {
         for text in ["unverified", "2026-11-23 against guc_parameters.dat of PostgreSQL 19"] {
-            assert_eq!(Checked::parse(text).map(|checked| checked.to_string()), Ok(text.to_owned()));
+            assert_eq!(SourceCheck::parse(text).map(|checked| checked.to_string()), Ok(text.to_owned()));
         }
     }
 
@@ -78,7 +78,7 @@ mod tests {
             "20261123 against mount(8)",
             "today against mount(8)",
         ] {
-            assert!(Checked::parse(text).is_err(), "{text}");
+            assert!(SourceCheck::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use serde::de::DeserializeOwned;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use crate::checked::Checked;
+use crate::checked::SourceCheck;
 use crate::text::lines::Lines;
 use crate::version::Version;
 
@@ -73,7 +73,7 @@ pub fn rows<T: DeserializeOwned>(
         if let DeValue::Table(fields) = plain.get_mut()
             && let Some(stamp) = fields.remove(CHECKED)
         {
-            let read = stamp.get_ref().as_str().ok_or("write it in quotes").and_then(Checked::parse);
+            let read = stamp.get_ref().as_str().ok_or("write it in quotes").and_then(SourceCheck::parse);
             if let Err(how) = read {
                 let place = problems.place(stamp.span().start, &name);
                 problems.add(&place, format!("{CHECKED}: {how}"));

@@ -35,7 +35,7 @@ pub use mount::{
     names_scheduler, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
-pub use releases::{Release, newer, releases};
+pub use releases::{ProductRelease, newer, releases};
 pub use ruling::{Effect, Ruling};
 pub use server::{ChangedBy, ServerSetting, postgres_value, server_settings};
 

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 pub use age::Due;
 pub use difference::{EntryChange, FieldChange, difference};
-pub use entry::{Entry, entries};
+pub use entry::{KnowledgeEntry, entries};
 
 use super::upgrade::DISTRIBUTIONS;
 use crate::rules::pack::{self, Pack, Sums};
@@ -46,7 +46,7 @@ mod tests {
             for (kind, row) in rows {
                 let stamp = row.get("checked").and_then(toml::Value::as_str);
                 let stamp = stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
-                assert!(crate::checked::Checked::parse(stamp).is_ok(), "{name}: {stamp}");
+                assert!(crate::checked::SourceCheck::parse(stamp).is_ok(), "{name}: {stamp}");
             }
         }
     }

@@ -27,7 +27,7 @@ use super::model::{Author, Cond, Expect, Rule};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
-use crate::checked::Checked;
+use crate::checked::SourceCheck;
 use crate::facts::Scope;
 
 /// The longest title, in bytes.
@@ -208,7 +208,7 @@ fn rule(
         );
     }
     let checked = fields.text("checked", problems).and_then(|stamp| {
-        let read = Checked::parse(&stamp.text);
+        let read = SourceCheck::parse(&stamp.text);
         read.map_err(|how| problems.report(stamp.span, "no stamp of a check", how.to_owned())).ok()
     });
     let overrides = fields.texts("overrides", problems).unwrap_or_default();

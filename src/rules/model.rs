@@ -9,7 +9,7 @@ use super::evidence::Study;
 use super::own::OwnSpec;
 use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
-use crate::checked::Checked;
+use crate::checked::SourceCheck;
 use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
 use crate::settings::Setting;
 use crate::version::Version;
@@ -22,7 +22,7 @@ pub struct Rule {
     /// The version of walwise that introduced it.
     pub since: String,
     /// When it was last compared with its sources; a user's rule need not say it.
-    pub checked: Option<Checked>,
+    pub checked: Option<SourceCheck>,
     /// The subjects it is evaluated on.
     pub scope: Scope,
     /// The statement where it applies, in one line.

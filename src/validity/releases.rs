@@ -99,7 +99,7 @@ fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
 
 /// A release of a product.
 #[derive(Clone, Debug)]
-pub struct Release {
+pub struct ProductRelease {
     /// Of what.
     pub of: Product,
     /// Which, as it is written.
@@ -110,7 +110,7 @@ pub struct Release {
     numbers: Vec<u64>,
 }
 
-impl Release {
+impl ProductRelease {
     /// Whether a version is of a later release: `7.2.9` is `7.2`.
     fn is_before(&self, version: &Version) -> bool {
         let theirs: Vec<u64> = (0..self.numbers.len()).map(|at| version.number(at)).collect();
@@ -129,7 +129,7 @@ struct RawRelease {
 }
 
 impl RawRelease {
-    fn checked(self, place: &str, problems: &mut TableErrors) -> Option<Release> {
+    fn checked(self, place: &str, problems: &mut TableErrors) -> Option<ProductRelease> {
         let Self { of, version, released, source: _ } = self;
         let parsed = problems.version(place, &version)?;
         let count = version.split('.').count();
@@ -139,12 +139,12 @@ impl RawRelease {
         if written.is_some() != released.is_some() {
             problems.add(place, "`released` is a day: \"2026-11-19\"");
         }
-        Some(Release { of, version, released, numbers })
+        Some(ProductRelease { of, version, released, numbers })
     }
 }
 
 /// The releases in a table, or everything that is wrong with it.
-fn load(text: &str) -> Result<Vec<Release>, Vec<String>> {
+fn load(text: &str) -> Result<Vec<ProductRelease>, Vec<String>> {
     let mut releases = Vec::new();
     read(text, &["release"], |document, problems| {
         for (place, row) in rows::<RawRelease>(document, "release", problems) {
@@ -155,8 +155,8 @@ fn load(text: &str) -> Result<Vec<Release>, Vec<String>> {
 }
 
 /// The table compiled into walwise. If it does not load, which a test excludes, no release is known.
-pub fn releases() -> &'static [Release] {
-    static TABLE: LazyLock<Vec<Release>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
+pub fn releases() -> &'static [ProductRelease] {
+    static TABLE: LazyLock<Vec<ProductRelease>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
     &TABLE
 }
 

@@ -8,8 +8,8 @@ use jiff::civil::Date;
 
 use super::super::out::{ExitResult, print};
 use super::super::{CliError, rule_files};
-use crate::checked::Checked;
-use crate::pipeline::{self, Due, Entry, EntryChange, FieldChange};
+use crate::checked::SourceCheck;
+use crate::pipeline::{self, Due, EntryChange, FieldChange, KnowledgeEntry};
 use crate::text;
 use crate::validity;
 
@@ -21,11 +21,11 @@ pub(super) fn stale(older_than: &str) -> ExitResult {
     let (all, unverified) = (entries.len(), due.unverified.len());
     let mut out =
         format!("{} of {all} entries say when they were compared with a source.\n", all - unverified);
-    let list = |out: &mut String, heading: &str, lines: Vec<(&Entry, String)>| {
+    let list = |out: &mut String, heading: &str, lines: Vec<(&KnowledgeEntry, String)>| {
         let none = if lines.is_empty() { " none" } else { "" };
         let _ = writeln!(out, "\n{heading}:{none}");
         for (entry, why) in lines {
-            let Entry { file, line, kind, names, .. } = entry;
+            let KnowledgeEntry { file, line, kind, names, .. } = entry;
             let names = text::first_of(names, 3);
             let _ = writeln!(out, "  {file}:{line}  {kind} {names}{why}");
         }
@@ -41,10 +41,10 @@ pub(super) fn stale(older_than: &str) -> ExitResult {
     print(&out)
 }
 
-fn stamp(entry: &Entry) -> String {
+fn stamp(entry: &KnowledgeEntry) -> String {
     match &entry.checked {
-        Checked::Unverified => entry.checked.to_string(),
-        Checked::Against { .. } => format!("checked {}", entry.checked),
+        SourceCheck::Unverified => entry.checked.to_string(),
+        SourceCheck::Against { .. } => format!("checked {}", entry.checked),
     }
 }
 
@@ -101,12 +101,12 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn of_directory(directory: &Path) -> Result<Vec<Entry>, CliError> {
+fn of_directory(directory: &Path) -> Result<Vec<KnowledgeEntry>, CliError> {
     let files = rule_files::pack(directory)?;
     of_files(files.iter().map(|file| (file.name.as_str(), file.text.as_str())))
 }
 
-fn of_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Entry>, CliError> {
+fn of_files<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<KnowledgeEntry>, CliError> {
     let mut entries = Vec::new();
     for (name, text) in files {
         entries.extend(pipeline::entries(name, text).map_err(CliError::Usage)?);

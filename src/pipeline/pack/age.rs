@@ -3,29 +3,29 @@
 
 use jiff::civil::Date;
 
-use super::entry::Entry;
-use crate::checked::Checked;
-use crate::validity::Release;
+use super::entry::KnowledgeEntry;
+use crate::checked::SourceCheck;
+use crate::validity::ProductRelease;
 
 /// What is due to be read again, each list in the order of the files.
 #[derive(Default)]
 pub struct Due<'e> {
     /// Entries whose source nobody says to have opened.
-    pub unverified: Vec<&'e Entry>,
+    pub unverified: Vec<&'e KnowledgeEntry>,
     /// Entries that were checked too long ago, with the day.
-    pub old: Vec<(&'e Entry, Date)>,
+    pub old: Vec<(&'e KnowledgeEntry, Date)>,
     /// Entries that were checked before a release of what they were checked against.
-    pub overtaken: Vec<(&'e Entry, &'e Release)>,
+    pub overtaken: Vec<(&'e KnowledgeEntry, &'e ProductRelease)>,
 }
 
 impl<'e> Due<'e> {
     /// What is due of these, where a check before `oldest` is too old.
-    pub fn new(entries: &'e [Entry], releases: &'e [Release], oldest: Date) -> Self {
+    pub fn new(entries: &'e [KnowledgeEntry], releases: &'e [ProductRelease], oldest: Date) -> Self {
         let mut due = Self::default();
         for entry in entries {
             match &entry.checked {
-                Checked::Unverified => due.unverified.push(entry),
-                Checked::Against { day, source } => {
+                SourceCheck::Unverified => due.unverified.push(entry),
+                SourceCheck::Against { day, source } => {
                     if *day < oldest {
                         due.old.push((entry, *day));
                     }
@@ -62,7 +62,8 @@ mod tests {
                     [[rule]]\nid = \"a.d\"\nchecked = \"2026-11-18 against PostgreSQL 18\"\n";
         let found = entries("f.toml", text).unwrap();
         let due = Due::new(&found, releases(), date(2026, 1, 1));
-        let ids = |list: Vec<&Entry>| list.iter().map(|one| one.names[0].clone()).collect::<Vec<_>>();
+        let ids =
+            |list: Vec<&KnowledgeEntry>| list.iter().map(|one| one.names[0].clone()).collect::<Vec<_>>();
         assert_eq!(ids(due.unverified), ["a.a"]);
         assert_eq!(ids(due.old.iter().map(|(one, _)| *one).collect()), ["a.b"]);
         assert_eq!(ids(due.overtaken.iter().map(|(one, _)| *one).collect()), ["a.b", "a.d"]);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use toml::Value;
 
-use super::entry::{Entry, plain};
+use super::entry::{KnowledgeEntry, plain};
 
 /// What became of an entry.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,10 @@ pub struct FieldChange {
 type EntriesByName<'e> = BTreeMap<(&'e str, &'e str), Vec<&'e BTreeMap<String, Value>>>;
 
 /// The entries that differ, by kind and name, in order.
-pub fn difference<'e>(old: &'e [Entry], new: &'e [Entry]) -> Vec<(&'e str, &'e str, EntryChange)> {
+pub fn difference<'e>(
+    old: &'e [KnowledgeEntry],
+    new: &'e [KnowledgeEntry],
+) -> Vec<(&'e str, &'e str, EntryChange)> {
     let (old, new) = (by_name(old), by_name(new));
     let mut names: Vec<_> = old.keys().chain(new.keys()).copied().collect();
     names.sort_unstable();
@@ -58,7 +61,7 @@ pub fn difference<'e>(old: &'e [Entry], new: &'e [Entry]) -> Vec<(&'e str, &'e s
     changes
 }
 
-fn by_name(entries: &[Entry]) -> EntriesByName<'_> {
+fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
     let mut named = EntriesByName::new();
     for entry in entries {
         for name in &entry.names {

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use toml::Value;
 use toml::de::{DeTable, DeValue, ValueDeserializer};
 
-use crate::checked::Checked;
+use crate::checked::SourceCheck;
 use crate::rows::CHECKED;
 use crate::text::lines::Lines;
 
 /// A rule, or a row of a table.
-pub struct Entry {
+pub struct KnowledgeEntry {
     /// The file, as it was named.
     pub file: String,
     /// The line where it begins, counted from one.
@@ -25,7 +25,7 @@ pub struct Entry {
     /// What it is about, one or more: the id of a rule, `ext4 nobarrier`.
     pub names: Vec<String>,
     /// Its stamp.
-    pub checked: Checked,
+    pub checked: SourceCheck,
     /// Its fields besides names and stamp.
     pub fields: BTreeMap<String, Value>,
 }
@@ -36,7 +36,7 @@ const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releas
 const OWNER: &str = "of";
 
 /// The entries of a file; the error is the parser's.
-pub fn entries(file: &str, text: &str) -> Result<Vec<Entry>, String> {
+pub fn entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
     let lines = Lines::new(text);
     let mut found = Vec::new();
@@ -53,10 +53,10 @@ pub fn entries(file: &str, text: &str) -> Result<Vec<Entry>, String> {
     Ok(found)
 }
 
-fn entry(file: &str, line: usize, kind: &str, mut fields: BTreeMap<String, Value>) -> Entry {
+fn entry(file: &str, line: usize, kind: &str, mut fields: BTreeMap<String, Value>) -> KnowledgeEntry {
     let stamp = fields.remove(CHECKED);
-    let stamp = stamp.as_ref().and_then(Value::as_str).map(Checked::parse);
-    let checked = stamp.and_then(Result::ok).unwrap_or(Checked::Unverified);
+    let stamp = stamp.as_ref().and_then(Value::as_str).map(SourceCheck::parse);
+    let checked = stamp.and_then(Result::ok).unwrap_or(SourceCheck::Unverified);
     let owners = fields.remove(OWNER).map(|value| texts(&value)).unwrap_or_default();
     let naming = NAMING.iter().find(|name| fields.contains_key(**name));
     let own = naming.and_then(|name| fields.remove(*name)).map(|value| texts(&value)).unwrap_or_default();
@@ -67,7 +67,7 @@ fn entry(file: &str, line: usize, kind: &str, mut fields: BTreeMap<String, Value
             owners.iter().flat_map(|of| own.iter().map(move |name| format!("{of} {name}"))).collect()
         }
     };
-    Entry { file: file.to_owned(), line, kind: kind.to_owned(), names, checked, fields }
+    KnowledgeEntry { file: file.to_owned(), line, kind: kind.to_owned(), names, checked, fields }
 }
 
 /// The texts of a value: itself, its items, or `KEY = VALUE` of a table.
