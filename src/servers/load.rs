@@ -89,6 +89,7 @@ struct RawMysql {
     #[serde(default)]
     default: BTreeMap<String, String>,
     dynamic: Option<String>,
+    perhaps_dynamic: Option<String>,
     #[serde(default)]
     because: String,
     source: String,
@@ -209,6 +210,7 @@ fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut T
     let mut version = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
     let (deprecated, removed) = (version(raw.deprecated), version(raw.removed));
     let (dynamic, since) = (version(raw.dynamic), version(Some(raw.since)));
+    let perhaps_dynamic = version(raw.perhaps_dynamic);
     let default = by_release(place, raw.default, problems);
     let Some((since, of)) = since.zip(of) else { return };
     for name in raw.names {
@@ -223,6 +225,7 @@ fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut T
             instead: raw.instead.clone(),
             default: default.clone(),
             dynamic: dynamic.clone(),
+            perhaps_dynamic: perhaps_dynamic.clone(),
             because: raw.because.clone(),
             source: raw.source.clone(),
         });

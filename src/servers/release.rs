@@ -95,10 +95,10 @@ impl ServerTable {
         fixed.map_or(ReleaseDefault::Computed, ReleaseDefault::Fixed)
     }
 
-    /// Whether SET GLOBAL changes a setting of MySQL or MariaDB at run time; for an unknown server whether it does in
-    /// any release.
+    /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown server whether it does
+    /// in any release.
     pub fn may_move(&self, name: &str, server: Option<(ServerKind, &Version)>) -> bool {
-        let moves = |row: &Mysql| match (&row.dynamic, server) {
+        let moves = |row: &Mysql| match (row.perhaps_dynamic.as_ref().or(row.dynamic.as_ref()), server) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(from), Some((of, version))) => {

@@ -158,6 +158,8 @@ pub struct Mysql {
     pub default: Defaults,
     /// The release from which on SET GLOBAL changes it.
     pub dynamic: Option<Version>,
+    /// The release from which on SET GLOBAL may change it, where some minor releases before `dynamic` do.
+    pub perhaps_dynamic: Option<Version>,
     /// Why it is deprecated.
     pub because: String,
     /// The source.

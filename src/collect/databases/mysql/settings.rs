@@ -245,6 +245,8 @@ mod tests {
             ("innodb_doublewrite", Mysql, "8.0.29", false),
             ("innodb_doublewrite", Mysql, "8.0.30", true),
             ("innodb_doublewrite", Mariadb, "10.11.19", false),
+            ("innodb_doublewrite", Mariadb, "11.0.1", true),
+            ("innodb_doublewrite", Mariadb, "11.2.4", true),
             ("innodb_doublewrite", Mariadb, "11.4.2", true),
             ("innodb_flush_method", Mysql, "8.4.0", false),
             ("innodb_log_file_size", Mysql, "8.0.36", false),
