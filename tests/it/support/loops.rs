@@ -5,6 +5,7 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::programs::output_when_free;
 use super::run;
 use super::running::wait_for;
 
@@ -116,16 +117,7 @@ impl Loop {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
         let mut mount = Command::new("mount");
-        mount.args(mount_options(options)).arg(&self.device).arg(&point);
-        let mut output = mount.output().unwrap();
-        // A mount name space made meanwhile, as other tests do, may still have it mounted with other options.
-        wait_for("the device is not busy", || {
-            let is_busy = super::stderr(&output).contains("busy");
-            if is_busy {
-                output = mount.output().unwrap();
-            }
-            !is_busy
-        });
+        let output = output_when_free(mount.args(mount_options(options)).arg(&self.device).arg(&point));
         if output.status.success() {
             let seen = look(&point);
             unmount(&point);
@@ -205,14 +197,9 @@ impl Drop for Point {
     }
 }
 
-/// Unmounts. Whatever looks at all mounts, as every walwise does, keeps each of them busy for a moment.
+/// Unmounts.
 pub fn unmount(point: &Path) {
-    wait_for("nobody looks at the mount", || {
-        let output = Command::new("umount").arg(point).output().unwrap();
-        let error = super::stderr(&output);
-        assert!(output.status.success() || error.contains("busy"), "umount {}: {error}", point.display());
-        output.status.success()
-    });
+    run("umount", &[point.to_str().unwrap()]);
 }
 
 /// Unmounts, later if it is in use; nothing may be mounted there.

@@ -32,21 +32,28 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Runs a program that must succeed. It is run again while a device is busy: whatever looks at a device alone, and each
-/// child of this process until it executes its program, keeps it from others for a moment.
+/// Runs a program that must succeed.
 pub fn run(program: &str, arguments: &[&str]) -> String {
-    let run = || Command::new(program).args(arguments).output().unwrap_or_else(|e| panic!("{program}: {e}"));
-    let mut output = run();
+    let output = output_when_free(Command::new(program).args(arguments));
+    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
+    stdout(&output)
+}
+
+/// Runs a program to its end, again while a device or a mount is busy: whatever looks at a device alone or at all mounts,
+/// each mount name space made meanwhile, and each child of this process until it executes its program, keeps them from
+/// others for a moment.
+pub fn output_when_free(command: &mut Command) -> Output {
+    let mut run = || command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     let is_busy = |output: &Output| {
         let said = stderr(output);
         !output.status.success() && ["busy", "in use by the system"].iter().any(|word| said.contains(word))
     };
+    let mut output = run();
     held(|| {
         if is_busy(&output) {
             output = run();
         }
         !is_busy(&output)
     });
-    assert!(output.status.success(), "{program} {arguments:?}: {}{}", stdout(&output), stderr(&output));
-    stdout(&output)
+    output
 }
