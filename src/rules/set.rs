@@ -111,12 +111,14 @@ impl RuleSet {
 
     /// Takes the statements out whose last day has passed.
     fn expire(&mut self, parts: &mut [ParsedFile<'_>], today: Date) {
+        let mut holds = |expired: Option<Expired>| {
+            let holds = expired.is_none();
+            self.expired.extend(expired);
+            holds
+        };
         for Loaded { off, levels, .. } in parts.iter_mut().map(|part| &mut part.loaded) {
-            let offs = off.iter().filter_map(|(off, _)| Expired::from_off(off, today));
-            let given = levels.iter().filter_map(|(given, _)| Expired::from_override(given, today));
-            self.expired.extend(offs.chain(given));
-            off.retain(|(off, _)| Expired::from_off(off, today).is_none());
-            levels.retain(|(given, _)| Expired::from_override(given, today).is_none());
+            off.retain(|(off, _)| holds(Expired::from_off(off, today)));
+            levels.retain(|(given, _)| holds(Expired::from_override(given, today)));
         }
     }
 
