@@ -1,7 +1,8 @@
-//! `walwise rules`: lists, shows, checks and tests rules; their age and the difference between packs are left to
-//! [`age`].
+//! `walwise rules`: lists, shows, checks and tests rules; their age is left to [`stale`], the difference
+//! between packs to [`diff`].
 
-mod age;
+mod diff;
+mod stale;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ pub(super) fn run(args: Rules) -> ExitResult {
             let found = of_files(&files)?;
             print(&format!("{}, no mistakes\n", found.words()))
         }
-        Rules::Stale { older_than } => age::stale(&older_than),
-        Rules::Diff { old, new } => age::diff(&old, new.as_deref()),
+        Rules::Stale { older_than } => stale::run(&older_than),
+        Rules::Diff { old, new } => diff::run(&old, new.as_deref()),
         Rules::Test { files } if files.is_empty() => {
             let rules = rule_files::rules(None)?;
             let code = test(rules.rules())?;

@@ -12,8 +12,8 @@ use crate::validity::ProductRelease;
 pub struct Due<'e> {
     /// Entries whose source nobody says to have opened.
     pub unverified: Vec<&'e KnowledgeEntry>,
-    /// Entries that were checked too long ago, with the day.
-    pub old: Vec<(&'e KnowledgeEntry, Date)>,
+    /// Entries that were checked too long ago.
+    pub old: Vec<&'e KnowledgeEntry>,
     /// Entries that were checked before a release of what they were checked against.
     pub overtaken: Vec<(&'e KnowledgeEntry, &'e ProductRelease)>,
 }
@@ -27,7 +27,7 @@ impl<'e> Due<'e> {
                 SourceCheck::Unverified => due.unverified.push(entry),
                 SourceCheck::Against { day, source } => {
                     if *day < oldest {
-                        due.old.push((entry, *day));
+                        due.old.push(entry);
                     }
                     let named = releases.iter().filter(|release| names(source, release.of.word()));
                     let later = named.filter(|release| release.released.is_some_and(|out| out > *day));
@@ -60,12 +60,12 @@ mod tests {
                     [[rule]]\nid = \"a.b\"\nchecked = \"2025-01-31 against PostgreSQL 17, runtime-config-wal\"\n\
                     [[rule]]\nid = \"a.c\"\nchecked = \"2026-11-20 against mount(8) of util-linux\"\n\
                     [[rule]]\nid = \"a.d\"\nchecked = \"2026-11-18 against PostgreSQL 18\"\n";
-        let found = entries("f.toml", text).unwrap();
+        let found = entries([("f.toml", text)]).unwrap();
         let due = Due::new(&found, releases(), date(2026, 1, 1));
         let ids =
             |list: Vec<&KnowledgeEntry>| list.iter().map(|one| one.names[0].clone()).collect::<Vec<_>>();
         assert_eq!(ids(due.unverified), ["a.a"]);
-        assert_eq!(ids(due.old.iter().map(|(one, _)| *one).collect()), ["a.b"]);
+        assert_eq!(ids(due.old), ["a.b"]);
         assert_eq!(ids(due.overtaken.iter().map(|(one, _)| *one).collect()), ["a.b", "a.d"]);
         assert!(due.overtaken.iter().all(|(_, release)| release.version == "19"));
     }

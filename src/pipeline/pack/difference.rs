@@ -61,14 +61,19 @@ pub fn difference<'e>(
     changes
 }
 
+/// What an entry is called that lacks what it should be known by.
+const NAMELESS: &str = "without a name";
+
 fn by_name(entries: &[KnowledgeEntry]) -> EntriesByName<'_> {
-    let mut named = EntriesByName::new();
+    let mut found = EntriesByName::new();
     for entry in entries {
-        for name in &entry.names {
-            named.entry((&entry.kind, name)).or_default().push(&entry.fields);
+        let names = entry.names.iter().map(String::as_str);
+        let nameless = entry.names.is_empty().then_some(NAMELESS);
+        for name in names.chain(nameless) {
+            found.entry((&entry.kind, name)).or_default().push(&entry.fields);
         }
     }
-    named
+    found
 }
 
 fn fields(old: &BTreeMap<String, Value>, new: &BTreeMap<String, Value>) -> Vec<FieldChange> {
@@ -93,7 +98,7 @@ mod tests {
                    [[options]]\nof = [\"xfs\"]\nnames = [\"x\", \"y\"]\nsource = \"s\"\n";
         let new = "# moved\n[[options]]\nof = [\"xfs\"]\nnames = [\"y\"]\nsource = \"s\"\n[[rule]]\nid = \"a.c\"\n\
                    [[rule]]\nid = \"a.a\"\nlevel = \"warning\"\nchecked = \"2026-11-23 against mount(8)\"\n";
-        let (old, new) = (entries("old", old).unwrap(), entries("new", new).unwrap());
+        let (old, new) = (entries([("old", old)]).unwrap(), entries([("new", new)]).unwrap());
         let level = FieldChange {
             name: "level".to_owned(),
             old: Some("advice".to_owned()),
@@ -115,7 +120,7 @@ mod tests {
     #[test]
     fn rows_of_one_name_are_compared_as_a_set() {
         let row = |by: &str| format!("[[undone]]\nof = [\"vfs\"]\nwords = [\"ro\"]\nby = [\"{by}\"]\n");
-        let found = |text: String| entries("f", &text).unwrap();
+        let found = |text: String| entries([("f", text.as_str())]).unwrap();
         let (one, other) = (found(row("a") + &row("b")), found(row("b") + &row("a")));
         assert!(difference(&one, &other).is_empty());
         let third = found(row("b") + &row("c"));
@@ -123,5 +128,12 @@ mod tests {
             difference(&one, &third).as_slice(),
             [("undone", "vfs ro", EntryChange::Changed(_))]
         ));
+    }
+
+    /// A rule that lost its id is a difference, too.
+    #[test]
+    fn an_entry_without_a_name_is_compared() {
+        let [one, none] = ["[[rule]]\nlevel = \"advice\"\n", ""].map(|text| entries([("f", text)]).unwrap());
+        assert_eq!(difference(&one, &none), [("rule", NAMELESS, EntryChange::Removed)]);
     }
 }

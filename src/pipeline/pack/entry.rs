@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toml::Value;
-use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::de::{DeTable, ValueDeserializer};
 
 use crate::checked::SourceCheck;
 use crate::rows::CHECKED;
@@ -35,18 +35,28 @@ const NAMING: [&str; 6] = ["id", "names", "words", "feature", "version", "releas
 /// The field that says what the names belong to.
 const OWNER: &str = "of";
 
-/// The entries of a file; the error is the parser's.
-pub fn entries(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
+/// The entries of files, each a name and a text; the error names the file.
+pub fn entries<'f>(
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+) -> Result<Vec<KnowledgeEntry>, String> {
+    let mut all = Vec::new();
+    for (name, text) in files {
+        all.extend(of_file(name, text)?);
+    }
+    Ok(all)
+}
+
+fn of_file(file: &str, text: &str) -> Result<Vec<KnowledgeEntry>, String> {
     let document = DeTable::parse(text).map_err(|error| format!("{file}: {}", error.message()))?;
     let lines = Lines::new(text);
     let mut found = Vec::new();
     for (kind, rows) in document.get_ref() {
-        let rows = rows.get_ref().as_array().into_iter().flat_map(|rows| rows.iter());
+        let kind = kind.get_ref();
+        let rows = rows.get_ref().as_array().ok_or_else(|| format!("{file}: write [[{kind}]]"))?;
         for row in rows {
-            let DeValue::Table(_) = row.get_ref() else { continue };
             let read = BTreeMap::<String, Value>::deserialize(ValueDeserializer::from(row.clone()));
             let fields = read.map_err(|error| format!("{file}: {}", error.message()))?;
-            found.push(entry(file, lines.line(row.span().start), kind.get_ref(), fields));
+            found.push(entry(file, lines.line(row.span().start), kind, fields));
         }
     }
     found.sort_by_key(|entry| entry.line);
@@ -93,7 +103,7 @@ mod tests {
     fn a_row_has_each_of_its_names_and_its_line() {
         let text = "# first\n[[options]]\nof = [\"ext4\", \"xfs\"]\nnames = [\"a\", \"b\"]\nsource = \"s\"\n\
                     checked = \"2026-11-23 against mount(8)\"\n\n[[rule]]\nid = \"x.y\"\nchecked = \"unverified\"\n";
-        let found = entries("f.toml", text).unwrap();
+        let found = entries([("f.toml", text)]).unwrap();
         let told: Vec<_> =
             found.iter().map(|one| (one.line, one.kind.as_str(), one.names.join(", "))).collect();
         assert_eq!(
@@ -102,5 +112,13 @@ mod tests {
         );
         assert_eq!(found[0].checked.to_string(), "2026-11-23 against mount(8)");
         assert_eq!(found[0].fields.keys().collect::<Vec<_>>(), ["source"]);
+    }
+
+    /// What is left out of a comparison would count as no difference.
+    #[test]
+    fn what_is_no_row_is_a_mistake() {
+        for text in ["[rule]\nid = \"a.b\"\n", "rule = 1\n", "rule = [1]\n", "[[rule]\n"] {
+            assert!(entries([("f.toml", text)]).is_err_and(|why| why.starts_with("f.toml: ")), "{text}");
+        }
     }
 }
