@@ -129,7 +129,7 @@ fn defaults_and_what_changes_a_setting_are_of_the_release() {
         ("mariadb", "innodb_log_write_ahead_size", "10.6.1", Some((Some("8192"), Statement))),
         ("mariadb", "innodb_log_write_ahead_size", "10.11.8", None),
         ("mariadb", "innodb_log_write_ahead_size", "10.11.19", Some((None, Restart))),
-        ("mysql", "innodb_redo_log_capacity", "8.0.30", Some((Some("104857600"), Statement))),
+        ("mysql", "innodb_redo_log_capacity", "8.0.30", Some((None, Statement))),
     ] {
         assert_eq!(told(of, name, server), expect, "{of} {server} {name}");
     }

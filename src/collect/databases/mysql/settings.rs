@@ -296,6 +296,7 @@ mod tests {
             ("innodb_dedicated_server", Mysql, "8.0.36", Some("off")),
             ("innodb_log_write_ahead_size", Mysql, "8.0.36", Some("8192")),
             ("innodb_log_write_ahead_size", Mariadb, "10.11.19", None),
+            ("innodb_redo_log_capacity", Mysql, "8.0.36", None),
         ] {
             assert_eq!(default(name, line, version).as_deref(), expected, "{name} {version}");
         }
