@@ -9,7 +9,7 @@ mod flag;
 mod nvme;
 mod smart;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::{slice, thread};
 
 use self::questions::{DriveFacts, Questions};
@@ -73,6 +73,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     if disks.is_empty() {
         return;
     }
+    let partitions = Partitions::of(facts);
     let unasked = if request.without_programs {
         Some(not_run())
     } else if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
@@ -81,12 +82,12 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         None
     };
     if let Some(reading) = unasked {
-        return leave(host, &disks, &reading, facts);
+        return leave(host, &disks, &partitions, &reading, facts);
     }
     let (asked, rest) = disks.split_at(disks.len().min(MOST));
     if !rest.is_empty() {
         let says = format!("{} disks were asked, and this one was not", asked.len());
-        leave(host, rest, &Reading::unknown(Why::NotCollected, says), facts);
+        leave(host, rest, &partitions, &Reading::unknown(Why::NotCollected, says), facts);
         facts.warn(StorageNote::DisksBeyondBound { disks: disks.len(), asked: asked.len() });
     }
     let mut late = BTreeSet::new();
@@ -109,13 +110,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             let disk = &one.0;
             let Some(drive) = drive else {
                 let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
-                leave(host, slice::from_ref(one), &failed, facts);
+                leave(host, slice::from_ref(one), &partitions, &failed, facts);
                 facts.warn(StorageNote::DiskUnread { disk: disk.clone() });
                 continue;
             };
             late.extend(&drive.late);
             for (key, reading) in drive.facts {
-                record(disk, &key, reading, facts);
+                record(disk, &partitions, &key, reading, facts);
             }
         }
     }
@@ -129,8 +130,34 @@ fn ask(questions: &Questions, method: QueryMethod) -> DriveFacts {
     }
 }
 
+/// The partitions of each disk.
+struct Partitions(BTreeMap<Subject, Vec<Subject>>);
+
+impl Partitions {
+    /// One walk for all disks: a large host has thousands.
+    fn of(facts: &FactSet) -> Self {
+        let mut partitions: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+        for (top, base) in facts.edges() {
+            if facts.value(top, &device::KIND).is_some_and(DeviceKind::is_partition) {
+                partitions.entry(base.clone()).or_default().push(top.clone());
+            }
+        }
+        Self(partitions)
+    }
+
+    fn on(&self, disk: &Subject) -> &[Subject] {
+        self.0.get(disk).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// A disk that hides its zones shows none to the kernel; one that shows them is known already.
-fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut FactSet) {
+fn record(
+    disk: &Subject,
+    partitions: &Partitions,
+    key: &KeyInfo,
+    reading: Reading<Value>,
+    facts: &mut FactSet,
+) {
     if key.name != device::SHINGLED.name() {
         return facts.put_value(disk, key, reading);
     }
@@ -139,21 +166,23 @@ fn record(disk: &Subject, key: &KeyInfo, reading: Reading<Value>, facts: &mut Fa
         return;
     }
     // A partition has its disk's zones.
-    let partitions: Vec<Subject> =
-        facts.edges().filter(|(_, base)| *base == disk).map(|(top, _)| top.clone()).collect();
-    let is_partition = |top: &Subject| facts.value(top, &device::KIND).is_some_and(DeviceKind::is_partition);
-    let partitions: Vec<Subject> = partitions.into_iter().filter(|top| is_partition(top)).collect();
-    for subject in partitions.iter().chain([disk]) {
+    for subject in partitions.on(disk).iter().chain([disk]) {
         facts.put_value(subject, key, reading.clone());
     }
 }
 
 /// Asks nobody, and records the reason for every fact that the answers would have told.
-fn leave(host: &dyn Host, disks: &[(Subject, QueryMethod)], reading: &Reading<Value>, facts: &mut FactSet) {
+fn leave(
+    host: &dyn Host,
+    disks: &[(Subject, QueryMethod)],
+    partitions: &Partitions,
+    reading: &Reading<Value>,
+    facts: &mut FactSet,
+) {
     let questions = Questions { host, node: "", late: &BTreeSet::new(), unasked: Some(reading) };
     for (disk, method) in disks {
         for (key, reading) in ask(&questions, *method).facts {
-            record(disk, &key, reading, facts);
+            record(disk, partitions, &key, reading, facts);
         }
     }
 }
