@@ -32,13 +32,15 @@ const LONGEST: usize = 100;
 
 /// Checks that the options are compatible.
 pub(super) fn check(args: &Check) -> Result<(), CliError> {
-    let shows = matches!(args.format, Format::Text | Format::Json);
-    match &args.baseline {
-        Some(_) if !shows => Err(CliError::Usage(
-            "a difference is shown in text and JSON only; leave out --baseline, or take --format text or json".to_owned(),
-        )),
-        _ => Ok(()),
+    if args.baseline.is_none() || args.format.compares() {
+        return Ok(());
     }
+    let forms: Vec<_> = Format::ALL.into_iter().filter(|form| form.compares()).map(Format::name).collect();
+    Err(CliError::Usage(format!(
+        "a difference is shown in {} only; leave out --baseline, or take --format {}",
+        forms.join(" and "),
+        forms.join(" or ")
+    )))
 }
 
 /// The report to compare with, if one was requested.

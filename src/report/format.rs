@@ -1,4 +1,4 @@
-//! The forms of a report, in one list for the command line and for the screen that saves and copies.
+//! The forms of a report, one row each, for the command line and for the screen that saves and copies.
 //!
 //! The contents of a form are left to its own module. A report about several targets is one document in each form,
 //! because the part about the host appears once.
@@ -6,100 +6,148 @@
 use super::paste::{fstab, udev, unit};
 use super::{Report, conf, json, markdown, script, text};
 
-/// A form of a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Format {
+/// What is known of a form.
+struct FormatProperties {
+    /// Its name on the command line and on the screens.
+    name: &'static str,
+    /// Its description, in a line.
+    says: &'static str,
+    /// The extension of a file of this form, without the dot.
+    extension: &'static str,
+    /// Whether it is meant to be executed.
+    runs: bool,
+    /// Whether it shows a difference from an earlier report.
+    compares: bool,
+    render: fn(&Report) -> Result<String, String>,
+}
+
+/// The choice and the list of all, in the order in which they are offered, from one row each.
+macro_rules! forms {
+    ($($(#[$doc:meta])* $form:ident { $($row:tt)* })*) => {
+        /// A form of a report.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Format {
+            $($(#[$doc])* $form,)*
+        }
+
+        impl Format {
+            /// All of them, in the order in which they are offered.
+            pub const ALL: [Self; [$(Self::$form),*].len()] = [$(Self::$form),*];
+
+            fn properties(self) -> FormatProperties {
+                match self {
+                    $(Self::$form => FormatProperties { $($row)* },)*
+                }
+            }
+        }
+    };
+}
+
+forms! {
     /// For people.
-    Text,
+    Text {
+        name: "text",
+        says: "For people",
+        extension: "txt",
+        runs: false,
+        compares: true,
+        render: |report| Ok(text::render(report)),
+    }
     /// For programs.
-    Json,
+    Json {
+        name: "json",
+        says: "For programs; see `walwise generate schema`",
+        extension: "json",
+        runs: false,
+        compares: true,
+        render: |report| Ok(json::render(report)),
+    }
     /// A shell script for review.
-    Script,
+    Script {
+        name: "script",
+        says: "A shell script that does nothing until somebody has read and edited it",
+        extension: "sh",
+        runs: true,
+        compares: false,
+        render: script::render,
+    }
     /// Lines of postgresql.conf.
-    Conf,
+    Conf {
+        name: "conf",
+        says: "What belongs in postgresql.conf",
+        extension: "conf",
+        runs: false,
+        compares: false,
+        render: |report| Ok(conf::render(report)),
+    }
     /// Lines of fstab.
-    Fstab,
+    Fstab {
+        name: "fstab",
+        says: "The lines of /etc/fstab that are to be changed",
+        extension: "fstab",
+        runs: false,
+        compares: false,
+        render: |report| Ok(fstab::render(report)),
+    }
     /// Mount units.
-    Unit,
+    Unit {
+        name: "unit",
+        says: "The same as systemd mount units",
+        // Several units in one document, so systemd could not load it.
+        extension: "units",
+        runs: false,
+        compares: false,
+        render: |report| Ok(unit::render(report)),
+    }
     /// udev rules.
-    Udev,
+    Udev {
+        name: "udev",
+        says: "udev rules for the settings of block devices",
+        extension: "rules",
+        runs: false,
+        compares: false,
+        render: |report| Ok(udev::render(report)),
+    }
     /// For a ticket or a review.
-    Markdown,
+    Markdown {
+        name: "markdown",
+        says: "The whole report as a document for a ticket or a review",
+        extension: "md",
+        runs: false,
+        compares: false,
+        render: |report| Ok(markdown::render(report)),
+    }
 }
 
 impl Format {
-    /// All of them, in the order in which they are offered.
-    pub const ALL: [Self; 8] = [
-        Self::Text,
-        Self::Json,
-        Self::Script,
-        Self::Conf,
-        Self::Fstab,
-        Self::Unit,
-        Self::Udev,
-        Self::Markdown,
-    ];
-
     /// Its name on the command line and on the screens.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Script => "script",
-            Self::Conf => "conf",
-            Self::Fstab => "fstab",
-            Self::Unit => "unit",
-            Self::Udev => "udev",
-            Self::Markdown => "markdown",
-        }
+        self.properties().name
     }
 
     /// Its description, in a line.
     pub fn says(self) -> &'static str {
-        match self {
-            Self::Text => "For people",
-            Self::Json => "For programs; see `walwise generate schema`",
-            Self::Script => "A shell script that does nothing until somebody has read and edited it",
-            Self::Conf => "What belongs in postgresql.conf",
-            Self::Fstab => "The lines of /etc/fstab that are to be changed",
-            Self::Unit => "The same as systemd mount units",
-            Self::Udev => "udev rules for the settings of block devices",
-            Self::Markdown => "The whole report as a document for a ticket or a review",
-        }
+        self.properties().says
     }
 
     /// The extension of a file of this form, without the dot.
     pub fn extension(self) -> &'static str {
-        match self {
-            Self::Text => "txt",
-            Self::Json => "json",
-            Self::Script => "sh",
-            Self::Conf => "conf",
-            Self::Fstab => "fstab",
-            // Several units in one document, so systemd could not load it.
-            Self::Unit => "units",
-            Self::Udev => "rules",
-            Self::Markdown => "md",
-        }
+        self.properties().extension
     }
 
     /// Whether it is meant to be executed.
     pub fn runs(self) -> bool {
-        self == Self::Script
+        self.properties().runs
+    }
+
+    /// Whether it shows a difference from an earlier report.
+    pub fn compares(self) -> bool {
+        self.properties().compares
     }
 
     /// The complete report in this form, with a newline at its end. The error is a sentence, such as for a script that
     /// would create a file system on a used disk.
     pub fn render(self, report: &Report) -> Result<String, String> {
-        Ok(match self {
-            Self::Text => text::render(report),
-            Self::Json => json::render(report),
-            Self::Script => return script::render(report),
-            Self::Conf => conf::render(report),
-            Self::Fstab => fstab::render(report),
-            Self::Unit => unit::render(report),
-            Self::Udev => udev::render(report),
-            Self::Markdown => markdown::render(report),
-        })
+        (self.properties().render)(report)
     }
 }
