@@ -11,6 +11,7 @@ use super::job::{JobResult, Partial, Saved};
 use super::key::KeyPress;
 use super::model::Model;
 use super::msg::{Msg, Pointed, SideEffect};
+use super::screen_id::ScreenId;
 use super::supposed::{Supposed, Supposition};
 use super::theme::Theme;
 use super::update::update;
@@ -439,7 +440,8 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
     press(&mut naming, "s");
     let mut waiting = naming.clone();
     press(&mut waiting, "enter");
-    vec![
+    let of_each = ScreenId::ALL.map(|screen| (screen.title(), session(at_risk(), screen.digit())));
+    let states = vec![
         ("export", session(two_targets(), "e G")),
         ("export shown", exporting(size, theme)),
         ("naming a file", naming),
@@ -453,7 +455,6 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("free disk", session(sample::free_disk(), "esc")),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
-        ("advice", session(at_risk(), "4")),
         ("advice unfolded", session(at_risk(), "4 enter G enter g")),
         ("which fact", session(at_risk(), "w")),
         ("which value", session(at_risk(), "w k e r n enter 6")),
@@ -463,7 +464,6 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("supposed", supposed.clone()),
         ("supposed advice", seen(&supposed, "4 enter j enter")),
         ("supposed probe", seen(&supposed, "3")),
-        ("storage", session(at_risk(), "2")),
         ("storage unfolded", session(at_risk(), "2 enter j enter j j j enter")),
         ("storage filtered", session(at_risk(), "2 / c a c h e")),
         ("storage of a free disk", session(sample::free_disk(), "2 enter j enter")),
@@ -479,5 +479,6 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("before a probe", before),
         ("after a probe", done),
         ("after a cancelled probe", cancelled),
-    ]
+    ];
+    of_each.into_iter().chain(states).collect()
 }

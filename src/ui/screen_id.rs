@@ -1,49 +1,51 @@
 //! The screens by their names: tabs and keys. What each of them shows is in [`super::screen`].
 
-/// Which screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ScreenId {
+/// The keys that open screens, in the order of the tabs.
+const DIGITS: [&str; 9] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+/// The choice and the list of all, in the order of their tabs, from one row each.
+macro_rules! screens {
+    ($($(#[$doc:meta])* $screen:ident)*) => {
+        /// Which screen.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum ScreenId {
+            $($(#[$doc])* $screen,)*
+        }
+
+        impl ScreenId {
+            /// All of them, in the order of their tabs and digits.
+            pub const ALL: [Self; [$(Self::$screen),*].len()] = [$(Self::$screen),*];
+
+            /// Its name on the tab.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$screen => stringify!($screen),)*
+                }
+            }
+        }
+    };
+}
+
+screens! {
     /// The answer, what to do first, the price of a commit, what is not known.
-    Overview,
+    Overview
     /// The stack, layer by layer, with every fact of it.
-    Storage,
+    Storage
     /// What a commit costs, while it is measured and afterwards.
-    Probe,
+    Probe
     /// The plan with its reasons, and what cannot be decided.
-    Advice,
+    Advice
     /// Every rule with what it came to and why.
-    Rules,
+    Rules
     /// The report as a document: seen before, saved, copied.
-    Export,
+    Export
 }
 
 impl ScreenId {
-    /// All of them, in the order of their tabs and digits.
-    pub const ALL: [Self; 6] =
-        [Self::Overview, Self::Storage, Self::Probe, Self::Advice, Self::Rules, Self::Export];
-
-    /// Its name on the tab.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Overview => "Overview",
-            Self::Storage => "Storage",
-            Self::Probe => "Probe",
-            Self::Advice => "Advice",
-            Self::Rules => "Rules",
-            Self::Export => "Export",
-        }
-    }
-
     /// The key that opens it.
     pub fn digit(self) -> &'static str {
-        match self {
-            Self::Overview => "1",
-            Self::Storage => "2",
-            Self::Probe => "3",
-            Self::Advice => "4",
-            Self::Rules => "5",
-            Self::Export => "6",
-        }
+        let mut tabs = Self::ALL.into_iter().zip(DIGITS);
+        tabs.find_map(|(screen, digit)| (screen == self).then_some(digit)).unwrap_or_default()
     }
 
     /// Whether it has so much that one has to look for things; it then looks in more than it shows.
