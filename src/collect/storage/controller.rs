@@ -5,6 +5,7 @@
 //! `durability`. The kernel knows none of this, so without the tool all of it is unknown.
 
 mod said;
+mod ask;
 mod fields;
 mod firmware;
 mod json;
@@ -15,7 +16,6 @@ mod arcconf;
 mod ssacli;
 mod storcli;
 mod storcli2;
-mod ask;
 #[cfg(test)]
 mod samples;
 
@@ -50,35 +50,35 @@ fn knows(family: Family) -> Knows {
     match family {
         Family::MegaRaid => Knows {
             tools: &[
-                (Tool::Storcli, ask::storcli),
-                (Tool::Perccli, ask::storcli),
-                (Tool::MegaCli, ask::megacli),
+                (Tool::Storcli, storcli::query),
+                (Tool::Perccli, storcli::query),
+                (Tool::MegaCli, megacli::query),
             ],
             install: "storcli",
             addresses: Addresses::MegaRaid,
         },
         Family::SmartArray => Knows {
             tools: &[
-                (Tool::Ssacli, ask::ssacli),
-                (Tool::Hpssacli, ask::ssacli),
-                (Tool::Hpacucli, ask::ssacli),
+                (Tool::Ssacli, ssacli::query),
+                (Tool::Hpssacli, ssacli::query),
+                (Tool::Hpacucli, ssacli::query),
             ],
             install: "ssacli",
             addresses: Addresses::SmartArray,
         },
         Family::SmartRaid => Knows {
-            tools: &[(Tool::Ssacli, ask::ssacli), (Tool::Arcconf, ask::arcconf)],
+            tools: &[(Tool::Ssacli, ssacli::query), (Tool::Arcconf, arcconf::query)],
             install: "ssacli",
             addresses: Addresses::Opaque,
         },
         // Their volumes have numbers of their own among the SCSI targets.
         Family::MegaRaid9600 => Knows {
-            tools: &[(Tool::Storcli2, ask::storcli2), (Tool::Perccli2, ask::storcli2)],
+            tools: &[(Tool::Storcli2, storcli2::query), (Tool::Perccli2, storcli2::query)],
             install: "storcli2",
             addresses: Addresses::Opaque,
         },
         Family::Adaptec => Knows {
-            tools: &[(Tool::Arcconf, ask::arcconf)],
+            tools: &[(Tool::Arcconf, arcconf::query)],
             install: "arcconf",
             addresses: Addresses::Aacraid,
         },

@@ -8,10 +8,29 @@
 mod disks;
 
 use self::disks::{DiskInventory, Member, PhysicalDisk, setting};
+use super::ask::{ControllerList, MOST, ask};
 use super::fields::{Fields, lines, pci_field, plain, split};
 use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
+use crate::host::{Host, Tool};
+
+/// Everything that is wanted of its controllers, one at a time.
+pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+    let first = ask(host, tool, "getconfig 1 nologs")?;
+    let count = count(&first).min(MOST as u32);
+    let mut adapters = Vec::new();
+    if count > 0 {
+        adapters.push(parse(1, &first));
+    }
+    for number in 2..=count {
+        adapters.push(match ask(host, tool, &format!("getconfig {number} nologs")) {
+            Ok(answer) => parse(number, &answer),
+            Err(_) => Adapter::unread(number.to_string(), FieldReading::missing("getconfig")),
+        });
+    }
+    Ok((adapters, "getconfig 1 nologs"))
+}
 
 /// The number of controllers in an answer; each is asked separately.
 pub fn count(answer: &[u8]) -> u32 {

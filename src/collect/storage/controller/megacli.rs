@@ -6,10 +6,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::ask::{ControllerList, ask};
 use super::fields::{Fields, lines, plain};
 use super::firmware;
 use super::said::{Adapter, FieldReading, Volume, worst, write_back};
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::host::{Host, Tool};
+
+/// Everything that is wanted of its controllers.
+pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+    const VOLUMES: &str = "-LDInfo -Lall -aALL -NoLog";
+    let volumes = ask(host, tool, VOLUMES)?;
+    let batteries = ask(host, tool, "-AdpBbuCmd -GetBbuStatus -aALL -NoLog").unwrap_or_default();
+    Ok((parse(&volumes, &batteries), VOLUMES))
+}
 
 /// Parses the controllers from both answers. Neither contains a PCI address or a model.
 pub fn parse(volumes: &[u8], batteries: &[u8]) -> Vec<Adapter> {

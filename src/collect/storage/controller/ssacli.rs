@@ -4,15 +4,28 @@
 //! guide of Smart Storage Administrator. *Smart Path* sends writes past the controller's cache. A cache that is
 //! *Temporarily Disabled* writes through although every volume is set to cache.
 
+use super::ask::{ControllerList, MOST, ask};
 use super::fields::{Fields, lines, pci_field, plain};
 use super::said::{Adapter, FieldReading, Volume, is_absent, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache};
+use crate::host::{Host, Tool};
 
 /// One controller in `ctrl all show detail`.
 struct ControllerDetail {
     heading: String,
     fields: Fields,
+}
+
+/// Everything that is wanted of its controllers.
+pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+    const DETAIL: &str = "ctrl all show detail";
+    let detail = ask(host, tool, DETAIL)?;
+    let slots = slots(&detail).into_iter().take(MOST);
+    let volumes = slots.map(|slot| {
+        (slot, ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default())
+    });
+    Ok((parse(&detail, &volumes.collect::<Vec<_>>()), DETAIL))
 }
 
 /// Slots of the controllers in `ctrl all show detail`, to be asked for their volumes.

@@ -8,12 +8,30 @@
 
 use serde_json::Value;
 
+use super::ask::{ControllerList, ask};
 use super::fields::{self, Fields, plain};
 use super::firmware;
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
 use super::said::{Adapter, FieldReading, Volume, in_force, is_absent, pci, worst, wwn};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
+use crate::host::{Host, Tool};
+
+/// Everything that is wanted of its controllers.
+pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+    const ALL: &str = "/cALL show all J nolog";
+    let all = ask(host, tool, ALL)?;
+    let volumes = ask(host, tool, "/cALL/vALL show all J nolog").unwrap_or_default();
+    let mut adapters = parse(&all, &volumes);
+    for number in lacks_module(&all) {
+        let table =
+            |part| ask(host, tool, &format!("/c{number}/{part} show status nolog")).unwrap_or_default();
+        if let Some(adapter) = adapters.iter_mut().find(|adapter| adapter.name == number) {
+            add_tables(adapter, &all, &table("cv"), &table("bbu"));
+        }
+    }
+    Ok((adapters, ALL))
+}
 
 /// Reads the controllers from `/cALL show all J` and the properties of their volumes from `/cALL/vALL show all J`.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {

@@ -7,10 +7,20 @@
 
 use serde_json::Value;
 
+use super::ask::{ControllerList, ask};
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
 use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, pci, worst, wwn};
 use super::storcli::{group_cache, policies};
 use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
+use crate::host::{Host, Tool};
+
+/// Everything that is wanted of its controllers.
+pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
+    const ALL: &str = "/call show all nolog J";
+    let all = ask(host, tool, ALL)?;
+    let volumes = ask(host, tool, "/call/vall show all nolog J").unwrap_or_default();
+    Ok((parse(&all, &volumes), ALL))
+}
 
 /// Reads the controllers from `show all` of the controllers and of their volumes.
 pub fn parse(all: &[u8], volumes: &[u8]) -> Vec<Adapter> {
