@@ -16,8 +16,8 @@ pub mod durability {
 }
 pub mod facts {
     pub use crate::facts::{
-        Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, Source, Subject,
-        Supposing, Value, ValueKind, Why, catalog,
+        Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, Source,
+        Subject, Supposing, Value, ValueKind, Why, catalog,
     };
     pub mod note {
         pub use crate::facts::note::{RunNote, TargetNote};
@@ -30,7 +30,7 @@ pub mod host {
 }
 pub mod measure {
     pub use crate::measure::{
-        Caveat, LOOKS, Measurement, Method, MethodResult, Phase, Workload, WorkloadRow,
+        Caveat, LOOKS, Measurement, Method, MethodResult, Occasion, Phase, Workload, WorkloadRow,
     };
 }
 pub mod pipeline {

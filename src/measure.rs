@@ -31,7 +31,7 @@ pub use estimate::{Conclusion, Estimate};
 pub use facts::{WalFlushMethod, to_facts};
 pub use import::{Imported, import, table as imported_table};
 pub use measurement::{Caveat, CaveatId, Comparison, Measurement, MethodResult};
-pub use method::Method;
+pub use method::{Method, Occasion, OpenMode, SyncCall};
 pub use order::{histogram, median_of};
 pub use pg_layout::in_the_tools_layout;
 pub use pg_tests::{PG_TESTS, PgTest};

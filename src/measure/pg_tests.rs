@@ -80,20 +80,16 @@ impl PgTest {
         }
     }
 
-    /// Whether it is the last of its section; the tool prints the method that this system lacks before it.
+    /// Whether it is the last of a section of methods; the tool prints the method that this system lacks before it.
     pub fn is_last_of_its_section(self) -> bool {
+        let mut of_section = PG_TESTS.into_iter().rev().filter(|test| test.group() == self.group());
+        of_section.next() == Some(self) && self.names_a_method()
+    }
+
+    /// Whether its label is the name of a method.
+    fn names_a_method(self) -> bool {
         match self {
-            Pages(_, method) => match method {
-                Method::OpenSyncDirect => true,
-                Method::Fdatasync
-                | Method::OpenDatasync
-                | Method::Fsync
-                | Method::OpenSync
-                | Method::OpenDatasyncDirect
-                | Method::FdatasyncDirect
-                | Method::FloorDirect
-                | Method::Floor => false,
-            },
+            Pages(..) => true,
             Sizes(_) | WriteFsyncClose | WriteCloseFsync | NotSynced => false,
         }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::facts::catalog::device::Cache;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Reading, Scope, Subject};
-use crate::measure::{Measurement, Method, WalFlushMethod, Workload};
+use crate::measure::{Measurement, Method, Occasion, WalFlushMethod, Workload};
 use crate::probes::{ProbeOptions, ProbePlan, ProbeRequest, Refusal, plan};
 
 /// The rows of a measurement.
@@ -69,10 +69,10 @@ pub fn prepare(
     // The price of a flush matters only where flushes could be omitted.
     let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
     if protected || options.rows == RowSelection::All {
-        request.extra.extend(ProbeRequest::FLUSH_COST);
+        request.extra.extend(Method::beside(Occasion::FlushCost));
     }
     if options.rows == RowSelection::All {
-        request.extra.extend([Method::OpenDatasyncDirect, Method::OpenSyncDirect]);
+        request.extra.extend(Method::beside(Occasion::AllRows));
     }
     plan(&request)
 }

@@ -7,8 +7,7 @@ use std::time::Instant;
 
 use rustix::io::Errno;
 
-use super::method::{SyncCall, flush};
-use crate::measure::Method;
+use crate::measure::{Method, SyncCall};
 
 /// Size of a WAL page (XLOG_BLCKSZ), in bytes.
 pub const PAGE: usize = 8192;
@@ -107,11 +106,7 @@ impl Writer {
         let mut interrupted = false;
         let begun = Instant::now();
         let written = again(&mut interrupted, || rustix::io::pwrite(&self.file, pages, offset))?;
-        match flush(self.method) {
-            SyncCall::Not => {}
-            SyncCall::Data => again(&mut interrupted, || rustix::fs::fdatasync(&self.file))?,
-            SyncCall::All => again(&mut interrupted, || rustix::fs::fsync(&self.file))?,
-        }
+        flush(self.method, &self.file, &mut interrupted)?;
         let micros = begun.elapsed().as_nanos() as f64 / 1e3;
         if written != pages.len() {
             // The kernel stops in the middle of a write only when there is no space for the rest.
@@ -139,6 +134,15 @@ pub fn again<T>(interrupted: &mut bool, mut call: impl FnMut() -> Result<T, Errn
             Err(Errno::INTR) => *interrupted = true,
             answer => return answer,
         }
+    }
+}
+
+/// The call after the write.
+pub fn flush(method: Method, file: &OwnedFd, interrupted: &mut bool) -> Result<(), Errno> {
+    match method.sync_call() {
+        SyncCall::Not => Ok(()),
+        SyncCall::Data => again(interrupted, || rustix::fs::fdatasync(file)),
+        SyncCall::All => again(interrupted, || rustix::fs::fsync(file)),
     }
 }
 

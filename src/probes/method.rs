@@ -1,4 +1,4 @@
-//! The methods by which a server makes its WAL durable, as open flags and calls.
+//! The methods by which a server makes its WAL durable, and their open flags.
 //!
 //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or fsync for the others
 //! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the
@@ -8,7 +8,7 @@
 use rustix::fs::OFlags;
 
 use crate::facts::catalog::postgres::WalLevel;
-use crate::measure::Method;
+use crate::measure::{Method, OpenMode};
 
 /// The settings that decide how a server writes its WAL. An unknown one counts as its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,52 +47,12 @@ const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsig
 
 /// The open flags of a method.
 pub(super) fn open_flags(method: Method) -> OFlags {
-    let sync = match method {
-        Method::OpenDatasync | Method::OpenDatasyncDirect => DATA_SYNC,
-        Method::OpenSync | Method::OpenSyncDirect => OFlags::SYNC,
-        Method::Fdatasync | Method::Fsync | Method::FdatasyncDirect | Method::FloorDirect | Method::Floor => {
-            OFlags::empty()
-        }
+    let sync = match method.open_mode() {
+        OpenMode::Plain => OFlags::empty(),
+        OpenMode::DataSync => DATA_SYNC,
+        OpenMode::Sync => OFlags::SYNC,
     };
     if method.is_direct() { sync | OFlags::DIRECT } else { sync }
-}
-
-/// The call after the write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SyncCall {
-    /// None: the write itself is durable, or nothing is.
-    Not,
-    /// fdatasync(2).
-    Data,
-    /// fsync(2).
-    All,
-}
-
-/// The call that makes a write durable.
-pub(super) fn flush(method: Method) -> SyncCall {
-    match method {
-        Method::Fdatasync | Method::FdatasyncDirect => SyncCall::Data,
-        Method::Fsync => SyncCall::All,
-        Method::OpenDatasync
-        | Method::OpenSync
-        | Method::OpenDatasyncDirect
-        | Method::OpenSyncDirect
-        | Method::FloorDirect
-        | Method::Floor => SyncCall::Not,
-    }
-}
-
-/// Whether disks that count flushes count those of this method. Excluded are methods that may use forced unit access
-/// (only writes that are both O_DIRECT and synchronous do), and methods that send none.
-pub(super) fn is_counted(method: Method) -> bool {
-    match method {
-        Method::Fdatasync
-        | Method::OpenDatasync
-        | Method::Fsync
-        | Method::OpenSync
-        | Method::FdatasyncDirect => true,
-        Method::OpenDatasyncDirect | Method::OpenSyncDirect | Method::FloorDirect | Method::Floor => false,
-    }
 }
 
 #[cfg(test)]
@@ -138,12 +98,5 @@ mod tests {
             [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
         assert_eq!(plain, 0);
         assert!(data != 0 && data != all && data & all == data, "{data:o} {all:o}");
-    }
-
-    #[test]
-    fn only_plain_flushes_are_counted() {
-        assert!(is_counted(Method::Fdatasync) && is_counted(Method::FdatasyncDirect));
-        assert!(is_counted(Method::OpenDatasync), "buffered, so never forced unit access");
-        assert!(!is_counted(Method::OpenDatasyncDirect) && !is_counted(Method::Floor));
     }
 }

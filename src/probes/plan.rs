@@ -165,6 +165,7 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Occasion;
 
     #[test]
     fn foreign_file_systems_are_refused_untouched() {
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn no_row_stands_twice() {
         let mut request = ProbeRequest::new("/");
-        request.extra.extend(ProbeRequest::FLUSH_COST);
+        request.extra.extend(Method::beside(Occasion::FlushCost));
         request.extra.extend([Method::Fdatasync, Method::Floor]);
         assert_eq!(rows(&request).len(), 11);
     }

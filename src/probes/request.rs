@@ -13,7 +13,7 @@ use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{FactSet, Key, Scope, Subject};
-use crate::measure::{Method, SpeedLimit, Workload};
+use crate::measure::{Method, Occasion, SpeedLimit, Workload};
 use crate::text;
 
 /// Size of a scratch file: a WAL segment, in bytes.
@@ -82,7 +82,7 @@ impl ProbeRequest {
             server: WalSettings::default(),
             pages: vec![1, 2],
             all_with_pauses: false,
-            extra: vec![Method::Floor],
+            extra: Method::beside(Occasion::Always).collect(),
             workloads: Vec::new(),
             options: ProbeOptions::default(),
             leaves: Vec::new(),
@@ -93,10 +93,6 @@ impl ProbeRequest {
             seed: 1,
         }
     }
-
-    /// Further methods for [`crate::facts::catalog::probe::FLUSH_COST`]: the same overwrite with and without a flush,
-    /// both O_DIRECT.
-    pub const FLUSH_COST: [Method; 2] = [Method::FdatasyncDirect, Method::FloorDirect];
 
     /// The probe of a target described by its facts: its file system, disks and server.
     pub fn of_target(target: &Subject, facts: &FactSet) -> Self {

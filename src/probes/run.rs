@@ -14,7 +14,7 @@ use super::commit::{CommitTiming, Cursor, PAGE, Pages, Writer};
 use super::control::{Control, Stop};
 use super::error::{ErrorKind, ProbeError, shown};
 use super::meters::{Clocks, Disks, ProcessorTime};
-use super::method::{is_counted, open_flags};
+use super::method::open_flags;
 use super::pace;
 use super::plan::ProbePlan;
 use super::schedule::{Dice, commits};
@@ -370,7 +370,7 @@ impl<'a> ProbeRun<'a> {
     }
 
     fn flushes(&self, method: Method) -> Option<u64> {
-        let counted = self.plan.leaves_count_flushes && is_counted(method);
+        let counted = self.plan.leaves_count_flushes && method.is_counted();
         if counted { self.disks.read()?.flushes } else { None }
     }
 

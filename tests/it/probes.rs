@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise::inside::measure::{LOOKS, Measurement, Method, Phase};
+use walwise::inside::measure::{LOOKS, Measurement, Method, Occasion, Phase};
 use walwise::inside::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use crate::support::names;
@@ -35,7 +35,7 @@ fn quiet(plan: &ProbePlan) -> Result<Measurement, ProbeError> {
 fn a_probe_measures_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let mut request = request(directory.path());
-    request.extra.extend(ProbeRequest::FLUSH_COST);
+    request.extra.extend(Method::beside(Occasion::FlushCost));
     // Rounds end it and not time, of which a busy disk has too little.
     request.seconds = 3_000.0;
     let plan = plan(&request).unwrap();

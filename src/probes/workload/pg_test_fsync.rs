@@ -12,9 +12,9 @@ use rustix::io::Errno;
 
 use super::stage::{LoadGenerator, OperationResult, WorkloadContext};
 use crate::measure::{Method, PG_TESTS, Pass, PgTest, Series};
-use crate::probes::commit::{PAGE, again};
+use crate::probes::commit::{PAGE, again, flush};
 use crate::probes::control::Stop;
-use crate::probes::method::{SyncCall, flush, open_flags};
+use crate::probes::method::open_flags;
 
 const FILE: &str = "pg-test-fsync";
 
@@ -103,11 +103,7 @@ fn once(file: &OwnedFd, test: PgTest, method: Method, stage: &WorkloadContext<'_
     for nth in 0..test.writes() {
         write(file, stage.pages.bytes(test.bytes()), (nth * test.bytes()) as u64)?;
     }
-    match flush(method) {
-        SyncCall::Not => Ok(()),
-        SyncCall::Data => again(&mut false, || rustix::fs::fdatasync(file)),
-        SyncCall::All => again(&mut false, || rustix::fs::fsync(file)),
-    }
+    flush(method, file, &mut false)
 }
 
 fn write(file: &OwnedFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use walwise::inside::measure::{Measurement, Method, MethodResult, Phase};
+use walwise::inside::measure::{Measurement, Method, MethodResult, Occasion, Phase};
 use walwise::inside::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
 
 use super::{kill_a_probe_of, request};
@@ -63,7 +63,7 @@ fn twenty_rounds(mut request: ProbeRequest) -> Measurement {
 fn the_cost_of_a_flush_needs_real_direct_io() {
     let mounted = xfs("");
     let mut request = on(&mounted);
-    request.extra.extend(ProbeRequest::FLUSH_COST);
+    request.extra.extend(Method::beside(Occasion::FlushCost));
     request.extra.push(Method::OpenDatasyncDirect);
     let found = twenty_rounds(request);
     for method in [Method::FdatasyncDirect, Method::FloorDirect, Method::OpenDatasyncDirect] {
@@ -82,7 +82,7 @@ fn the_cost_of_a_flush_needs_real_direct_io() {
 fn buffered_direct_io_is_told_from_direct_io() {
     for mounted in [btrfs(""), ext4(&[], "data=journal")] {
         let mut request = on(&mounted);
-        request.extra.extend(ProbeRequest::FLUSH_COST);
+        request.extra.extend(Method::beside(Occasion::FlushCost));
         let found = twenty_rounds(request);
         let row = row(&found, Method::FdatasyncDirect);
         assert!(row.samples == 0 && row.error.is_some(), "{row:?}");
