@@ -21,10 +21,10 @@ mod database;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use area::{Area, area};
+pub use area::{Area, ServerKind, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
-pub use database::{Database, DirectorySpec};
+pub use database::{Database, DirectorySpec, SettingSyntax};
 pub use key::{FactId, Key, KeyInfo, Nature};
 pub use kind::{FactValue, ValueKind};
 pub use need::Need;

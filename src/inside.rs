@@ -16,7 +16,7 @@ pub mod durability {
 }
 pub mod facts {
     pub use crate::facts::{
-        Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, Source,
+        Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, ServerKind, Source,
         Subject, Supposing, Value, ValueKind, Why, catalog,
     };
     pub mod note {

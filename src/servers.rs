@@ -24,6 +24,11 @@ pub fn servers() -> &'static table::ServerTable {
     &SERVERS
 }
 
+/// The names of servers' programs.
+pub fn programs() -> &'static [String] {
+    &servers().programs
+}
+
 /// The settings of servers of an area that may leave, by name.
 pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
     static NONE: BTreeMap<String, Leave> = BTreeMap::new();

@@ -8,6 +8,7 @@ use super::catalog::postgres::WalSyncMethod;
 use super::catalog::target::Role;
 use super::catalog::{mysql, postgres};
 use super::{Area, FactSet, Key, KeyInfo, Subject};
+use crate::version::Version;
 
 /// A kind of database server, as far as all kinds have the same.
 pub struct Database {
@@ -15,6 +16,10 @@ pub struct Database {
     pub files: &'static str,
     /// The fact that holds the name people call a cluster by.
     pub name: &'static Key<String>,
+    /// How a setting is written in its files.
+    pub syntax: SettingSyntax,
+    /// The fact that holds its release.
+    pub version: &'static Key<Version>,
     /// The fact that holds whether it runs.
     pub running: &'static Key<bool>,
     /// The fact that holds the preloaded library that turns flushes into nothing.
@@ -25,6 +30,15 @@ pub struct Database {
     pub directories: &'static [DirectorySpec],
     /// The fact that holds the method by which it flushes its log, where that is a setting of its own.
     pub wal_method: Option<&'static Key<WalSyncMethod>>,
+}
+
+/// How a setting is written in a server's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingSyntax {
+    /// `name = 'value'`, as in postgresql.conf.
+    Conf,
+    /// `name = value` in the group `[mysqld]`.
+    Options,
 }
 
 /// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
@@ -48,6 +62,8 @@ const fn maybe(role: Role, key: &'static KeyInfo) -> DirectorySpec {
 static POSTGRES: Database = Database {
     files: "postgresql.conf",
     name: &postgres::NAME,
+    syntax: SettingSyntax::Conf,
+    version: &postgres::VERSION,
     running: &postgres::RUNNING,
     fsync_disabled_by: &postgres::FSYNC_DISABLED_BY,
     data: &postgres::DATA,
@@ -62,6 +78,8 @@ static POSTGRES: Database = Database {
 static MYSQL: Database = Database {
     files: "option files",
     name: &mysql::NAME,
+    syntax: SettingSyntax::Options,
+    version: &mysql::VERSION,
     running: &mysql::RUNNING,
     fsync_disabled_by: &mysql::FSYNC_DISABLED_BY,
     data: &mysql::DATA,
@@ -96,7 +114,7 @@ impl FactSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::catalog::cluster::ServerKind;
+    use crate::facts::ServerKind;
     use crate::facts::{Choice, Source, area};
 
     /// A server's row holds facts of its own area, and every kind of server has a row.

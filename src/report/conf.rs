@@ -5,11 +5,11 @@
 //! `pg.` is a line of that file; checksums, for example, are chosen when a cluster is created.
 
 use super::{Report, Step, origin};
-use crate::facts::catalog::cluster::{KIND, ServerKind};
+use crate::facts::catalog::cluster::KIND;
 use crate::facts::catalog::postgres::WAL_SYNC_METHOD;
 use crate::facts::catalog::probe;
 use crate::facts::note::MeasurementNote;
-use crate::facts::{Area, Note, Scope, Subject};
+use crate::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
 use crate::quote::comment;
 use crate::rules::Change;
 use crate::settings::{self, Setting, SettingKind};
@@ -106,9 +106,9 @@ fn in_force(step: &Step) -> String {
 /// One setting as a line; `None` for a setting outside servers.
 fn line(step: &Step) -> Option<String> {
     let setting = step.advice.setting;
-    match setting.kind.area()? {
-        Area::Pg => postgres(step, setting),
-        Area::Mysql => option(step, setting.own_name()),
+    match setting.kind.area()?.database().syntax {
+        SettingSyntax::Conf => postgres(step, setting),
+        SettingSyntax::Options => option(step, setting.own_name()),
     }
 }
 

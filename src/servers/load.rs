@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::table::{
     ByRelease, ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
 };
-use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::ServerKind;
 use crate::facts::{Choice, area};
 use crate::rows::{TableErrors, read, rows};
 use crate::version::Version;
@@ -34,6 +34,12 @@ struct RawPostgres {
     #[serde(default)]
     unit: BTreeMap<String, u64>,
     source: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProgram {
+    names: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -98,29 +104,36 @@ struct RawMysql {
 /// Parses a table; the error lists all mistakes.
 pub fn load(text: &str) -> Result<ServerTable, Vec<String>> {
     let mut servers = ServerTable::default();
-    read(text, &["postgres", "postgres_value", "mysql", "leaves", "loses"], |document, problems| {
-        for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
-            postgres(&mut servers, &place, raw, problems);
-        }
-        for (place, raw) in rows::<RawValue>(document, "postgres_value", problems) {
-            value(&mut servers, &place, raw, problems);
-        }
-        for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
-            mysql(&mut servers, &place, raw, problems);
-        }
-        for (place, raw) in rows::<RawLeaves>(document, "leaves", problems) {
-            leaves(&mut servers, &place, raw, problems);
-        }
-        for (place, raw) in rows::<RawLoses>(document, "loses", problems) {
-            loses(&mut servers, &place, &raw, problems);
-        }
-        let wordless = |(name, setting): &(&String, &Postgres)| {
-            setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
-        };
-        for (name, _) in servers.postgres.iter().filter(wordless) {
-            problems.add("postgres", format!("{name} takes words, and no row says which"));
-        }
-    })?;
+    read(
+        text,
+        &["postgres", "postgres_value", "mysql", "program", "leaves", "loses"],
+        |document, problems| {
+            for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
+                postgres(&mut servers, &place, raw, problems);
+            }
+            for (place, raw) in rows::<RawValue>(document, "postgres_value", problems) {
+                value(&mut servers, &place, raw, problems);
+            }
+            for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
+                mysql(&mut servers, &place, raw, problems);
+            }
+            for (_, raw) in rows::<RawProgram>(document, "program", problems) {
+                servers.programs.extend(raw.names);
+            }
+            for (place, raw) in rows::<RawLeaves>(document, "leaves", problems) {
+                leaves(&mut servers, &place, raw, problems);
+            }
+            for (place, raw) in rows::<RawLoses>(document, "loses", problems) {
+                loses(&mut servers, &place, &raw, problems);
+            }
+            let wordless = |(name, setting): &(&String, &Postgres)| {
+                setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
+            };
+            for (name, _) in servers.postgres.iter().filter(wordless) {
+                problems.add("postgres", format!("{name} takes words, and no row says which"));
+            }
+        },
+    )?;
     Ok(servers)
 }
 

@@ -3,12 +3,9 @@
 //! The table begins with a release of each server; a setting that is as old as the table is older in fact.
 
 use super::table::{Mysql, Postgres, ServerTable, default_in, value_in};
-use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::ServerKind;
 use crate::truth::Truth;
 use crate::version::Version;
-
-/// The oldest release of PostgreSQL that the table covers.
-const OLDEST: (u64, u64) = (9, 4);
 
 impl Postgres {
     /// Whether this release has it. The version may lack its minor release, as in `PG_VERSION`; the answer for a
@@ -34,12 +31,16 @@ impl Postgres {
 
     /// Whether it is as old as the table: then every release before the table has it too.
     pub fn is_old(&self) -> bool {
-        self.since.iter().any(|since| line(since) == (OLDEST, None))
+        self.since.iter().any(|since| line(since) == (ServerKind::Postgres.oldest(), None))
     }
 
     /// Whether its fact can be read from this release.
     pub fn is_read(&self, server: &Version) -> Truth {
-        if self.is_old() && line(server).0 < OLDEST { Truth::True } else { self.exists(server) }
+        if self.is_old() && line(server).0 < ServerKind::Postgres.oldest() {
+            Truth::True
+        } else {
+            self.exists(server)
+        }
     }
 
     /// Its default in this release.
@@ -116,12 +117,7 @@ impl Mysql {
 
     /// Whether it is as old as the table: then every release before the table has it too.
     fn is_old(&self) -> bool {
-        let oldest = match self.of {
-            ServerKind::Postgres => OLDEST,
-            ServerKind::Mysql => (5, 7),
-            ServerKind::Mariadb => (10, 2),
-        };
-        self.since.depth() <= 2 && (self.since.number(0), self.since.number(1)) <= oldest
+        self.since.depth() <= 2 && (self.since.number(0), self.since.number(1)) <= self.of.oldest()
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::facts::Area;
-use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::ServerKind;
 use crate::version::Version;
 
 /// The action by which a new value takes effect.
@@ -177,6 +177,8 @@ pub struct ServerTable {
     pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
+    /// The names of servers' programs.
+    pub programs: Vec<String>,
     /// The settings that may leave, by area and name.
     pub leave: BTreeMap<Area, BTreeMap<String, Leave>>,
     /// Values that lose data, by the name of the setting in rules.

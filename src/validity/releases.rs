@@ -7,10 +7,10 @@ use jiff::civil::Date;
 use serde::Deserialize;
 
 use crate::checked::day;
-use crate::facts::catalog::cluster::{self, ServerKind};
-use crate::facts::catalog::{host, kernel, mysql, postgres};
+use crate::facts::catalog::cluster;
+use crate::facts::catalog::{host, kernel};
 use crate::facts::note::RunNote;
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Scope, ServerKind, Subject};
 use crate::rows::{TableErrors, read, rows};
 use crate::version::Version;
 
@@ -89,10 +89,7 @@ impl Product {
 }
 
 fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
-    let key = match kind {
-        ServerKind::Postgres => &postgres::VERSION,
-        ServerKind::Mysql | ServerKind::Mariadb => &mysql::VERSION,
-    };
+    let key = kind.area().database().version;
     let servers = facts.subjects(Scope::Cluster).filter(|of| facts.value(of, &cluster::KIND) == Some(kind));
     servers.filter_map(|of| facts.value(of, key)).collect()
 }

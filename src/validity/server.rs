@@ -7,7 +7,7 @@
 mod tests;
 
 use super::{Effect, Ruling};
-use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::ServerKind;
 use crate::servers::{Mysql, OnLinux, ValueSyntax, default_in, servers};
 use crate::truth::Truth;
 use crate::version::Version;

@@ -4,7 +4,7 @@
 
 use walwise::inside::facts::Area;
 use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target};
-use walwise::inside::facts::{Choice, FactSet, KeyInfo, Reading, Scope, Source, Subject, Why};
+use walwise::inside::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why};
 use walwise::inside::rules::model::{Cond, Op};
 use walwise::inside::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
 use walwise::inside::settings;
@@ -23,7 +23,7 @@ struct Release {
     facts: FactSet,
 }
 
-fn kind(of: &str) -> cluster::ServerKind {
+fn kind(of: &str) -> ServerKind {
     Choice::from_word(of).unwrap()
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::cluster::ServerKind;
+use walwise::inside::facts::ServerKind;
 use walwise::inside::facts::{FactSet, Subject, catalog};
 use walwise::inside::host::LiveHost;
 use walwise::inside::pipeline::Session;

@@ -10,11 +10,11 @@ use super::torn::{self, Copies};
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::ask::Ask;
 use crate::durability::{Bears, Mend};
-use crate::facts::catalog::cluster::{self as kind, ServerKind};
+use crate::facts::catalog::cluster as kind;
 use crate::facts::catalog::device::{self, Cache};
 use crate::facts::catalog::mysql::{self, Doublewrite, FlushMethod};
 use crate::facts::catalog::target::{self, Role};
-use crate::facts::{FactSet, Reading, Scope, Subject, Why};
+use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
 

@@ -17,10 +17,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
 use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, NOBODY, redact};
+use crate::servers;
 use crate::text;
-
-/// The names of servers' programs.
-const SERVERS: [&str; 4] = ["postgres", "postmaster", "mysqld", "mariadbd"];
 
 /// The longest command line that is read, in bytes. A longer one is refused, since the last of its options wins and
 /// could be the one cut off.
@@ -139,12 +137,14 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
 
 /// By its name or, where we may see it, by its program: a server can be started under another name.
 fn is_server(pid: u32, comm: &[u8]) -> bool {
-    if SERVERS.iter().any(|server| comm == server.as_bytes()) {
+    if servers::programs().iter().any(|server| comm == server.as_bytes()) {
         return true;
     }
     let program = fs::read_link(format!("/proc/{pid}/exe"));
     program.is_ok_and(|program| {
-        program.file_name().is_some_and(|name| SERVERS.iter().any(|server| name == *server))
+        program
+            .file_name()
+            .is_some_and(|name| servers::programs().iter().any(|server| name == server.as_str()))
     })
 }
 

@@ -1,7 +1,7 @@
 //! The part of a script for mounted file systems: every command a comment, in order of application.
 
 use super::remark::{commented, nothing};
-use crate::facts::Area;
+use crate::facts::SettingSyntax;
 use crate::report::origin::{self, Stronger};
 use crate::report::{Report, Step, TargetSummary, conf};
 use crate::rules::{Change, OwnCommand, Risk};
@@ -77,10 +77,10 @@ fn left_out(own: &OwnCommand) -> String {
 /// The place of a server's setting, and how to change it; empty for other settings.
 fn server(step: &Step) -> Vec<String> {
     let advice = &step.advice;
-    match advice.setting.kind.area() {
+    match advice.setting.kind.area().map(|area| area.database().syntax) {
         None => Vec::new(),
-        Some(Area::Pg) => postgres(step),
-        Some(Area::Mysql) => mysql(step, advice.setting.own_name()),
+        Some(SettingSyntax::Conf) => postgres(step),
+        Some(SettingSyntax::Options) => mysql(step, advice.setting.own_name()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use walwise::inside::collect::Request;
 use walwise::inside::facts::catalog::{cluster, device, mount, mysql, postgres, target};
-use walwise::inside::facts::{Area, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
+use walwise::inside::facts::{Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why};
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::needed::{TargetScope, of_target};
@@ -88,8 +88,8 @@ fn two_servers() -> FactSet {
         facts.is_of(&server, area);
     }
     let (pg, my) = (Subject::cluster("/srv/pg"), Subject::cluster("/srv/my"));
-    facts.know(&pg, &cluster::KIND, cluster::ServerKind::Postgres, read());
-    facts.know(&my, &cluster::KIND, cluster::ServerKind::Mysql, read());
+    facts.know(&pg, &cluster::KIND, ServerKind::Postgres, read());
+    facts.know(&my, &cluster::KIND, ServerKind::Mysql, read());
     facts.put(
         &pg,
         &postgres::FSYNC,

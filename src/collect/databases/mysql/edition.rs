@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::collect::collector::Request;
 use crate::collect::refusal::{not_run, refused};
-use crate::facts::catalog::cluster::ServerKind;
+use crate::facts::ServerKind;
 use crate::facts::{Reading, Remedy, Source, Why};
 use crate::host::{Host, SERVER_DIRECTORIES, Tool, path_bytes};
 use crate::text::safe;

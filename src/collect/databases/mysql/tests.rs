@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::collect::testing::{Fake, sentences, shown};
 use crate::facts::catalog::{cluster, mysql};
-use crate::facts::{Reading, Scope, Subject, Why};
+use crate::facts::{Reading, Scope, ServerKind, Subject, Why};
 use crate::host::{ConfigDirective, Dialect, MissKind, Moment, Question, Stat, Tool};
 
 const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)\n";
@@ -124,7 +124,7 @@ fn a_running_server_with_includes_and_where_each_setting_is_set() {
     let fake = directory(directory(fake, "/etc/mysql/conf.d", 6), "/srv/log", 7);
     let facts = collect(&fake);
 
-    assert_eq!(facts.value(&db(), &cluster::KIND), Some(cluster::ServerKind::Mariadb), "{}", shown(&facts));
+    assert_eq!(facts.value(&db(), &cluster::KIND), Some(ServerKind::Mariadb), "{}", shown(&facts));
     assert_eq!(facts.value(&db(), &mysql::VERSION).unwrap().base(), "10.11.19");
     for (name, expected) in [
         ("mysql.data_directory", "/srv/db /proc/10/cwd"),

@@ -22,7 +22,7 @@ use crate::collect::databases::servers::{self, Proof, Unproven};
 use crate::collect::refusal::refused;
 use crate::facts::catalog::postgres::CommitOverride;
 use crate::facts::catalog::{cluster as kind, postgres};
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{FactSet, Reading, Remedy, ServerKind, Source, Subject, Why};
 use crate::host::path_of;
 use crate::host::pg_lines::MOST_OVERRIDES;
 use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
@@ -168,7 +168,7 @@ impl ClusterConfig<'_> {
         let pid_file = PidFile::read(host, &self.seen);
         let subject = Subject::cluster(&*shown_data);
         facts.is_of(&subject, Area::Pg);
-        facts.know(&subject, &kind::KIND, kind::ServerKind::Postgres, self.lead.origin());
+        facts.know(&subject, &kind::KIND, ServerKind::Postgres, self.lead.origin());
         let running = self.running(&pid_file);
         let major = self.major(host);
         self.configure(host, major.value(), facts);
