@@ -1,7 +1,7 @@
 """walwise's measurements beside pg_test_fsync and a real server, interleaved, as ratios. Used by tests/bench/run."""
-import glob, json, os, re, shutil, statistics, subprocess, tempfile, threading
+import glob, json, math, os, random, re, shutil, statistics, subprocess, tempfile, threading
 
-from filesystems import MKFS, mounted
+from filesystems import MKFS, disk_below, flushes, mounted
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WALWISE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target", "release", "walwise")
@@ -9,8 +9,8 @@ BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1:] or [""]
 PG_TEST_FSYNC = os.path.join(BIN[0], "pg_test_fsync")
 PAIRS = 6
 STABILITY_RUNS = 20
-SERVER_ROUNDS = 5
-SERVER_SECONDS = 4
+SERVER_ROUNDS = 12
+SERVER_SECONDS = 3
 METHODS = ["fdatasync", "open_datasync", "fsync", "open_sync"]
 
 
@@ -38,7 +38,7 @@ def ours(directory, seconds):
 
 def equivalence(kind, below):
     """Every line of --pg-test-fsync over the same line of pg_test_fsync -s 2."""
-    with mounted(kind, below) as directory:
+    with mounted(kind, below) as (directory, _):
         a, b = [], []
         for pair in range(PAIRS):
             # Each goes first in half of the pairs, for the first may leave the disk something to do.
@@ -118,18 +118,32 @@ def as_postgres(*argv, **options):
     return subprocess.run(["runuser", "-u", "postgres", "--", *argv], check=True, capture_output=True, text=True, **options)
 
 
-def throughput(sockets, clients):
-    out = as_postgres(os.path.join(BIN[0], "pgbench"), "-h", sockets, "-N", "-n", "-c", str(clients), "-j", "2",
-                      "-T", str(SERVER_SECONDS), "-M", "prepared", "bench").stdout
-    return float(re.search(r"tps = ([\d.]+)", out)[1])
+class Run:
+    """A run of pgbench: transactions per second, and flushes for each transaction at the loop and at the disk below it."""
+
+    def __init__(self, sockets, clients, devices):
+        before = [flushes(device) for device in devices]
+        out = as_postgres(os.path.join(BIN[0], "pgbench"), "-h", sockets, "-N", "-n", "-c", str(clients), "-j", "2",
+                          "-T", str(SERVER_SECONDS), "-M", "prepared", "bench").stdout
+        done = int(re.search(r"actually processed: (\d+)", out)[1])
+        self.rate = float(re.search(r"tps = ([\d.]+)", out)[1])
+        self.flushes = [(flushes(device) - first) / done for device, first in zip(devices, before)]
+
+
+def interval(pairs):
+    """The geometric mean of paired ratios with its 95 % interval (bootstrap over the rounds, with a fixed seed)."""
+    logs, dice = [math.log(pair) for pair in pairs], random.Random(1)
+    means = sorted(statistics.mean(dice.choices(logs, k=len(logs))) for _ in range(4000))
+    return [math.exp(value) for value in (statistics.mean(logs), means[100], means[-101])]
 
 
 def server(below):
     """pgbench -N with every method, and the advised one over the best."""
-    lines = ["| file system | clients | " + " | ".join(METHODS) + " | advised | over the best | noise of the comparison |",
+    lines = ["| file system | clients | " + " | ".join(METHODS) + " | advised | over the best | 95 % |",
              "|---|---|" + "---|" * (len(METHODS) + 3)]
     for kind in MKFS:
-        with mounted(kind, below) as directory, tempfile.TemporaryDirectory() as sockets:
+        with mounted(kind, below) as (directory, loop), tempfile.TemporaryDirectory() as sockets:
+            devices = [device for device in (loop, disk_below(below)) if device]
             data = os.path.join(directory, "data")
             os.mkdir(data)
             for path in (directory, data, sockets):
@@ -151,7 +165,7 @@ def server(below):
                 as_postgres(os.path.join(BIN[0], "pgbench"), "-h", sockets, "-i", "-q", "-s", "10", "bench", cwd="/")
                 argv = [WALWISE, "probe", directory, "--format", "json"]
                 best = json.loads(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)["best"]
-                rates = {(clients, method): [] for clients in (1, 8) for method in METHODS}
+                runs = {(clients, method): [] for clients in (1, 8) for method in METHODS}
                 for nth in range(SERVER_ROUNDS):
                     # Another order each round, so that no method always follows the same one.
                     for method in METHODS[nth % 4:] + METHODS[:nth % 4]:
@@ -159,15 +173,20 @@ def server(below):
                                     f"ALTER SYSTEM SET wal_sync_method = '{method}'", "-c", "SELECT pg_reload_conf()",
                                     "-c", "CHECKPOINT", cwd="/")
                         for clients in (1, 8):
-                            rates[(clients, method)].append(throughput(sockets, clients))
+                            runs[(clients, method)].append(Run(sockets, clients, devices))
             finally:
                 as_postgres(control, "-D", data, "-m", "fast", "-w", "stop", cwd="/")
         for clients in (1, 8):
-            median = {method: statistics.median(rates[(clients, method)]) for method in METHODS}
+            of = {method: runs[(clients, method)] for method in METHODS}
+            median = {method: statistics.median(run.rate for run in of[method]) for method in METHODS}
+            flushed = {method: [statistics.median(run.flushes[at] for run in of[method]) for at in range(len(devices))]
+                       for method in METHODS}
             top = max(median, key=median.get)
-            pairs = [a / b for a, b in zip(rates[(clients, best)], rates[(clients, top)])]
-            noise = "it is the best" if top == best else f"{min(pairs):.2f}–{max(pairs):.2f}"
-            lines.append(f"| {kind} | {clients} | " + " | ".join(f"{median[m]:.0f}/s" for m in METHODS)
-                         + f" | {best} | {median[best] / median[top]:.2f} | {noise} |")
-    return [f"`pgbench -N`, {SERVER_ROUNDS} rounds over the methods in turn, {SERVER_SECONDS} s each, medians of transactions per second.",
-            "*Advised* is what `walwise probe` names on that file system. The noise is that ratio round by round.", "", *lines]
+            mean, low, high = interval([a.rate / b.rate for a, b in zip(of[best], of[top])])
+            figures = [f"{median[m]:.0f}/s, {' / '.join(f'{f:.2f}' for f in flushed[m])}" for m in METHODS]
+            shown = ["1.00", "it is the best"] if top == best else [f"{mean:.2f}", f"{low:.2f}–{high:.2f}"]
+            lines.append("| " + " | ".join([kind, str(clients), *figures, best, *shown]) + " |")
+    return [f"`pgbench -N`, {SERVER_ROUNDS} rounds over the methods in turn, {SERVER_SECONDS} s each, on loop devices with direct I/O.",
+            "Medians of transactions per second, and flushes for each transaction at the loop and at the disk below it, others' with",
+            "them. *Advised* is what `walwise probe` names there. The ratio is of the same rounds, its interval a bootstrap over them;",
+            "the best was chosen by these very figures, so the ratio errs to the low side.", "", *lines]
