@@ -1,9 +1,9 @@
 """Gives a server what walwise prints for it, word for word: each line in a configuration file, each statement, each command
 that verifies. What the server refuses, or takes with a complaint, is a refusal.
 """
-import os, re, subprocess, time
+import os, re, shutil, subprocess, time
 
-from described import SAME
+from described import SAME, count
 from fetch import Failed
 
 LINE_OF_MYSQL = "# my.cnf, [mysqld]: "
@@ -56,7 +56,7 @@ class Trial:
             found, restart = statements(advised["script"])
             ways += [("statement", one, restart) for one in found]
             ways += [("verify", one) for one in advised["verify"]]
-            ways += [("apply", one) for one in advised["apply"] if not one.startswith("#")]
+            ways += [(kind, one) for kind in ("apply", "undo") for one in advised[kind] if not one.startswith("#")]
         return ways
 
     def held(self, advised):
@@ -68,6 +68,7 @@ class Trial:
             self.wrongly_held.append(f"{name} = {value!r} is taken, and held back: {advised['held_back']}")
 
     def attempt(self, name, value, way):
+        self.differ(name, value)
         good, said = self.way(name, value, *way)
         if not good:
             self.refused.append(f"{way[0]} `{way[1]}`: {said.strip()[-400:]}")
@@ -75,12 +76,26 @@ class Trial:
     def way(self, name, value, kind, text, *more):
         return getattr(self, kind)(name, value, text, *more)
 
+    def differ(self, name, value):
+        """Lets the server run with another value, where one that it has already would prove nothing."""
+
     def verify(self, name, value, text):
         """A command that shows the value, in a shell, as the administrator of the server."""
         user = {"PGUSER": "postgres", "PGDATABASE": "postgres"}
         done = subprocess.run(["sh", "-c", text], env={**os.environ, **user, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode == 0, done.stdout
+
+
+def another(row, value):
+    """A value of a setting of PostgreSQL that is not this one."""
+    if row["form"] in ("bool", "enum"):
+        words = row["words"] or ["on", "off"]
+        return next(word for word in words if not same(value, word) and not same(word, value))
+    if row["form"] in ("integer", "real"):
+        return row["low"] if count(value, row["unit"]) != float(row["low"]) else row["high"]
+    # The only other setting that rules advise is debug_io_direct.
+    return "data" if value != "data" else ""
 
 
 class PostgresTrial(Trial):
@@ -91,6 +106,22 @@ class PostgresTrial(Trial):
         ("wal_sync_method", "sideways", "statement", "ALTER SYSTEM SET wal_sync_method = 'sideways'; SELECT pg_reload_conf();", False),
         ("wal_sync_method", "sideways", "verify", "psql -h /nowhere -c 'SHOW wal_sync_method'"),
     ]
+
+    differing_for = None
+
+    def differ(self, name, value):
+        row = self.server.here[name]
+        if self.differing_for == (name, value) or row["change"] == "initdb":
+            return
+        self.differing_for = (name, value)
+        self.server.file("before.conf", f"{name} = '{another(row, value)}'\n")
+        if row["change"] == "restart":
+            if not self.again():
+                raise Failed(f"{self.server.version} does not start with {name} = {another(row, value)}: {self.server.said()}")
+        else:
+            self.server.sql("SELECT pg_reload_conf()")
+        if not self.settled(name, another(row, value))[0]:
+            raise Failed(f"{self.server.version} does not run with {name} = {another(row, value)}")
 
     def shown(self, name):
         return self.server.sql(f"SHOW {name}")[1]
@@ -109,15 +140,12 @@ class PostgresTrial(Trial):
         self.server.stop()
         return self.server.start()
 
-    def errors(self, except_for=""):
-        """What is wrong with the lines, without what only a restart puts right, if one is said to be needed."""
-        return self.server.sql(f"SELECT error FROM pg_file_settings WHERE sourcefile LIKE '%/walwise.conf' AND error <> '{except_for}'")[1]
-
     def line(self, name, value, text):
         """A line in a file: without an error in pg_file_settings, and in force after a reload, or a restart where it says so."""
         self.server.file("walwise.conf", text + "\n")
         restart = "(needs a restart)" in text
-        said = self.errors("setting could not be applied" if restart else "")
+        # With another value in force, what waits for a restart is an error until then.
+        said = " ".join(self.server.errors("setting could not be applied" if restart else ""))
         good = not said
         if good and restart:
             good, said = self.again(), self.server.said()
@@ -126,7 +154,7 @@ class PostgresTrial(Trial):
         if good:
             good, said = self.settled(name, value)
         if good:
-            said = self.errors()
+            said = " ".join(self.server.errors())
             good = not said
         self.server.file("walwise.conf", "")
         if restart or self.server.process is None or not self.server.answers():
@@ -147,30 +175,32 @@ class PostgresTrial(Trial):
         return good, said
 
     def apply(self, name, value, text):
-        """A command on a cluster of its own, where it can be run on any; the server is as advised afterwards."""
-        program = os.path.join(self.server.bin, text.split()[0])
-        if not self.there(program):
-            self.remarks.append(f"{text.split()[0]} is not part of this package: not run")
+        return self.command(name, value, text, [] if int(self.server.version.split(".")[0]) < 18 else ["--no-data-checksums"])
+
+    def undo(self, name, _, text):
+        return self.command(name, "off", text, ["--data-checksums"])
+
+    def command(self, name, becomes, text, made_with):
+        """A command, on a cluster of its own that is the other way; the server shows afterwards what became of it."""
+        if not self.there(program := os.path.join(self.server.bin, text.split()[0])):
+            self.remarks.append(f"`{text.split()[0]}` is not part of these packages, so what it does was not tried")
             self.ways -= 1
-            return True, ""
+            return True, program
         another = os.path.join(self.server.home, "another")
         if "DIRECTORY" in text:
             text = text.replace("DIRECTORY", another)
         else:
-            # Where the release makes checksums by default, the cluster that lacks them asked for it.
-            less = ["--no-data-checksums"] if int(self.server.version.split(".")[0]) >= 18 else []
-            self.server.initdb(another, *less)
+            self.server.initdb(another, *made_with)
             text = text.replace(self.server.data, another)
         good, said = self.server.run("sh", "-c", text)
         if good:
             self.server.stop()
-            good = self.server.start(data=another)
-            said = self.server.said()
+            good, said = self.server.start(data=another), self.server.said()
             if good:
                 said = self.shown(name)
-                good = same(value, said)
+                good = same(becomes, said)
             self.again()
-        self.server.run("rm", "-rf", another)
+        shutil.rmtree(another)
         return good, said
 
     def there(self, program):
@@ -198,9 +228,9 @@ class MariadbTrial(Trial):
         good = self.server.start()
         said = self.server.said()
         if good:
-            complaints = [one for one in said.splitlines() if ("[Warning]" in one or "[ERROR]" in one) and name in one.replace("-", "_")]
+            complaints = self.server.complaints(name)
             good, said = self.settled(name, value)
-            good, said = good and not complaints, said + " ".join(complaints)
+            good, said = good and not complaints, " ".join([said, *complaints])
         self.server.stop()
         self.server.file("walwise.cnf", "")
         self.server.start()
@@ -208,7 +238,7 @@ class MariadbTrial(Trial):
 
     def statement(self, name, value, text, restart):
         before = self.shown(name)
-        good, said = self.server.sql(text + " SHOW WARNINGS;")
+        good, said = self.server.sql(f"{text} SHOW WARNINGS;")
         if good and not said:
             good, said = self.settled(name, value)
         else:
@@ -216,5 +246,7 @@ class MariadbTrial(Trial):
         self.server.sql(f"SET GLOBAL {name} = {before if before.isdigit() else repr(before)}")
         return good, said
 
-    def apply(self, name, value, text):
-        raise Failed(f"no rule has had a command for {name}: say here how it is tried: {text}")
+    def apply(self, name, _, text):
+        raise Failed(f"no rule had a command for {name} so far: say here how it is tried: {text}")
+
+    undo = apply

@@ -146,7 +146,8 @@ class Comparison:
         if row["form"] in ("integer", "real"):
             same = count(told, row["unit"]) == float(is_)
         else:
-            same = told.lower() == is_.lower() or (told.lower(), is_.lower()) in SAME or (is_number(told) and is_number(is_) and float(told) == float(is_))
+            numbers = is_number(told) and is_number(is_) and float(told) == float(is_)
+            same = numbers or told.lower() == is_.lower() or (told.lower(), is_.lower()) in SAME
         self.same(same, f"{name}: the default is {is_!r}, in the table {told!r}")
 
     def form(self, name, form):
@@ -156,15 +157,13 @@ class Comparison:
 
     def word(self, name, word, row):
         ruling = self.rulings[(name, word)]
-        listed = word in row["words"] or not row["words"]
-        taken = None if listed and row["words"] else self.server.takes(name, word)[0]
-        taken = True if taken is None else taken
+        taken = word in row["words"] or self.server.takes(name, word)[0]
         if ruling["effect"] in ("ok", "deprecated"):
             self.same(taken, f"{name} = {word} is refused, in the table it is {ruling['effect']}")
         elif ruling["effect"] == "refused":
-            self.same(not taken or not self.server.takes(name, word)[0], f"{name} = {word} is taken, in the table it is refused: {ruling['because']}")
+            self.same(not taken, f"{name} = {word} is taken, in the table it is refused: {ruling['because']}")
         elif ruling["effect"] == "unknown":
-            # Known to depend on something that no release tells, or not known at all.
+            # Known to hang on something that no release tells, or not known at all.
             self.same(ruling["known"] or not taken, f"{name} = {word} is taken, and the table does not know it")
         else:
             raise Failed(f"{name} = {word}: {ruling}")

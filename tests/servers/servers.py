@@ -127,9 +127,8 @@ class Postgres(Server):
         self.psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
         self.version = self.must(f"{self.bin}/postgres", "--version").split()[2]
         self.initdb(self.data)
-        include = self.file("walwise.conf", "")
         with open(os.path.join(self.data, "postgresql.conf"), "a") as file:
-            file.write(f"include '{include}'\n")
+            file.writelines(f"include '{self.file(name, '')}'\n" for name in ("before.conf", "walwise.conf"))
 
     def initdb(self, data, *more):
         self.must(f"{self.bin}/initdb", "-N", "-A", "trust", "-U", "postgres", *more, "-D", data)
@@ -143,6 +142,11 @@ class Postgres(Server):
         argv = [self.psql, "-X", "-h", self.socket, "-p", str(PORT), "-U", "postgres", "-d", "postgres", "-At", "-v", "ON_ERROR_STOP=1"]
         done = subprocess.run(argv, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.returncode == 0, done.stdout.strip()
+
+    def errors(self, except_for=""):
+        """What is wrong with the lines of ours, without one kind of error."""
+        where = f"sourcefile LIKE '%/walwise.conf' AND error <> '{except_for}'"
+        return ["|".join(row) for row in self.rows(f"SELECT sourceline, name, error FROM pg_file_settings WHERE {where}", "|")]
 
     def takes(self, name, value):
         """Whether it would start with this value."""
@@ -170,6 +174,11 @@ class Mariadb(Server):
         argv = ["mariadb", "--no-defaults", f"--socket={self.socket}", "-uroot", "--password=", "-N", "-B", "-e", text]
         done = subprocess.run(argv, **QUIET)
         return done.returncode == 0, done.stdout.strip()
+
+    def complaints(self, name):
+        """What it said of a setting since it started."""
+        marked = [line for line in self.said().splitlines() if "[Warning]" in line or "[ERROR]" in line]
+        return [line for line in marked if name in line.replace("-", "_")]
 
     def takes(self, name, value):
         good, said = self.run(f"{self.bin}/mariadbd", "--no-defaults", f"--{name}={value}", "--verbose", "--help")
