@@ -75,8 +75,8 @@ pub mod ui {
 pub mod validity {
     pub use crate::validity::{
         Beside, ChangedBy, Effect, MountExample, ServerSetting, examples, features, file_system_again, guard,
-        guard_with, holding, leave_out, mkfs_feature, mount_options, postgres_value, scheduler,
-        server_settings,
+        guard_with, holding, leave_out, mkfs_feature, mount_options, mysql_setting, postgres_value,
+        scheduler, server_settings,
     };
 }
 pub mod version {

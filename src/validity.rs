@@ -37,7 +37,7 @@ pub use mount::{
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};
 pub use ruling::{Effect, Ruling};
-pub use server::{ChangedBy, ServerSetting, postgres_value, server_settings};
+pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server_settings};
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[

@@ -165,6 +165,11 @@ fn mysql_and_mariadb_take_what_their_versions_know() {
         ("mariadb", "11.2.1", "innodb_log_write_ahead_size", "4096", Refused),
         ("mariadb", "11.4.3", "innodb_log_write_ahead_size", "4096", Effect::Ok),
         ("mysql", "8.4.0", "innodb_use_fdatasync", "on", Effect::Ok),
+        ("mariadb", "10.5.23", "innodb_io_capacity", "18446744073709551615", Effect::Ok),
+        ("mariadb", "10.11.19", "innodb_io_capacity", "18446744073709551615", Refused),
+        ("mariadb", "10.11.19", "innodb_io_capacity_max", "4294967295", Effect::Ok),
+        ("mariadb", "10.5.23", "innodb_checksum_algorithm", "none", Effect::Ok),
+        ("mariadb", "10.11.19", "innodb_checksum_algorithm", "none", Refused),
         ("mariadb", "11.4.2", "innodb_use_fdatasync", "on", Unknown),
     ] {
         let ruling = mysql_setting(

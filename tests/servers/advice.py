@@ -1,0 +1,252 @@
+"""Gives a server what walwise prints for it, word for word: each line in a configuration file, each statement, each command
+that verifies. What the server refuses, or takes with a complaint, is a refusal.
+"""
+import os, re, shutil, subprocess, time
+
+from described import SAME, count
+from fetch import Failed
+
+LINE_OF_MYSQL = "# my.cnf, [mysqld]: "
+
+
+def lines(conf):
+    """The settings among the lines that `--format conf` prints."""
+    own = [line for line in conf.splitlines() if line and not line.startswith("#")]
+    return own + [line.removeprefix(LINE_OF_MYSQL) for line in conf.splitlines() if line.startswith(LINE_OF_MYSQL)]
+
+
+def statements(script):
+    """The statements that `--format script` prints, and whether a restart is asked for."""
+    found = re.findall(r"(?m)^#\s+((?:ALTER SYSTEM|SET GLOBAL) .*)$", script)
+    restart = "then restart the server" in script
+    return found, restart
+
+
+def same(value, shown):
+    value, shown = value.lower(), shown.lower()
+    return value == shown or (value, shown) in SAME
+
+
+class Trial:
+    def __init__(self, server, answer):
+        self.server, self.refused, self.remarks, self.ways = server, [], [], 0
+        self.tried, self.held_back, self.wrongly_held = set(), set(), []
+        for control in self.CONTROLS:
+            if self.way(*control)[0]:
+                raise Failed(f"{server.version} takes {control}: whatever is given to it counts as taken")
+        done = set()
+        for advised in answer["advised"]:
+            name, value = advised["name"], advised["value"]
+            if advised["held_back"] is not None:
+                self.held(advised)
+                continue
+            if not lines(advised["conf"]) and not advised["apply"]:
+                raise Failed(f"nothing is printed for {name} = {value!r}: {advised['conf']}")
+            self.tried.add((name, value))
+            for way in self.printed(advised):
+                if (key := (name, value, *map(str, way))) not in done:
+                    done.add(key)
+                    self.ways += 1
+                    self.attempt(name, value, way)
+
+    def printed(self, advised):
+        """The ways in which a piece of advice is printed for a server of this release."""
+        ways = [("line", one) for one in lines(advised["conf"])]
+        if advised["concerned"]:
+            found, restart = statements(advised["script"])
+            ways += [("statement", one, restart) for one in found]
+            ways += [("verify", one) for one in advised["verify"]]
+            ways += [(kind, one) for kind in ("apply", "undo") for one in advised[kind] if not one.startswith("#")]
+        return ways
+
+    def held(self, advised):
+        name, value = advised["name"], advised["value"]
+        if (name, value) in self.held_back:
+            return
+        self.held_back.add((name, value))
+        if " is refused here." in advised["held_back"] and self.server.takes(name, value)[0]:
+            self.wrongly_held.append(f"{name} = {value!r} is taken, and held back: {advised['held_back']}")
+
+    def attempt(self, name, value, way):
+        self.differ(name, value)
+        good, said = self.way(name, value, *way)
+        if not good:
+            self.refused.append(f"{way[0]} `{way[1]}`: {said.strip()[-400:]}")
+
+    def way(self, name, value, kind, text, *more):
+        return getattr(self, kind)(name, value, text, *more)
+
+    def differ(self, name, value):
+        """Lets the server run with another value, where one that it has already would prove nothing."""
+
+    def verify(self, name, value, text):
+        """A command that shows the value, in a shell, as the administrator of the server."""
+        user = {"PGUSER": "postgres", "PGDATABASE": "postgres"}
+        done = subprocess.run(["sh", "-c", text], env={**os.environ, **user, "LC_ALL": "C"}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        return done.returncode == 0, done.stdout
+
+
+def another(row, value):
+    """A value of a setting of PostgreSQL that is not this one."""
+    if row["form"] in ("bool", "enum"):
+        words = row["words"] or ["on", "off"]
+        return next(word for word in words if not same(value, word) and not same(word, value))
+    if row["form"] in ("integer", "real"):
+        return row["low"] if count(value, row["unit"]) != float(row["low"]) else row["high"]
+    # The only other setting that rules advise is debug_io_direct.
+    return "data" if value != "data" else ""
+
+
+class PostgresTrial(Trial):
+    # What every server refuses, tried first. Checksums are chosen when a cluster is made, and are no line of a file.
+    CONTROLS = [
+        ("wal_sync_method", "sideways", "line", "wal_sync_method = sideways   # a word that there is not"),
+        ("data_checksums", "on", "line", "data_checksums = on   # no line of a file"),
+        ("wal_sync_method", "sideways", "statement", "ALTER SYSTEM SET wal_sync_method = 'sideways'; SELECT pg_reload_conf();", False),
+        ("wal_sync_method", "sideways", "verify", "psql -h /nowhere -c 'SHOW wal_sync_method'"),
+    ]
+
+    differing_for = None
+
+    def differ(self, name, value):
+        row = self.server.here[name]
+        if self.differing_for == (name, value) or row["change"] == "initdb":
+            return
+        self.differing_for = (name, value)
+        self.server.file("before.conf", f"{name} = '{another(row, value)}'\n")
+        if row["change"] == "restart":
+            if not self.again():
+                raise Failed(f"{self.server.version} does not start with {name} = {another(row, value)}: {self.server.said()}")
+        else:
+            self.server.sql("SELECT pg_reload_conf()")
+        if not self.settled(name, another(row, value))[0]:
+            raise Failed(f"{self.server.version} does not run with {name} = {another(row, value)}")
+
+    def shown(self, name):
+        return self.server.sql(f"SHOW {name}")[1]
+
+    def settled(self, name, value):
+        """Whether the value comes into force; a reload takes a moment."""
+        until = time.monotonic() + 10
+        while not same(value, shown := self.shown(name)):
+            if time.monotonic() > until:
+                return False, f"{name} is {shown!r}"
+            time.sleep(0.02)
+        waits = self.server.sql(f"SELECT pending_restart FROM pg_settings WHERE name = '{name}'")[1]
+        return waits == "f", f"pending_restart is {waits}"
+
+    def again(self):
+        self.server.stop()
+        return self.server.start()
+
+    def line(self, name, value, text):
+        """A line in a file: without an error in pg_file_settings, and in force after a reload, or a restart where it says so."""
+        self.server.file("walwise.conf", text + "\n")
+        restart = "(needs a restart)" in text
+        # With another value in force, what waits for a restart is an error until then.
+        said = " ".join(self.server.errors("setting could not be applied" if restart else ""))
+        good = not said
+        if good and restart:
+            good, said = self.again(), self.server.said()
+        elif good:
+            good, said = self.server.sql("SELECT pg_reload_conf()")
+        if good:
+            good, said = self.settled(name, value)
+        if good:
+            said = " ".join(self.server.errors())
+            good = not said
+        self.server.file("walwise.conf", "")
+        if restart or self.server.process is None or not self.server.answers():
+            self.again()
+        else:
+            self.server.sql("SELECT pg_reload_conf()")
+        return good, said
+
+    def statement(self, name, value, text, restart):
+        good, said = self.server.sql(text)
+        if good and restart:
+            good, said = self.again(), self.server.said()
+        if good:
+            good, said = self.settled(name, value)
+        self.server.sql(f"ALTER SYSTEM RESET {name}; SELECT pg_reload_conf();")
+        if restart:
+            self.again()
+        return good, said
+
+    def apply(self, name, value, text):
+        return self.command(name, value, text, [] if int(self.server.version.split(".")[0]) < 18 else ["--no-data-checksums"])
+
+    def undo(self, name, _, text):
+        return self.command(name, "off", text, ["--data-checksums"])
+
+    def command(self, name, becomes, text, made_with):
+        """A command, on a cluster of its own that is the other way; the server shows afterwards what became of it."""
+        if not self.there(program := os.path.join(self.server.bin, text.split()[0])):
+            self.remarks.append(f"`{text.split()[0]}` is not part of these packages, so what it does was not tried")
+            self.ways -= 1
+            return True, program
+        another = os.path.join(self.server.home, "another")
+        if "DIRECTORY" in text:
+            text = text.replace("DIRECTORY", another)
+        else:
+            self.server.initdb(another, *made_with)
+            text = text.replace(self.server.data, another)
+        good, said = self.server.run("sh", "-c", text)
+        if good:
+            self.server.stop()
+            good, said = self.server.start(data=another), self.server.said()
+            if good:
+                said = self.shown(name)
+                good = same(becomes, said)
+            self.again()
+        shutil.rmtree(another)
+        return good, said
+
+    def there(self, program):
+        return self.server.run("test", "-x", program)[0]
+
+
+class MariadbTrial(Trial):
+    CONTROLS = [
+        ("innodb_flush_method", "sideways", "line", "innodb_flush_method = sideways   # a word that there is not"),
+        ("innodb_io_capacity", "1", "line", "innodb_io_capacity = 1   # less than the least"),
+        ("innodb_flush_neighbors", "7", "statement", "SET GLOBAL innodb_flush_neighbors = 7;", False),
+    ]
+
+    def shown(self, name):
+        return self.server.sql(f"SELECT @@GLOBAL.{name}")[1]
+
+    def settled(self, name, value):
+        shown = self.shown(name)
+        return same(value, shown), f"{name} is {shown!r}"
+
+    def line(self, name, value, text):
+        """A line in an option file: the server starts with it and does not complain of it."""
+        self.server.stop()
+        self.server.file("walwise.cnf", f"[mysqld]\n{text}\n")
+        good = self.server.start()
+        said = self.server.said()
+        if good:
+            complaints = self.server.complaints(name)
+            good, said = self.settled(name, value)
+            good, said = good and not complaints, " ".join([said, *complaints])
+        self.server.stop()
+        self.server.file("walwise.cnf", "")
+        self.server.start()
+        return good, said
+
+    def statement(self, name, value, text, restart):
+        before = self.shown(name)
+        good, said = self.server.sql(f"{text} SHOW WARNINGS;")
+        if good and not said:
+            good, said = self.settled(name, value)
+        else:
+            good = False
+        self.server.sql(f"SET GLOBAL {name} = {before if before.isdigit() else repr(before)}")
+        return good, said
+
+    def apply(self, name, _, text):
+        raise Failed(f"no rule had a command for {name} so far: say here how it is tried: {text}")
+
+    undo = apply
