@@ -1,5 +1,6 @@
 //! Lists the rule files under `rules/`, so that a new file is in the program without a line of its own.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
@@ -10,8 +11,10 @@ fn main() -> io::Result<()> {
     let directory = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("rules");
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
-        let name = entry?.file_name();
-        names.extend(name.to_str().filter(|name| name.ends_with(".toml")).map(str::to_owned));
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            names.extend(path.file_name().and_then(OsStr::to_str).map(str::to_owned));
+        }
     }
     names.sort();
     let mut list = String::from("[\n");

@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use walwise::inside::facts::catalog::cluster::{self, ServerKind};
+use walwise::inside::facts::catalog::cluster;
 use walwise::inside::facts::catalog::{mysql, postgres, target};
-use walwise::inside::facts::{Choice, FactSet, Reading, Scope, Source, Subject};
+use walwise::inside::facts::{Choice, FactSet, Reading, Scope, ServerKind, Source, Subject};
 use walwise::inside::quote::Command;
 use walwise::inside::report::{conf, script};
 use walwise::inside::rules::{

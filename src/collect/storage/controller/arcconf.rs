@@ -18,7 +18,7 @@ use crate::host::{Host, Tool};
 /// Everything that is wanted of its controllers, one at a time.
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     let first = ask(host, tool, "getconfig 1 nologs")?;
-    let count = count(&first).min(MOST as u32);
+    let count = count(&first).min(MOST);
     let mut adapters = Vec::new();
     if count > 0 {
         adapters.push(parse(1, &first));

@@ -6,7 +6,7 @@ use crate::facts::{Reading, Why};
 use crate::host::{Host, Miss, MissKind, Tool};
 
 /// The largest number of controllers that are asked one by one.
-pub const MOST: usize = 16;
+pub const MOST: u32 = 16;
 
 /// The answers of one tool.
 #[derive(Clone, Debug)]

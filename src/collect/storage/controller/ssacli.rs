@@ -21,7 +21,7 @@ struct ControllerDetail {
 pub fn query(host: &dyn Host, tool: Tool) -> ControllerList {
     const DETAIL: &str = "ctrl all show detail";
     let detail = ask(host, tool, DETAIL)?;
-    let slots = slots(&detail).into_iter().take(MOST);
+    let slots = slots(&detail).into_iter().take(MOST as usize);
     let volumes = slots.map(|slot| {
         (slot, ask(host, tool, &format!("ctrl slot={slot} ld all show detail")).unwrap_or_default())
     });
