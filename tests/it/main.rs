@@ -46,6 +46,7 @@ mod seam;
 mod secrets;
 mod server;
 mod settings;
+mod situations;
 mod storage;
 mod support;
 mod suppose;

@@ -17,7 +17,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     let (mut found, mut forgets) = (Vec::new(), false);
     if ask.value(disk, &device::EPHEMERAL) == Some(true) {
         let says = format!(
-            "{name} belongs to the machine it is in: everything on it is gone when that is stopped, moved or fails"
+            "{name} belongs to the machine it is in: everything on it is gone when that fails, and after most kinds of stop"
         );
         found.push(claim(
             ask,

@@ -2,6 +2,7 @@
 //! passes flushes on, and the fact that it was recorded for.
 
 use super::{checked_at, reviewed};
+use crate::situations;
 use crate::support::verdict;
 
 /// File, target, verdict, disk, its cache, its queue, and a fact of a subject. An unknown fact has its reason after a
@@ -119,19 +120,20 @@ fn every_recorded_host_comes_to_its_verdict() {
 
 #[test]
 fn every_recorded_host_is_in_a_test() {
-    let listed = |name: &str| {
-        HOSTS.iter().any(|row| row[0] == name) || reviewed::HOSTS.iter().any(|(other, _)| *other == name)
-    };
     for name in super::names() {
-        assert!(listed(&name), "{name} is neither reviewed nor in the table");
+        assert!(listed(&name).is_some(), "{name} is neither reviewed, nor in the table, nor a situation");
     }
     assert!(reviewed::HOSTS.len() >= 15 && HOSTS.len() >= 25);
 }
 
 /// The target that a host was recorded for.
 pub fn target_of(name: &str) -> &'static str {
-    let mut listed = HOSTS.iter().map(|row| (row[0], row[1])).chain(reviewed::HOSTS);
-    listed.find(|(other, _)| *other == name).map(|(_, target)| target).unwrap()
+    listed(name).unwrap()
+}
+
+fn listed(name: &str) -> Option<&'static str> {
+    let mut here = HOSTS.iter().map(|row| (row[0], row[1])).chain(reviewed::HOSTS);
+    here.find(|(other, _)| *other == name).map(|(_, target)| target).or_else(|| situations::target_of(name))
 }
 
 /// A fact as the table has it.
