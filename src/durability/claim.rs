@@ -343,12 +343,6 @@ fn believed(
                 "the queue of {name} says write through, so no flush is sent, and whether none is needed is not shown"
             ),
         ),
-        // Kernels before 4.7 do not tell. Where nothing is lost without a flush, neither answer loses anything.
-        None if cache.is_safe_unflushed() && !(raid && word.is_silent()) => (
-            Passage::Unknown,
-            Durable,
-            format!("whether flushes are sent to {name} is not known, and none is needed"),
-        ),
         None => (Passage::Unknown, Unproven, format!("whether flushes are sent to {name} is not known")),
     }
 }

@@ -349,21 +349,6 @@ fn an_nvme_disk_without_cache_names_what_would_prove_it() {
     assert!(need.remedy.as_ref().unwrap().to_string().contains("nvme id-ctrl"));
 }
 
-/// Kernels before 4.7 do not tell whether they send flushes. Behind a healthy battery nobody has to know.
-#[test]
-fn a_protected_cache_settles_what_an_old_kernel_does_not_tell() {
-    let old = |machine: Machine| machine.with("device.write_cache", "?");
-    assert_eq!(old(Machine::protected()).word(), "durable");
-    assert_eq!(
-        old(Machine::protected()).interlock().value(),
-        None,
-        "that flushes are sent today is still not known"
-    );
-    assert_eq!(old(Machine::protected()).with("device.cache_type", "?").word(), "unproven");
-    assert_eq!(old(Machine::protected()).with("controller.battery", "?").word(), "unproven");
-    assert_eq!(old(Machine::plain()).word(), "unproven");
-}
-
 #[test]
 fn controllers() {
     // battery, policy, in force, on battery failure, member disks → verdict, cache
