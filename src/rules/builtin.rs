@@ -6,6 +6,7 @@ use super::file::RuleFile;
 const FILES: &[(&str, &str)] = &[
     ("rules/btrfs.toml", include_str!("../../rules/btrfs.toml")),
     ("rules/controller.toml", include_str!("../../rules/controller.toml")),
+    ("rules/corrupting.toml", include_str!("../../rules/corrupting.toml")),
     ("rules/disks.toml", include_str!("../../rules/disks.toml")),
     ("rules/ext4-options.toml", include_str!("../../rules/ext4-options.toml")),
     ("rules/ext4.toml", include_str!("../../rules/ext4.toml")),
