@@ -181,7 +181,10 @@ impl Version {
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Truth::True,
             // A distribution's `6.1.0-28-amd64` hides the stable level: not a mainline number, so not a "no" either.
-            Some(_) if !self.0.backports && self.0.tail.is_empty() => Truth::False,
+            // Where the level was read elsewhere, the release stands behind it in brackets.
+            Some(_) if !self.0.backports && (self.0.tail.is_empty() || self.tail().starts_with('(')) => {
+                Truth::False
+            }
             _ => Truth::Unknown,
         }
     }
@@ -317,6 +320,8 @@ mod tests {
             ("6.6.53", Truth::False),
             ("6.11.5", Truth::Unknown),
             ("6.1.0-28-amd64", Truth::Unknown),
+            ("6.1.100 (6.1.0-28-amd64)", Truth::False),
+            ("6.1.112 (6.1.0-28-amd64)", Truth::True),
         ] {
             assert_eq!(v(version).has_fix(&fixed), expect, "{version}");
         }

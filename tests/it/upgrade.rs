@@ -430,3 +430,25 @@ fn formats_that_a_kernel_has_no_code_for_stand_in_the_way() {
     assert_eq!(formats(&array, &["--kernel", "6.14"]).1, open, "it came back");
     assert_eq!(formats(&array, &["--kernel", "6.6"]).1, []);
 }
+
+/// A kernel that is known to damage data is no good one to go to, nor one to go on with.
+#[test]
+fn a_kernel_that_corrupts_data_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    for (running, next, part) in [
+        ("6.1.119-1", "6.1.64", "changes"),
+        ("6.1.64-1", "6.1.65", "changes"),
+        ("6.1.64-1", "6.1.66", "better"),
+    ] {
+        let host = machine(dir.path(), LINES);
+        let recorded = fs::read_to_string(&host).unwrap().replace("6.1.119-1", running);
+        fs::write(&host, recorded).unwrap();
+        let (_, items) = told(&["--host", &host, "--kernel", next]);
+        let named: Vec<&str> = items
+            .iter()
+            .filter(|item| text(item, "rule") == "release.ext4-direct-writes")
+            .map(|item| text(item, "part"))
+            .collect();
+        assert_eq!(named.first(), Some(&part), "from {running} to {next}: {named:?}");
+    }
+}

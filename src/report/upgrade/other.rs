@@ -28,7 +28,12 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
     for (name, finding) in &now {
         let was = before.get(name).copied();
         let same = was.is_some_and(|was| is_open(was) == is_open(finding) && says(was) == says(finding));
-        if same || of_boot(finding) && applies(finding) {
+        if of_boot(finding) && applies(finding) {
+            continue;
+        }
+        if same {
+            // A kernel with a known fault is not passed over because the running one has it too.
+            items.extend(is_of_kernel(finding).then(|| item(Part::Already, finding, true)));
             continue;
         }
         // A correct setting is better than a former mistake.
@@ -57,6 +62,11 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         items.push(Item { what, because: String::new(), ..item(part, finding, false) });
     }
     items
+}
+
+/// Whether a finding is a critical fault of the kernel itself.
+fn is_of_kernel(finding: &Finding) -> bool {
+    applies(finding) && finding.level == Level::Critical && looks_at(finding, kernel::VERSION.name())
 }
 
 /// The parts of a finding that call for action. The question of an open one is the same on every kernel; the missing
