@@ -51,9 +51,9 @@ pub fn destroys(name: &str) -> bool {
 
 /// Whether a program of this name is known here to change something.
 pub fn is_known(name: &str) -> bool {
-    const OTHERS: [&str; 17] = [
+    const OTHERS: [&str; 19] = [
         "mount", "sysctl", "tune2fs", "chattr", "zfs", "zpool", "psql", "mysql", "mariadb", "hdparm",
-        "sdparm", "smartctl", "nvme", "mdadm", "dmsetup", "sudo", "lvchange",
+        "sdparm", "smartctl", "nvme", "mdadm", "dmsetup", "sudo", "lvchange", "echo", "printf",
     ];
     destroys(name) || OTHERS.contains(&name)
 }
