@@ -121,7 +121,11 @@ fn named<'a>(
 fn is_data(host: &dyn Host, path: &Path) -> bool {
     let has = |name: &str| host.stat(&path.join(name));
     match has("mysql") {
-        Ok(stat) => stat.is_dir() && has("ibdata1").is_ok_and(|stat| stat.is_file()),
+        Ok(stat) => {
+            // What nobody lets us see may well be there.
+            let tablespace = has("ibdata1").map_or_else(|miss| miss.kind.may_hide(), |stat| stat.is_file());
+            stat.is_dir() && tablespace
+        }
         Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
     }
 }
@@ -129,8 +133,17 @@ fn is_data(host: &dyn Host, path: &Path) -> bool {
 /// The data directory that was asked for, or lies above what was asked for.
 pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     let real = host.real_path(request.target.as_deref()?).ok()?;
-    let file = |path: &Path, name: &str| host.stat(&path.join(name)).is_ok();
-    real.ancestors().find(|path| file(path, "ibdata1") && file(path, "mysql")).map(Path::to_owned)
+    // What we may not see may be there, but one of the two has to be seen.
+    let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
+        Ok(_) => Some(true),
+        Err(miss) if miss.kind.may_hide() => None,
+        Err(_) => Some(false),
+    };
+    let has_both = |path: &&Path| {
+        let found = ["ibdata1", "mysql"].map(|name| is_there(path, name));
+        found.contains(&Some(true)) && !found.contains(&Some(false))
+    };
+    real.ancestors().find(has_both).map(Path::to_owned)
 }
 
 #[cfg(test)]
