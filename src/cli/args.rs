@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use super::examples::help;
 use crate::output::Access;
 use crate::report::Format;
+use crate::report::exit::FailCondition;
 use crate::rules::Level;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
@@ -206,8 +207,8 @@ pub struct UpgradeArgs {
 #[derive(Args, Debug, Clone)]
 pub struct Measure {
     /// How long to measure at most.
-    #[arg(long, value_name = "N", default_value_t = 10.0, value_parser = seconds)]
-    pub probe_seconds: f64,
+    #[arg(long, alias = "probe-seconds", value_name = "N", default_value_t = 10.0, value_parser = seconds)]
+    pub seconds: f64,
     /// Where scratch files may lie, on the target's file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
@@ -357,7 +358,9 @@ pub enum DrillSegments {
 /// `walwise facts`.
 #[derive(Args, Debug)]
 pub struct Facts {
-    /// Facts to show: names, or beginnings of names such as `device.`; all when left out.
+    /// Facts to show: names, or beginnings of names such as `device.`; all when left out. A path, such as `.` or one with a
+    /// slash, is the directory or device to look at too.
+    #[arg(value_name = "KEY|DIR")]
     pub keys: Vec<String>,
     /// Every fact there can be, with what it means.
     #[arg(long)]
@@ -552,15 +555,19 @@ pub enum FailOn {
     Critical,
     /// Warnings too.
     Warning,
+    /// Nothing: the exit code says only whether the command worked.
+    Never,
 }
 
 impl FailOn {
-    /// As a level.
-    pub fn level(self) -> Level {
-        match self {
+    /// The condition under which the command fails, if anything found fails it.
+    pub fn condition(self, undecided: bool) -> Option<FailCondition> {
+        let level = match self {
             Self::Critical => Level::Critical,
             Self::Warning => Level::Warning,
-        }
+            Self::Never => return None,
+        };
+        Some(FailCondition { level, undecided })
     }
 }
 

@@ -12,7 +12,7 @@ use crate::facts::note::MeasurementNote;
 use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
-use crate::report::exit::{self, FailCondition};
+use crate::report::exit;
 use crate::report::{Format, json};
 
 /// Checks a target, or everything found.
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
     session.traced = args.format == Format::Json || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
-    let fail_on = FailCondition { level: args.fail_on.level(), undecided: args.fail_on_undecided };
+    let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.
     let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
     if !assumptions.is_empty() {
@@ -50,7 +50,8 @@ pub(super) fn run(args: &Check) -> ExitResult {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));
     }
-    Ok(rule_files::exit_code(exit::code(&report, fail_on), &session.rules))
+    let found = fail_on.map_or(0, |condition| exit::code(&report, condition));
+    Ok(rule_files::exit_code(found, &session.rules))
 }
 
 /// Measures in the target, where it is a directory; returns the message where it could not.
@@ -60,8 +61,8 @@ fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<Mea
         let why = pipeline::unreadable(&facts).or_else(|| pipeline::to_be_made(&facts));
         return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
     };
-    let Measure { scratch, probe_seconds } = options;
-    let options = MeasurementOptions { scratch: scratch.clone(), ..MeasurementOptions::new(*probe_seconds) };
+    let Measure { scratch, seconds } = options;
+    let options = MeasurementOptions { scratch: scratch.clone(), ..MeasurementOptions::new(*seconds) };
     let outcome = match pipeline::prepare(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
             // A report on half of it would be misleading.

@@ -147,7 +147,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "facts",
         lines: &[
-            ("walwise facts device. --target /srv/pgdata", "every fact of the devices, each with its source"),
+            ("walwise facts device. /srv/pgdata", "every fact of the devices below it, each with its source"),
             ("walwise facts --list", "all facts there can be, and what they mean"),
         ],
         notes: &[],

@@ -1,6 +1,7 @@
 //! `walwise facts`: the facts that were read, and their sources.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use serde_json::json;
 
@@ -9,27 +10,39 @@ use super::args::{Facts, PlainFormat};
 use super::host;
 use super::out::{ExitResult, print};
 use crate::facts::{FactRow, FactSet, Reading, Value, catalog};
+use crate::host::path_bytes;
 use crate::report::json;
 use crate::rules::RuleSet;
 use crate::text;
 
 /// Prints the catalogue, or the known facts.
 pub(super) fn run(args: &Facts) -> ExitResult {
-    if let Some(key) =
-        args.keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
+    let (paths, keys): (Vec<String>, Vec<String>) = args.keys.iter().cloned().partition(|word| is_path(word));
+    let mut targets = args.target.iter().cloned().chain(paths.into_iter().map(PathBuf::from));
+    let (target, others) = (targets.next(), targets.next());
+    if let (Some(target), Some(other)) = (&target, &others) {
+        let [target, other] = [target, other].map(|path| text::safe(path_bytes(path)));
+        return Err(CliError::Usage(format!("one directory or device at a time: {target} or {other}")));
+    }
+    if let Some(key) = keys.iter().find(|key| !catalog::all().any(|info| info.name.starts_with(key.as_str())))
     {
         let key = text::safe(key.as_bytes());
         return Err(CliError::Usage(format!("there is no fact `{key}`; `walwise facts --list` names all")));
     }
     if args.list {
-        return print(&catalogue(args));
+        return print(&catalogue(args, &keys));
     }
-    let session = host::look_assuming(&args.from, args.target.as_deref(), RuleSet::default(), &args.assume)?;
+    let session = host::look_assuming(&args.from, target.as_deref(), RuleSet::default(), &args.assume)?;
     let (facts, _) = session.into_judged();
     match args.format {
-        PlainFormat::Text => print(&listing(&facts, &args.keys)),
-        PlainFormat::Json => print(&json::pretty(&rows(&facts, &args.keys))),
+        PlainFormat::Text => print(&listing(&facts, &keys)),
+        PlainFormat::Json => print(&json::pretty(&rows(&facts, &keys))),
     }
+}
+
+/// Whether a word is a path and no fact: the name of a fact has no slash.
+fn is_path(word: &str) -> bool {
+    word.contains('/') || [".", ".."].contains(&word)
 }
 
 fn wanted(name: &str, keys: &[String]) -> bool {
@@ -73,8 +86,8 @@ fn reading_text(fact: &str, reading: &Reading<Value>) -> String {
     }
 }
 
-fn catalogue(args: &Facts) -> String {
-    let infos = catalog::all().filter(|info| wanted(info.name, &args.keys));
+fn catalogue(args: &Facts, keys: &[String]) -> String {
+    let infos = catalog::all().filter(|info| wanted(info.name, keys));
     if args.format == PlainFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {

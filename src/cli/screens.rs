@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
+use clap::CommandFactory;
 
 use super::CliError;
-use super::args::{Bare, From};
+use super::args::{Bare, Cli, From};
 use super::host;
 use super::out::{self, ExitResult};
 use crate::collect::{self, Request};
@@ -25,6 +26,7 @@ use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::probes::{self, Control, ProbePlan};
 use crate::report::{Format, Report, host_summary, text};
 use crate::rules::RuleSet;
+use crate::text::suggest::did_you_mean;
 use crate::text::{error_words, safe};
 use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
 
@@ -38,9 +40,10 @@ pub(super) fn run(args: Bare) -> ExitResult {
         && !is_here(word)
     {
         let word = safe(path_bytes(word));
-        return Err(CliError::Usage(format!(
-            "`{word}` is neither a command nor a directory; `walwise --help` lists the commands"
-        )));
+        let all = Cli::command();
+        let meant = did_you_mean(&word, all.get_subcommands().map(clap::Command::get_name));
+        let meant = meant.unwrap_or_else(|| "`walwise --help` lists the commands".to_owned());
+        return Err(CliError::Usage(format!("`{word}` is neither a command nor a directory; {meant}")));
     }
     let from = From { host: args.host, new: args.new, servers: args.servers, ..From::default() };
     let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();

@@ -9,7 +9,6 @@ use super::host;
 use super::out::{Delivery, ExitResult};
 use crate::host::RememberingHost;
 use crate::pipeline::upgrade::{self, ComponentVersions};
-use crate::report::exit::FailCondition;
 use crate::report::{self, json, text};
 
 /// Prints the changes.
@@ -33,8 +32,8 @@ pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
     let mut report = session.report();
     let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
     let changes = report::Upgrade::between(&report, &supposed);
-    let code =
-        changes.exit_code(FailCondition { level: args.fail_on.level(), undecided: args.fail_on_undecided });
+    let condition = args.fail_on.condition(args.fail_on_undecided);
+    let code = condition.map_or(0, |condition| changes.exit_code(condition));
     let document = match args.format {
         PlainFormat::Text => text::upgrade(&report, &what_if, &changes),
         PlainFormat::Json => {

@@ -4,6 +4,9 @@
 /// `(loaded)`, microseconds since 1970: when the server last loaded its configuration files.
 pub const LOADED: &str = "(loaded)";
 
+/// `(wal_compression)`, words with commas: the values of that setting that the server was built with; none before 15.
+pub const COMPRESSIONS: &str = "(wal_compression)";
+
 /// `(override)`, database, role, name, value: the value that new sessions there start with. An empty database or role
 /// stands for every one.
 pub const OVERRIDE: &str = "(override)";

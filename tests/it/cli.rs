@@ -81,7 +81,7 @@ fn wrong_use_is_said_and_is_2() {
         &["--nonsense"],
         &["check", "/", "/"],
         &["check", "--format", "xml"],
-        &["check", "--probe-seconds", "-1"],
+        &["check", "--seconds", "-1"],
         &["check", "--probe-seconds", "nan"],
         &["check", "--fail-on", "everything"],
         &["probe"],
@@ -101,6 +101,39 @@ fn wrong_use_is_said_and_is_2() {
     refused(2, &["probe", "/dev/null"]);
     let escape = refused(2, &["check", "--host", "/\u{1b}[31m\u{202e}"]);
     assert!(escape.contains("/\\x1b[31m\\u{202e}"), "{escape}");
+}
+
+#[test]
+fn a_mistyped_command_is_answered_with_the_right_one() {
+    for (mistyped, meant) in
+        [("chekc", "check"), ("fact", "facts"), ("upgrad", "upgrade"), ("captrue", "capture")]
+    {
+        let said = refused(2, &[mistyped]);
+        assert!(said.contains(&format!("did you mean `{meant}`?")), "{said}");
+    }
+    assert!(refused(2, &["xyzzyx"]).contains("--help"));
+}
+
+/// A path among the facts is what to look at; the rest are facts.
+#[test]
+fn facts_of_a_directory() {
+    let room = tempfile::tempdir().unwrap();
+    let path = room.path().to_str().unwrap();
+    let told = printed(&["facts", "target.", path]);
+    assert!(told.contains(&format!("target {path}\n")) && told.contains("target.kind"), "{told}");
+    assert_eq!(told, printed(&["facts", "target.", "--target", path]));
+    assert!(refused(2, &["facts", path, "/"]).contains("one directory or device at a time"));
+    assert!(refused(2, &["facts", "nonsense"]).contains("there is no fact `nonsense`"));
+}
+
+#[test]
+fn nothing_that_is_found_fails_with_never() {
+    let at_risk = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/ext4-nobarrier.host");
+    for command in [&["check", "--no-probe"][..], &["upgrade", "--os", "rhel10"]] {
+        let with = |more: &[&str]| outcome(&[command, &["--host", at_risk], more].concat()).0;
+        assert_eq!(with(&["--fail-on", "never", "--fail-on-undecided"]), Some(0), "{command:?}");
+    }
+    assert_eq!(outcome(&["check", "--no-probe", "--host", at_risk]).0, Some(3));
 }
 
 #[test]

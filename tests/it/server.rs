@@ -91,6 +91,8 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
             assert!(verdict(&report, Path::new(directory)).is_some(), "{}", report["verdicts"]);
         }
         let method = fact(&report, &machine.subject(), "pg.wal_sync_method").unwrap();
+        let built_with = fact(&report, &machine.subject(), "pg.wal_compression_values").unwrap();
+        assert!(built_with.as_array().unwrap().iter().any(|word| word == "pglz"), "{built_with}");
         assert_eq!(method, "open_datasync");
         let rows = report["facts"].as_array().unwrap().iter();
         let row = rows

@@ -55,6 +55,8 @@ facts! {
     DEBUG_IO_DIRECT: String = Cluster "pg.debug_io_direct" ValueKind::Text;
     /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
     WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
+    /// Values of `wal_compression` that the running server was built with (15 and later; `pg_settings.enumvals`).
+    WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List, never;
     /// `checkpoint_completion_target` in force: the share of the time between checkpoints over which one is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
     /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it asks the kernel to; 0 is never.

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
 use super::machine;
-use crate::host::pg_lines::{LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
+use crate::host::pg_lines::{COMPRESSIONS, LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
 use crate::servers::{self, Area};
 use crate::text;
@@ -46,7 +46,8 @@ fn startup(user: &str) -> Vec<u8> {
     [&length(&body)[..], &body].concat()
 }
 
-/// The query for settings by name, and for the last load of configuration files, in microseconds since 1970.
+/// The query for settings by name, for the last load of configuration files, in microseconds since 1970, and for the
+/// ways to compress WAL that the server was built with.
 fn settings_query() -> String {
     let names = servers::leaving(Area::Pg).keys().map(String::as_str).chain(["server_version"]);
     let names: Vec<String> = names.map(|name| format!("'{name}'")).collect();
@@ -54,7 +55,9 @@ fn settings_query() -> String {
         "SELECT name, setting, unit, source, sourcefile, sourceline::text FROM pg_catalog.pg_settings \
          WHERE name IN ({}) \
          UNION ALL SELECT '{LOADED}', trunc(extract(epoch FROM pg_conf_load_time()) * 1000000)::bigint::text, \
-         NULL, NULL, NULL, NULL ORDER BY 1\0",
+         NULL, NULL, NULL, NULL \
+         UNION ALL SELECT '{COMPRESSIONS}', array_to_string(enumvals, ','), NULL, NULL, NULL, NULL \
+         FROM pg_catalog.pg_settings WHERE name = 'wal_compression' ORDER BY 1\0",
         names.join(", ")
     )
 }

@@ -199,6 +199,11 @@ impl ClusterConfig<'_> {
             facts.know(&subject, &postgres::SOCKET_DIRECTORY, directory, source.clone());
             facts.know(&subject, &postgres::PORT, port, source);
         }
+        facts.put(
+            &subject,
+            &postgres::WAL_COMPRESSIONS,
+            compressions(answer.as_ref(), &running, remedy.clone()),
+        );
         facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
         if answer.as_ref().is_some_and(SettingsReply::lacks_overrides) {
             facts.warn(PostgresNote::OverridesBeyondBound { data: shown_data, most: MOST_OVERRIDES });
@@ -461,16 +466,28 @@ fn overrides(
     running: &Reading<bool>,
     remedy: Option<Remedy>,
 ) -> Reading<Vec<CommitOverride>> {
-    match answer {
-        Some(answer) => answer.commit_overrides(),
-        None if running.value() == Some(&false) => {
-            Reading::unknown(Why::Absent, "only a running server tells what databases and roles set")
-        }
-        None => {
-            let unknown =
-                Reading::unknown(Why::Denied, "the server did not say what databases and roles set");
-            remedy.map_or(unknown.clone(), |remedy| unknown.or_try(remedy))
-        }
+    let told = answer.map(SettingsReply::commit_overrides);
+    told.unwrap_or_else(|| untold("what databases and roles set", running, remedy))
+}
+
+fn compressions(
+    answer: Option<&SettingsReply>,
+    running: &Reading<bool>,
+    remedy: Option<Remedy>,
+) -> Reading<Vec<String>> {
+    let told = answer.map(SettingsReply::wal_compressions);
+    told.unwrap_or_else(|| untold("what it was built with", running, remedy))
+}
+
+/// What only the server could tell, and did not.
+fn untold<T>(what: &str, running: &Reading<bool>, remedy: Option<Remedy>) -> Reading<T> {
+    if running.value() == Some(&false) {
+        return Reading::unknown(Why::Absent, format!("only a running server tells {what}"));
+    }
+    let unknown = Reading::unknown(Why::Denied, format!("the server did not say {what}"));
+    match remedy {
+        Some(remedy) => unknown.or_try(remedy),
+        None => unknown,
     }
 }
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::settings;
 use crate::facts::catalog::postgres::{CommitOverride, SynchronousCommit};
 use crate::facts::{Choice, Reading, Source, Why};
-use crate::host::pg_lines::{LOADED, OVERRIDE, OVERRIDES};
+use crate::host::pg_lines::{COMPRESSIONS, LOADED, OVERRIDE, OVERRIDES};
 use crate::host::{Host, Question, path_bytes, path_of};
 use crate::text::{raw, safe};
 use crate::version::Version;
@@ -145,6 +145,16 @@ impl SettingsReply {
         String::from_utf8_lossy(&self.rows.get(LOADED)?.value).parse().ok()
     }
 
+    /// The values of `wal_compression` that it was built with. Before 15 that is a switch, which has none.
+    pub fn wal_compressions(&self) -> Reading<Vec<String>> {
+        let words = self.rows.get(COMPRESSIONS).map(|row| safe(&row.value)).filter(|words| !words.is_empty());
+        let Some(words) = words else {
+            return Reading::unknown(Why::Absent, "the server lists no values of wal_compression");
+        };
+        let source = Source::Server { socket: self.socket.clone() };
+        Reading::known(words.split(',').map(str::to_owned).collect(), source)
+    }
+
     /// Values of `synchronous_commit` that databases and roles set.
     pub fn commit_overrides(&self) -> Reading<Vec<CommitOverride>> {
         let Some(all) = &self.overrides else {
@@ -235,6 +245,15 @@ mod tests {
             shown,
             ["database app: off", "role \"a: on\": on", "role \"b\\x09\" in database app: remote_write"]
         );
+    }
+
+    #[test]
+    fn what_wal_is_compressed_with_is_the_servers_word() {
+        let of = |text: &[u8]| answer(text).unwrap().wal_compressions();
+        let found = of(b"(wal_compression)\toff,pglz,lz4\t\t\t\t\n");
+        assert_eq!(found.value().unwrap(), &["off", "pglz", "lz4"]);
+        assert!(!of(b"(wal_compression)\t\t\t\t\t\n").is_known(), "a switch before 15");
+        assert!(!of(b"fsync\ton\t\tdefault\t\t\n").is_known());
     }
 
     #[test]
