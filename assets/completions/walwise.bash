@@ -287,7 +287,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --probe-seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -337,7 +337,7 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --probe-seconds)
+                --seconds)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -346,7 +346,7 @@ _walwise() {
                     return 0
                     ;;
                 --fail-on)
-                    COMPREPLY=($(compgen -W "critical warning" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "critical warning never" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -1470,7 +1470,7 @@ _walwise() {
                     return 0
                     ;;
                 --fail-on)
-                    COMPREPLY=($(compgen -W "critical warning" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "critical warning never" -- "${cur}"))
                     return 0
                     ;;
                 *)

@@ -58,10 +58,11 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was kept last' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or of the one thing here that has it. It never unlocks a setting that can lose data' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l probe-seconds -d 'How long to measure at most' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'How long to measure at most' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Where scratch files may lie, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Fail when a finding is at least this' -r -f -a "critical\t'Critical findings only'
-warning\t'Warnings too'"
+warning\t'Warnings too'
+never\t'Nothing: the exit code says only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise'
@@ -84,7 +85,8 @@ json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on -d 'Fail when something is at least this' -r -f -a "critical\t'Critical findings only'
-warning\t'Warnings too'"
+warning\t'Warnings too'
+never\t'Nothing: the exit code says only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Fail too when something that would reach --fail-on cannot be decided'
