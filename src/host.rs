@@ -244,16 +244,6 @@ pub enum MissKind {
     Failed,
 }
 
-impl MissKind {
-    /// Whether what was asked for may be there all the same.
-    pub fn may_hide(self) -> bool {
-        match self {
-            Self::Denied | Self::TimedOut | Self::Failed => true,
-            Self::Absent | Self::NotCollected => false,
-        }
-    }
-}
-
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Miss {

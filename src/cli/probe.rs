@@ -176,8 +176,9 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
 pub(super) fn measure(plan: &ProbePlan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
-    // Said before anything is written, in a pipe too: on standard error.
-    out::announce(&plan.says);
+    if show {
+        out::announce(&plan.says);
+    }
     let mut phase = None;
     let mut tell = |progress: &Progress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);

@@ -39,6 +39,12 @@ impl Release {
         facts.know(&subject, &cluster::KIND, kind(of), source());
         let key = if of == "postgres" { &postgres::VERSION } else { &mysql::VERSION };
         facts.know(&subject, key, version.clone(), source());
+        if of == "postgres" && version.number(0) >= 15 {
+            // Every other build has a library to compress with.
+            let lz4 = version.number(1).is_multiple_of(2).then_some("lz4");
+            let values = ["off", "pglz"].into_iter().chain(lz4).map(str::to_owned).collect();
+            facts.know(&subject, &postgres::WAL_COMPRESSIONS, values, source());
+        }
         Self { of, version, facts }
     }
 

@@ -46,7 +46,7 @@ fn wrong(line: &str) -> Option<String> {
     let known = match &cli.command {
         Some(CliCommand::Explain(args)) => is_rule(&args.rule) || stands_for_one(&args.rule),
         Some(CliCommand::Rules(Rules::Show { rule, .. })) => is_rule(rule) || stands_for_one(rule),
-        Some(CliCommand::Facts(args)) => args.keys.iter().all(|key| is_fact(key)),
+        Some(CliCommand::Facts(args)) => args.keys.iter().all(|key| is_fact(key) || key.contains('/')),
         Some(CliCommand::Check(args)) => args.assume.iter().all(|fact| {
             let key = fact.split(['@', '=']).next().unwrap_or_default();
             is_fact(key) || stands_for_one(key)

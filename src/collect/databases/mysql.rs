@@ -26,7 +26,7 @@ use super::servers::Proof;
 use crate::collect::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::host::{Host, MissKind};
+use crate::host::{Host, Miss, MissKind};
 use instance::{OwnerView, ServerLead};
 
 /// Where distributions put the data.
@@ -123,10 +123,18 @@ fn is_data(host: &dyn Host, path: &Path) -> bool {
     match has("mysql") {
         Ok(stat) => {
             // What nobody lets us see may well be there.
-            let tablespace = has("ibdata1").map_or_else(|miss| miss.kind.may_hide(), |stat| stat.is_file());
+            let tablespace = has("ibdata1").map_or_else(|miss| may_hide(&miss), |stat| stat.is_file());
             stat.is_dir() && tablespace
         }
         Err(miss) => miss.kind == MissKind::Denied && host.stat(path).is_ok_and(|stat| stat.is_dir()),
+    }
+}
+
+/// Whether what was asked for may be there all the same.
+fn may_hide(miss: &Miss) -> bool {
+    match miss.kind {
+        MissKind::Denied | MissKind::TimedOut | MissKind::Failed => true,
+        MissKind::Absent | MissKind::NotCollected => false,
     }
 }
 
@@ -136,7 +144,7 @@ pub fn asked_for(host: &dyn Host, request: &Request) -> Option<PathBuf> {
     // What we may not see may be there, but one of the two has to be seen.
     let is_there = |path: &Path, name: &str| match host.stat(&path.join(name)) {
         Ok(_) => Some(true),
-        Err(miss) if miss.kind.may_hide() => None,
+        Err(miss) if may_hide(&miss) => None,
         Err(_) => Some(false),
     };
     let has_both = |path: &&Path| {
