@@ -8,6 +8,8 @@ KERNELS = {"6.1": "linux-image-amd64", "6.12": "linux-image-6.12-amd64"}
 WALWISE = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "walwise")
 # Ten times what the slowest machine took: for guests that hang, not for days that are slow.
 DEADLINE = 600
+# A disk that keeps a random half may keep just what matters; each second cut keeps nothing.
+FURTHER = 4
 
 
 class Failed(Exception):
@@ -110,6 +112,16 @@ class Guest:
     def cut(self):
         self.process.kill()
         self.process.wait()
+
+
+def rounds(cut, first, count, shown):
+    """What `count` cuts come to, which are numbered from `first`, and up to FURTHER more while what is to be seen is not shown."""
+    done = []
+    for nth in range(first, first + count + FURTHER):
+        if nth >= first + count and shown(done):
+            break
+        done += cut(nth)
+    return done
 
 
 def built(series, name, walwise):
