@@ -133,6 +133,22 @@ impl<'a> Inside<'a> {
     }
 }
 
+/// Whose the directory is that a process of this user names: his, or whoever's it is as the process sees it or as we do.
+/// A process may exchange its own mounts between two questions, but not ours.
+pub fn owner(
+    host: &dyn Host,
+    inside: Option<&Inside<'_>>,
+    seen: &Path,
+    here: &Path,
+    user: u32,
+) -> Result<u64, Miss> {
+    let there = host.stat(seen)?.uid;
+    match inside {
+        Some(inside) if there == u64::from(user) => Ok(inside.ours.stat(here)?.uid),
+        Some(_) | None => Ok(there),
+    }
+}
+
 /// The path without a trailing slash, which joining an empty path leaves.
 fn without_end(path: &Path) -> PathBuf {
     path.components().collect()

@@ -15,7 +15,7 @@ use super::settings::ServerVariable;
 use super::{USUAL, is_data, settings};
 use crate::collect::collector::Request;
 use crate::collect::databases::conf::Conf;
-use crate::collect::databases::inside::Inside;
+use crate::collect::databases::inside::{self, Inside};
 use crate::collect::databases::named::ConfigArgument;
 use crate::collect::databases::servers::{self, Proof, Unproven};
 use crate::collect::databases::start;
@@ -192,10 +192,10 @@ impl DataDirectory {
             let detail = format!("process {pid} may serve {shown}: {what} cannot be read");
             Proof::Unreadable(Unproven { uid: Some(uid), detail })
         };
-        match host.stat(&self.seen) {
-            Ok(stat) if stat.uid == u64::from(uid) => {}
-            Ok(stat) => {
-                let note = MysqlNote::OtherOwner { pid, uid, data: shown, owner: stat.uid };
+        match inside::owner(host, view.inside, &self.seen, &self.data, uid) {
+            Ok(owner) if owner == u64::from(uid) => {}
+            Ok(owner) => {
+                let note = MysqlNote::OtherOwner { pid, uid, data: shown, owner };
                 return Proof::Elsewhere(note.into());
             }
             Err(_) => return unreadable("the owner of the directory"),

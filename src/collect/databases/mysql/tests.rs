@@ -16,7 +16,11 @@ const MARIADB: &str = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux
 const MYSQL: &str = "/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)\n";
 
 fn stat(mode: u64, inode: u64, changed: u64) -> Vec<u8> {
-    let (uid, gid, major, minor, node_major, node_minor, size) = (27, 27, 8, 1, 0, 0, 1);
+    owned(27, mode, inode, changed)
+}
+
+fn owned(uid: u64, mode: u64, inode: u64, changed: u64) -> Vec<u8> {
+    let (gid, major, minor, node_major, node_minor, size) = (27, 8, 1, 0, 0, 1);
     Stat {
         mode,
         uid,
@@ -430,6 +434,21 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
         "{:?}",
         sentences(&facts)
     );
+}
+
+#[test]
+fn a_directory_that_is_another_s_here_is_none_of_a_process_that_shows_its_own_in_its_place() {
+    let seen = |owner: u64| {
+        let fake = running("/usr/sbin/mariadbd", MARIADB)
+            .symlink("/proc/self/ns/mnt", "mnt:[1]")
+            .symlink("/proc/10/ns/mnt", "mnt:[2]")
+            .answer(Question::Stat("/proc/10/root/srv/db".into()), stat(0o040_755, 3, 5))
+            .answer(Question::Stat("/proc/10/root/srv/db/ibdata1".into()), stat(0o100_660, 33, 5))
+            .answer(Question::Stat("/srv/db".into()), owned(owner, 0o040_755, 3, 5));
+        told(&collect(&fake), "mysql.running")
+    };
+    assert_eq!(seen(27), "yes /proc/10");
+    assert_ne!(seen(26), "yes /proc/10");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::server::{self, SettingsReply};
 use super::start::Start;
 use super::{installed, settings};
 use crate::collect::collector::Request;
-use crate::collect::databases::inside::Inside;
+use crate::collect::databases::inside::{self, Inside};
 use crate::collect::databases::named::ConfigArgument;
 use crate::collect::databases::servers::{self, Proof, Unproven};
 use crate::collect::refusal::refused;
@@ -125,10 +125,10 @@ impl ClusterConfig<'_> {
             let detail = format!("process {} may serve {data}: {miss}", server.pid);
             Proof::Unreadable(Unproven { uid: Some(server.uid), detail })
         };
-        match host.stat(&self.seen) {
-            Ok(stat) if stat.uid == u64::from(server.uid) => {}
-            Ok(stat) => {
-                let (pid, uid, owner) = (server.pid, server.uid, stat.uid);
+        match inside::owner(host, inside, &self.seen, &self.data, server.uid) {
+            Ok(owner) if owner == u64::from(server.uid) => {}
+            Ok(owner) => {
+                let (pid, uid) = (server.pid, server.uid);
                 return Proof::Elsewhere(PostgresNote::OtherOwner { pid, uid, data, owner }.into());
             }
             Err(miss) if miss.kind == MissKind::Absent => {

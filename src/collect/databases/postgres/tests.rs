@@ -429,6 +429,15 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         .file(format!("/proc/9/root{DATA}/postmaster.pid"), "1\n")
         .file("/proc/9/status", "NSpid:\t9\t1\n");
     assert_eq!(named(&collect(&elsewhere)), format!("no {DATA}/postgresql.conf:1"));
+    // And where he laid a directory of his own over it, after its inode was compared.
+    let exchanged = elsewhere.answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(4242));
+    let facts = look(&exchanged, &Request::default());
+    assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
+    assert!(
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
+        "{:?}",
+        sentences(&facts)
+    );
 }
 
 #[test]
