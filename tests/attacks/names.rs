@@ -23,22 +23,9 @@ const TREACHEROUS: [&[u8]; 7] = [
     b"\xff\xfe\xc0\x80",
 ];
 
-/// Every form of every output.
-const OUTPUTS: [&[&str]; 13] = [
-    &["check", "--no-probe"],
-    &["check", "--no-probe", "--format", "json"],
-    &["check", "--no-probe", "--format", "script"],
-    &["check", "--no-probe", "--format", "conf"],
-    &["check", "--no-probe", "--format", "fstab"],
-    &["check", "--no-probe", "--format", "unit"],
-    &["check", "--no-probe", "--format", "udev"],
-    &["check", "--no-probe", "--format", "markdown"],
-    &["facts"],
-    &["facts", "--format", "json"],
-    &["capture"],
-    &["upgrade"],
-    &["explain"],
-];
+/// Every output beside the forms of a report.
+const OUTPUTS: [&[&str]; 5] =
+    [&["facts"], &["facts", "--format", "json"], &["capture"], &["upgrade"], &["explain"]];
 
 /// The control sequences and forged lines in a text.
 pub fn treachery(said: &[u8]) -> Vec<String> {
@@ -127,8 +114,8 @@ fn nothing_treacherous_is_printed() {
     postgres_data(&data);
     doing.push(Act::Listen(data.join(".s.PGSQL.5432"), Answer::Escapes).start(&ground, UID));
     servers.push(fakes.postgres(&data, &[]));
-    for arguments in OUTPUTS {
-        let ended = root::end(&mut root::walwise(arguments));
+    for arguments in root::looks(&OUTPUTS) {
+        let ended = root::end(&mut root::walwise(&arguments));
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
         gains.extend(treachery(&ended.out));
         gains.extend(treachery(&ended.err));

@@ -114,18 +114,6 @@ const PROGRAMS: &[&str] = &[
     "echo",
 ];
 
-/// Every form of output with commands.
-const FORMS: [[&str; 2]; 8] = [
-    ["--format", "text"],
-    ["--format", "json"],
-    ["--format", "script"],
-    ["--format", "conf"],
-    ["--format", "fstab"],
-    ["--format", "unit"],
-    ["--format", "udev"],
-    ["--format", "markdown"],
-];
-
 /// Whether a text is a command to give to a shell, by its first word. "mount /srv" and "mysql in /srv" are names.
 fn is_command(text: &str) -> bool {
     let first = text.split_whitespace().next().unwrap_or_default();
@@ -258,6 +246,7 @@ const COVERED: &str = "mount --make-rprivate / && mount --bind \"$1/fstab\" /etc
 fn no_printed_command_obeys_a_mount_point() {
     let mut attempts = Attempts::at("hostile mount points in every printed command");
     let disk = Loop::new(64);
+    let forms = root::forms();
     disk.mkfs(&["mkfs.ext4", "-q"]);
     for (n, name) in NAMES.into_iter().enumerate() {
         let ground = Ground::new();
@@ -283,17 +272,19 @@ fn no_printed_command_obeys_a_mount_point() {
             );
             fs::write(cover.join("units/evil.mount"), unit).unwrap();
         }
-        for form in FORMS {
+        for form in &forms {
             let mut command = root::cron("unshare");
             command.args(["-m", "sh", "-c", COVERED, "sh"]).arg(&cover).arg(&disk.device).arg(&point);
-            command.args([root::program().as_str(), "check", "--no-probe"]).args(form).arg(point.join("d"));
+            command
+                .args([root::program().as_str(), "check", "--no-probe", "--format", form])
+                .arg(point.join("d"));
             let ended = root::end(&mut command);
             assert!(!ended.out.is_empty(), "{name:?} {form:?}: {}", ended.said());
             let mut gains: Vec<String> = ended.hang().into_iter().collect();
-            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form[1] == "json"));
+            gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form == "json"));
             gains.extend(treachery(&ended.out));
             gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.err), false));
-            attempts.made(&format!("{name:?}, {}", form[1]), &gains);
+            attempts.made(&format!("{name:?}, {form}"), &gains);
         }
     }
     attempts.end();
@@ -331,19 +322,15 @@ fn no_printed_command_obeys_a_data_directory() {
     cluster.give(&place);
     cluster.arguments = format!("-k '{}'", place.display());
     cluster.start();
-    for form in FORMS {
-        let arguments = [["check", "--no-probe"], form].concat();
-        let ended = root::end(&mut root::walwise(&arguments));
+    for form in root::forms() {
+        let ended = root::end(&mut root::walwise(["check", "--no-probe", "--format", &form]));
         let found = commands(&String::from_utf8_lossy(&ended.out));
         let named = found.iter().any(|text| text.contains(TRACE));
-        assert!(
-            named || form[1] != "text",
-            "no command names the socket, so that nothing is shown: {found:?}"
-        );
+        assert!(named || form != "text", "no command names the socket, so that nothing is shown: {found:?}");
         let mut gains: Vec<String> = ended.hang().into_iter().collect();
-        gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form[1] == "json"));
+        gains.extend(obeyed(&shell, &String::from_utf8_lossy(&ended.out), form == "json"));
         gains.extend(treachery(&ended.out));
-        attempts.made(form[1], &gains);
+        attempts.made(&form, &gains);
     }
     drop(servers);
     attempts.end();

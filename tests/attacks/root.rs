@@ -30,6 +30,23 @@ pub fn walwise<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>
     command
 }
 
+/// The forms of a report, as the program lists them.
+pub fn forms() -> Vec<String> {
+    let said = end(&mut walwise(["check", "--format", "?"])).said();
+    let list = said.split_once("possible values: ").and_then(|(_, rest)| rest.split_once(']'));
+    let forms: Vec<String> =
+        list.map(|(list, _)| list.split(", ").map(str::to_owned).collect()).unwrap_or_default();
+    assert!(forms.iter().any(|form| form == "text"), "no list of forms: {said}");
+    forms
+}
+
+/// A look at the machine in each form, and these further commands.
+pub fn looks(further: &[&[&str]]) -> Vec<Vec<String>> {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    let looks = forms().into_iter().map(|form| owned(&["check", "--no-probe", "--format", &form]));
+    looks.chain(further.iter().map(|words| owned(words))).collect()
+}
+
 /// Any program as cron starts root's.
 pub fn cron(program: &str) -> Command {
     let mut command = Command::new(program);

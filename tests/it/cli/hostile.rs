@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use walwise::inside::collect::{Request, run_all};
 use walwise::inside::host::{RecordedHost, RecordingHost};
+use walwise::inside::report::Format;
 use walwise::inside::text::is_treacherous;
 
 use crate::support::walwise;
@@ -198,35 +199,30 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
 }
 
 /// Every command that looks at a capture, in every form.
-const USES: [&[&str]; 15] = [
-    &["check", "--format", "text"],
-    &["check", "/data", "--format", "text", "--fail-on", "warning", "--fail-on-undecided"],
-    &["check", "/data", "--format", "json"],
-    &["check", "/data", "--format", "script"],
-    &["check", "/data", "--format", "conf"],
-    &["check", "--format", "json"],
-    &["check", "--format", "markdown"],
-    &["check", "--format", "script"],
-    &["check", "--format", "fstab"],
-    &["check", "--format", "unit"],
-    &["check", "--format", "udev"],
-    &["upgrade", "--kernel", "6.18"],
-    &["facts"],
-    &["facts", "--target", "/data"],
-    &["explain", "verdict.at-risk", "/data"],
-];
+fn uses() -> Vec<Vec<&'static str>> {
+    let forms = Format::ALL.map(|form| vec!["check", "--format", form.name()]);
+    let target = Format::ALL.map(|form| vec!["check", "/data", "--format", form.name()]);
+    let others: [&[&str]; 5] = [
+        &["check", "/data", "--fail-on", "warning", "--fail-on-undecided"],
+        &["upgrade", "--kernel", "6.18"],
+        &["facts"],
+        &["facts", "--target", "/data"],
+        &["explain", "verdict.at-risk", "/data"],
+    ];
+    forms.into_iter().chain(target).chain(others.map(<[&str]>::to_vec)).collect()
+}
 
 #[test]
 fn no_capture_makes_it_panic_or_colours_the_screen() {
     let captures = captures();
     let damages = prop::collection::vec((any::<prop::sample::Index>(), damage()), 1..12);
-    let input = (any::<prop::sample::Index>(), prop::sample::select(USES.to_vec()), damages);
+    let input = (any::<prop::sample::Index>(), prop::sample::select(uses()), damages);
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(96);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let outcome =
         proptest::test_runner::TestRunner::new(config).run(&input, |(which, arguments, damages)| {
             let capture = which.get(captures.as_slice());
-            holds(&applied(capture, damages), arguments)
+            holds(&applied(capture, damages), &arguments)
         });
     outcome.unwrap_or_else(|e| panic!("{e}"));
 }
@@ -244,8 +240,8 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
             let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % SHARES == share;
             everywhere(&mut lines, chosen, end.as_bytes());
             let hostile = lines.join(&b'\n');
-            for arguments in USES {
-                holds(&hostile, arguments)
+            for arguments in uses() {
+                holds(&hostile, &arguments)
                     .unwrap_or_else(|e| panic!("{name}, share {share}, {arguments:?}: {e}"));
             }
             // A capture of that machine.
