@@ -5,11 +5,13 @@
 //! stop responding. [`crate::way`] decides which paths are safe; standard output is left to the caller. An existing
 //! file is never written to, but replaced: its mode, its owner and its other links do not carry over.
 
+mod existing;
 mod draft;
 mod say;
 mod child;
 
 pub use child::serve;
+pub use existing::Existing;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -87,8 +89,8 @@ impl Access {
 /// How to write a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
-    /// Whether an existing file may be replaced.
-    pub replace: bool,
+    /// What becomes of a file that exists.
+    pub existing: Existing,
     /// Who may read it.
     pub access: Access,
     /// Whether it may be executed, so that nobody else may be able to change it.
@@ -99,7 +101,12 @@ pub struct Wish {
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { replace: true, access: Access::Usual, runs: false, missing: CreationPolicy::Refused }
+        Self {
+            existing: Existing::Replaced,
+            access: Access::Usual,
+            runs: false,
+            missing: CreationPolicy::Refused,
+        }
     }
 }
 
@@ -112,7 +119,7 @@ impl Wish {
             CreationPolicy::AllMade(mode) => format!("all:{mode:o}"),
         };
         [
-            if self.replace { "replace" } else { "new" }.to_owned(),
+            self.existing.word().to_owned(),
             self.access.bits(root).map_or("umask".to_owned(), |bits| format!("{bits:o}")),
             if self.runs { "runs" } else { "reads" }.to_owned(),
             missing,

@@ -21,7 +21,7 @@ use crate::drill::{
 use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
-use crate::output::Wish;
+use crate::output::{Existing, Wish};
 use crate::pipeline::now;
 use crate::probes::drill::{self, Segments};
 use crate::quote::Command;
@@ -152,7 +152,8 @@ fn stack(directory: &Path) -> Result<StackFingerprint, CliError> {
 }
 
 fn check(acks: &Path, rest: &Path, record: Option<&Path>) -> ExitResult {
-    let recorded = record.map(|path| out::destination(path, Wish::default())).transpose()?;
+    let wish = Wish { existing: Existing::Continued, ..Wish::default() };
+    let recorded = record.map(|path| out::destination(path, wish)).transpose()?;
     let named = |path: &Path, says: String| CliError::Usage(format!("{}: {says}", safe(path_bytes(path))));
     let log = |path: &Path| host::text_file(path, LARGEST_LOG);
     let acknowledged = acknowledged(&log(acks)?).map_err(|says| named(acks, says))?;

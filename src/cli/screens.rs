@@ -20,7 +20,7 @@ use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::Progress;
-use crate::output::{Destination, OutputError, Wish};
+use crate::output::{Destination, Existing, OutputError, Wish};
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::probes::{self, Control, ProbePlan};
@@ -245,7 +245,8 @@ impl Worker for Desk {
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
         let path = place(name)?;
         let shown = safe(path_bytes(&path));
-        let wish = Wish { replace, runs: format.runs(), ..Wish::default() };
+        let existing = if replace { Existing::Replaced } else { Existing::Kept };
+        let wish = Wish { existing, runs: format.runs(), ..Wish::default() };
         let written = Destination::open(&path, wish).and_then(|found| {
             let notice = found.notice().map(str::to_owned);
             found.commit(document.as_bytes()).map(|()| notice)

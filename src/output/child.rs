@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::draft::{OutputLocation, Refused, WriteOptions};
+use super::existing::Existing;
 use super::say;
 use crate::errand::{self, SocketChannel};
 use crate::way::{CreationPolicy, Walker};
@@ -40,7 +41,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
     let mut words = words.into_iter();
     let path = words.next()?;
-    let [how, mode, runs, missing] = [words.next()?, words.next()?, words.next()?, words.next()?]
+    let [existing, mode, runs, missing] = [words.next()?, words.next()?, words.next()?, words.next()?]
         .map(|word| word.into_string().unwrap_or_default());
     let octal = |text: &str| u32::from_str_radix(text, 8).ok();
     let missing = match missing.split_once(':') {
@@ -49,7 +50,8 @@ fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
         Some((_, mode)) => CreationPolicy::AllMade(octal(mode)?),
     };
     let mode = if mode == "umask" { None } else { Some(octal(&mode)?) };
-    Some((path, WriteOptions { replace: how == "replace", mode, runs: runs == "runs", missing }))
+    let existing = Existing::from_word(&existing)?;
+    Some((path, WriteOptions { existing, mode, runs: runs == "runs", missing }))
 }
 
 /// Why it ended early.

@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use super::existing::Existing;
 use crate::text;
 use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 
@@ -44,8 +45,8 @@ impl From<Errno> for Refused {
 /// How to write it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteOptions {
-    /// Whether an existing file may be replaced.
-    pub replace: bool,
+    /// What becomes of a file that exists.
+    pub existing: Existing,
     /// Its mode; `None` leaves it to the umask.
     pub mode: Option<u32>,
     /// Whether it may be executed.
@@ -73,9 +74,13 @@ impl OutputLocation {
             let at = text::safe(stranger.at.as_os_str().as_encoded_bytes());
             format!("{at} belongs to {}, who can replace what is written there", stranger.who)
         });
-        if let (true, Some(notice)) = (options.runs, &notice) {
+        let relied_on = match options.existing {
+            Existing::Continued => true,
+            Existing::Kept | Existing::Replaced => options.runs,
+        };
+        if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(Refused::For(format!(
-                "{notice}; what may be run as root is not, so name a directory of your own or root's"
+                "{notice}; what is run or continued later is not, so name a directory of your own or root's"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -98,8 +103,17 @@ impl OutputLocation {
     fn judge(&self, there: Option<&Stat>) -> Result<(), Refused> {
         let Some(there) = there else { return Ok(()) };
         let what = match FileType::from_raw_mode(there.st_mode) {
-            FileType::RegularFile if !self.options.replace => return Err(Refused::Exists),
-            FileType::RegularFile => return self.judge_owner(there),
+            FileType::RegularFile => {
+                return match self.options.existing {
+                    Existing::Kept => Err(Refused::Exists),
+                    Existing::Replaced => self.judge_owner(there),
+                    Existing::Continued if there.st_uid == self.walker.uid => Ok(()),
+                    Existing::Continued => Err(Refused::For(format!(
+                        "it belongs to uid {}, whose word would be continued as yours; name another file",
+                        there.st_uid
+                    ))),
+                };
+            }
             FileType::Directory => "a directory",
             FileType::Symlink => "a link that was not there before",
             _ => "a device, a pipe or a socket",
@@ -151,16 +165,25 @@ impl<'a> Draft<'a> {
             Err(errno) => return Err(errno.into()),
         };
         self.location.judge(there.as_ref())?;
-        if options.replace {
-            rustix::fs::renameat(directory, &self.name, directory, name)?;
-        } else {
-            match rustix::fs::renameat_with(directory, &self.name, directory, name, RenameFlags::NOREPLACE) {
-                // Some file systems cannot do it in one step; the check was made before.
-                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                    rustix::fs::renameat(directory, &self.name, directory, name)?;
+        match options.existing {
+            Existing::Replaced | Existing::Continued => {
+                rustix::fs::renameat(directory, &self.name, directory, name)?;
+            }
+            Existing::Kept => {
+                match rustix::fs::renameat_with(
+                    directory,
+                    &self.name,
+                    directory,
+                    name,
+                    RenameFlags::NOREPLACE,
+                ) {
+                    // Some file systems cannot do it in one step; the check was made before.
+                    Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                        rustix::fs::renameat(directory, &self.name, directory, name)?;
+                    }
+                    Err(Errno::EXIST) => return Err(Refused::Exists),
+                    done => done?,
                 }
-                Err(Errno::EXIST) => return Err(Refused::Exists),
-                done => done?,
             }
         }
         Ok(rustix::fs::fsync(directory)?)

@@ -6,8 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 
-const USUAL: WriteOptions =
-    WriteOptions { replace: true, mode: Some(0o600), runs: false, missing: CreationPolicy::Refused };
+const USUAL: WriteOptions = WriteOptions {
+    existing: Existing::Replaced,
+    mode: Some(0o600),
+    runs: false,
+    missing: CreationPolicy::Refused,
+};
 
 struct Place(tempfile::TempDir);
 
@@ -38,6 +42,24 @@ impl Place {
 fn write(walker: Walker, path: &Path, options: WriteOptions, document: &str) -> Result<(), Refused> {
     let location = OutputLocation::find(walker, path, options)?;
     location.write(document.as_bytes())?.name_it()
+}
+
+/// Nobody but root can give a file away.
+#[test]
+#[ignore = "needs root: files of somebody else"]
+fn what_somebody_else_began_is_not_continued() {
+    let place = Place::new();
+    let continued = WriteOptions { existing: Existing::Continued, ..USUAL };
+    place.write("record", continued, "first").unwrap();
+    place.write("record", continued, "second").unwrap();
+    chown(place.at("record"), Some(4242), None).unwrap();
+    let refused = place.write("record", continued, "third").unwrap_err();
+    assert!(matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")), "{refused:?}");
+    assert_eq!(fs::read(place.at("record")).unwrap(), b"second");
+    // Nor in a directory of his, where he can exchange it at any time.
+    chown(place.0.path(), Some(4242), None).unwrap();
+    let refused = place.write("other", continued, "third").unwrap_err();
+    assert!(matches!(&refused, Refused::For(why) if why.contains("belongs to uid 4242")), "{refused:?}");
 }
 
 fn mode(path: &Path) -> u32 {
@@ -106,7 +128,7 @@ fn a_link_of_ours_is_followed_and_stays() {
 #[test]
 fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     let place = Place::new();
-    let new = WriteOptions { replace: false, ..USUAL };
+    let new = WriteOptions { existing: Existing::Kept, ..USUAL };
     let location = OutputLocation::find(Walker::ourselves(), &place.at("report"), new).unwrap();
     let draft = location.write(b"ours").unwrap();
     fs::write(place.at("report"), "theirs").unwrap();

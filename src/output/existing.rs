@@ -1,0 +1,30 @@
+//! What becomes of a file that exists where a document is to be written. Judging the file is left to [`super::draft`].
+
+/// What becomes of a file that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and nothing is written.
+    Kept,
+    /// The document takes its place.
+    Replaced,
+    /// The document takes its place and continues it, so that it must be our own.
+    Continued,
+}
+
+impl Existing {
+    const ALL: [Self; 3] = [Self::Kept, Self::Replaced, Self::Continued];
+
+    /// The word for it between walwise and its child.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Replaced => "replaced",
+            Self::Continued => "continued",
+        }
+    }
+
+    /// The inverse.
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.word() == word)
+    }
+}
