@@ -95,7 +95,8 @@ pub fn in_answer(question: &Question, answer: &[u8]) -> Vec<IdentityRange> {
                 let is_user = *dialect == Dialect::Service && answer.get(key) == Some(b"user");
                 let user = is_user.then(|| user(answer, value.clone())).flatten();
                 let field = fields(answer.get(value.clone()).unwrap_or_default()).next().unwrap_or_default();
-                user.into_iter().chain(servers(answer, value.start..value.start + field.end))
+                let source = servers(answer, value.start..value.start + field.end);
+                user.into_iter().chain(source).chain(in_links(answer, value))
             };
             lines(answer).flat_map(of_line).collect()
         }
@@ -233,11 +234,37 @@ fn in_udev_line(text: &[u8], line: Range<usize>) -> Option<IdentityRange> {
     UDEV_FIELDS.contains(&name).then_some((value, IdentityKind::Serial))
 }
 
-/// The servers in a mount's source, for any type of file system.
+/// The servers in a mount's source, for any type of file system, and what its options name.
 fn in_mount(text: &[u8], line: Range<usize>, mountinfo: bool) -> Vec<IdentityRange> {
-    let mount = Mount::parse(text, line, mountinfo);
+    let mount = Mount::parse(text, line.clone(), mountinfo);
     let is_dataset = |mount: &Mount| text.get(mount.fstype.clone()) == Some(b"zfs");
-    mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default()
+    let source =
+        mount.filter(|mount| !is_dataset(mount)).map(|mount| servers(text, mount.source)).unwrap_or_default();
+    source.into_iter().chain(in_links(text, line)).collect()
+}
+
+/// The identities in links under /dev/disk that stand in a line, as options such as `logdev=` name them.
+fn in_links(text: &[u8], line: Range<usize>) -> Vec<IdentityRange> {
+    let mut found = Vec::new();
+    let mut at = line.start;
+    let words =
+        text.get(line).unwrap_or_default().split(|b| b.is_ascii_whitespace() || b",=\\\"'".contains(b));
+    for word in words {
+        let behind = |mark: &[u8]| {
+            word.windows(mark.len()).position(|part| part == mark).map(|place| place + mark.len())
+        };
+        if let Some(start) = behind(b"disk/by-id/") {
+            found.extend(in_device_id(text, at + start..at + word.len()));
+        } else if let Some(start) = behind(b"disk/by-path/").and_then(|_| behind(b"ip-")) {
+            let host = word.get(start..).and_then(|rest| rest.iter().position(|b| *b == b':'));
+            let is_named = word.get(start).is_some_and(u8::is_ascii_alphabetic);
+            found.extend(
+                host.filter(|_| is_named).map(|end| (at + start..at + start + end, IdentityKind::Host)),
+            );
+        }
+        at += word.len() + 1;
+    }
+    found
 }
 
 /// The hosts of `//host/share`, `host:/export`, `one,two:/export`, `host@tcp:/fs`, `program#host:/export` or

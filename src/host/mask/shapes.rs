@@ -95,7 +95,8 @@ fn groups(text: &[u8], at: usize, sizes: &[usize], separator: &[u8], fits: fn(&u
 fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     let hex: fn(&u8) -> bool = u8::is_ascii_hexdigit;
     // Behind `scsi-3` and its like the first digit belongs to the prefix.
-    if before(text, at).is_some_and(|b| hex(&b)) && !follows(text, at, &WWN_PREFIXES) {
+    if before(text, at).is_some_and(|b| hex(&b)) && !follows(text, at, &WWN_PREFIXES) && !designated(text, at)
+    {
         return None;
     }
     let end = groups(text, at, &[32], b"", hex)
@@ -106,6 +107,15 @@ fn hex32(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     // The type of a partition is no identity.
     let partition_type = follows(text, at, &[b"part_entry_type="]);
     (!nothing && !partition_type).then_some((at..end, IdentityKind::Hex32))
+}
+
+/// Whether a designator's type stands alone before it, as in the names that multipath gives devices: `3600…` (SPC-4,
+/// 7.8.6: 2 is EUI-64, 3 is NAA).
+fn designated(text: &[u8], at: usize) -> bool {
+    let word = at
+        .checked_sub(1)
+        .is_some_and(|typed| !before(text, typed).is_some_and(|b| b.is_ascii_alphanumeric()));
+    word && matches!(before(text, at), Some(b'2' | b'3'))
 }
 
 /// A long run of hexadecimal digits; longer ones name containers, image layers and roots of hash trees.
@@ -127,9 +137,10 @@ fn colon_name(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     (alone && named).then_some((at..end, IdentityKind::Wwn))
 }
 
-/// The name of a person behind `/home/`, or behind `/media/` where more follows.
+/// The name of a person behind `/home/`, behind `/media/` where more follows, or in options such as `uid=` and `resgid=`.
 fn user(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
-    let home = follows(text, at, &HOMES);
+    let named = follows(text, at, &[b"uid=", b"gid="]) && text.get(at).is_some_and(u8::is_ascii_alphabetic);
+    let home = named || follows(text, at, &HOMES);
     if !home && !follows(text, at, &MEDIA) {
         return None;
     }
@@ -172,8 +183,9 @@ fn wwn(text: &[u8], at: usize) -> Option<(Range<usize>, IdentityKind)> {
     }
     let named = length >= 8 && follows(text, at, &WWN_PREFIXES);
     // SAS addresses and Fibre Channel names begin with their NAA type.
-    let numbered =
-        length == 16 && follows(text, at, &[b"0x"]) && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
+    let numbered = length == 16
+        && (follows(text, at, &[b"0x"]) || designated(text, at))
+        && matches!(text.get(at), Some(b'1' | b'2' | b'5'));
     (named || numbered).then_some((at..end, IdentityKind::Wwn))
 }
 

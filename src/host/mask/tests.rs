@@ -75,7 +75,7 @@ fn joins_survive() {
 #[test]
 fn devices_keep_their_links() {
     let archive = "list /dev/disk/by-id\n|ata-Samsung_SSD_860_S4EWNX0N123456-part1\n|nvme-Amazon_Elastic_Block_Store_vol0a1b2c3d4e5f6789a_1\n\
-        |wwn-0x5002538e40a1b2c3\n|scsi-35002538e40a1b2c3\n|virtio-123456\n|md-name-db7:0\n\
+        |wwn-0x5002538e40a1b2c3\n|scsi-35002538e40a1b2c3\n|35002538e40a1b2c3-part2\n|scsi-3600508b400105e210000900000490001\n|virtio-123456\n|md-name-db7:0\n\
         link /dev/disk/by-id/ata-Samsung_SSD_860_S4EWNX0N123456\n:../../sda\n\
         read /sys/block/nvme0n1/device/serial\n|vol0a1b2c3d4e5f6789a \n\
         read /sys/block/sda/device/wwid\n|naa.5002538e40a1b2c3\n\
@@ -83,15 +83,26 @@ fn devices_keep_their_links() {
         read /sys/block/vda/serial\n:123456\n\
         read /run/udev/data/b8:0\n|E:ID_SERIAL=Samsung_SSD_860_S4EWNX0N123456\n|E:ID_SERIAL_SHORT=S4EWNX0N123456\n|E:ID_WWN=0x5002538e40a1b2c3\n|I:123456\n\
         uname\n|Linux\n|db7.corp.internal\n|6.1.0-28-amd64\n|#1 SMP\n|x86_64\n\
-        read /sys/block/dm-1/dm/name\n|db7--vg-root\n";
+        read /sys/block/dm-1/dm/name\n|db7--vg-root\n\
+        read /sys/block/dm-2/dm/name\n|3600508b400105e210000900000490001\n\
+        read /proc/self/mountinfo\n|9 1 253:2 / /x rw - xfs /dev/mapper/3600508b400105e210000900000490001 rw,uid=bmueller,resgid=vgroup82,\
+        logdev=/dev/disk/by-id/ata-Samsung_SSD_870_S9Z9NB0K777777-part1,device=/dev/disk/by-path/ip-san77.example:3260-iscsi-x\n";
     let text = masked(archive);
-    for secret in ["S4EWNX0N123456", "5002538e40a1b2c3", "0a1b2c3d4e5f6789a", "db7", "corp", "virtio-123456"]
-    {
+    for secret in [
+        "S4EWNX0N123456",
+        "5002538e40a1b2c3",
+        "600508b4",
+        "bmueller",
+        "0a1b2c3d4e5f6789a",
+        "db7",
+        "corp",
+        "virtio-123456",
+    ] {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
     // The serials in sorted order: the virtual disk's, Samsung's, Amazon's.
     for (mask, times) in
-        [("S0000000000002", 5), ("vol000000000000000003", 0), ("5000000000000001", 4), ("host1", 3)]
+        [("S0000000000002", 5), ("vol000000000000000003", 0), ("5000000000000001", 5), ("host1", 3)]
     {
         if times > 0 {
             assert_eq!(text.matches(mask).count(), times, "{mask} in {text}");
