@@ -50,13 +50,17 @@ fn push_safe(out: &mut String, c: char) {
     }
 }
 
-/// Characters that change how a terminal shows others: C1 controls, bidirectional controls, zero-width and line
-/// separators, byte-order marks, variation selectors and tags.
+/// Characters that change how a terminal shows others, or that nobody sees, so that two names would look alike: controls,
+/// separators and blanks other than the space, and what Unicode calls `Cf` or `Default_Ignorable_Code_Point` (Unicode 16).
 pub fn is_treacherous(c: char) -> bool {
     c.is_control()
+        || (c != ' ' && c.is_whitespace())
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
+            | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
+            | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
             | '\u{e0000}'..='\u{e0fff}')
 }
 
@@ -201,6 +205,12 @@ mod tests {
     fn escapes_are_visible() {
         assert_eq!(safe(b"a\x1b[31m\n"), "a\\x1b[31m\\x0a");
         assert_eq!(safe("\u{202e}\u{9b}é".as_bytes()), "\\u{202e}\\u{9b}é");
+        for unseen in
+            "\u{a0}\u{34f}\u{600}\u{115f}\u{180b}\u{2003}\u{2800}\u{3000}\u{3164}\u{ffa0}\u{110bd}\u{1d173}"
+                .chars()
+        {
+            assert!(safe(unseen.to_string().as_bytes()).starts_with('\\'), "{unseen:?}");
+        }
         assert_eq!(safe(b"\xff\\"), "\\xff\\\\");
         assert_eq!(safe_lines("a\x1b\n\\x1b é"), "a\\x1b\n\\x1b é");
     }
