@@ -48,6 +48,9 @@ pub const MOST_SERVERS_OF_A_USER: usize = 64;
 /// kernel's overflowuid and overflowgid).
 pub const NOBODY: u32 = 65534;
 
+/// The last user id of a system's own accounts (SYS_UID_MAX of login.defs(5)); those of persons are beyond it.
+pub const LAST_SYSTEM_USER: u32 = 999;
+
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {

@@ -115,6 +115,14 @@ impl Expendable {
         }
     }
 
+    /// Ends the child unless it is being asked; the next question starts another.
+    pub fn rest(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            state.started();
+            state.child.take().into_iter().for_each(Running::retire);
+        }
+    }
+
     /// Kills the child without waiting for its exit, as dropping does: many exit in the time of one.
     pub fn end(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,13 +192,7 @@ impl Drop for Expendable {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         state.started();
-        if let Some(Running { mut process, channel }) = state.child.take() {
-            drop(channel);
-            let _ = process.kill();
-            let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
-            ended.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
-            ended.push(process);
-        }
+        state.child.take().into_iter().for_each(Running::retire);
     }
 }
 
@@ -221,6 +223,16 @@ impl Running {
             .process_group(0)
             .spawn()?;
         Ok(Self { process, channel })
+    }
+
+    /// Ends an idle child, and leaves its exit to [`reap`].
+    fn retire(self) {
+        let Self { mut process, channel } = self;
+        drop(channel);
+        let _ = process.kill();
+        let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.retain_mut(|process| matches!(process.try_wait(), Ok(None)));
+        ended.push(process);
     }
 
     fn ask(&mut self, words: &str, deadline: Instant) -> Result<Result<Vec<u8>, Miss>, ReplyFailure> {

@@ -136,12 +136,11 @@ impl LiveHost {
 
     /// Asks about a process, at the expense of its user.
     fn ask_of_process(&self, pid: u32, question: &Question) -> Result<Vec<u8>, Miss> {
-        match self.owners.user_of(pid) {
-            Some(uid) => {
-                self.owners.charged(uid, READ_DEADLINE, |deadline| self.child.ask(question, deadline))
-            }
-            None => self.ask_here(question),
-        }
+        let Some(uid) = self.owners.user_of(pid) else { return self.ask_here(question) };
+        self.owners.charged(uid, READ_DEADLINE, |left| match self.deadline(question) {
+            Some(deadline) => self.child.ask(question, deadline.min(left)),
+            None => answer(question),
+        })
     }
 
     fn mounts(&self) -> &Mounts {
@@ -164,11 +163,11 @@ impl Host for LiveHost {
         match question {
             Question::As(uid, inner) => self.ask_as(*uid, inner, question),
             Question::Servers => self.ask_here(question).inspect(|answer| self.owners.learn(answer)),
-            Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => {
-                self.ask_of_process(*pid, question)
-            }
             Question::Content(_, Look::Passing) => self.ask_in_passing(question),
-            _ => self.ask_here(question),
+            _ => match process_of(question) {
+                Some(pid) => self.ask_of_process(pid, question),
+                None => self.ask_here(question),
+            },
         }
     }
 
@@ -178,6 +177,15 @@ impl Host for LiveHost {
 
     fn is_live(&self) -> bool {
         true
+    }
+}
+
+/// The process whose contents a question asks for: they may be large, and its user pays for them.
+fn process_of(question: &Question) -> Option<u32> {
+    match question {
+        Question::CommandLine(pid) | Question::Environment(pid) | Question::Tablespaces(pid) => Some(*pid),
+        Question::Read(path) => owners::process_in(path),
+        _ => None,
     }
 }
 

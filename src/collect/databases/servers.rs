@@ -5,7 +5,7 @@
 //! proven, which is left to the collectors of each kind. A system-wide preload is in a file (ld.so.preload), not in the
 //! environment.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::ParseIntError;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::collect::collector::Request;
 use crate::collect::refusal::refused;
 use crate::facts::note::ServerNote;
 use crate::facts::{Note, Reading, Source, Why};
-use crate::host::{Host, Miss, MissKind, Question};
+use crate::host::{Host, LAST_SYSTEM_USER, Miss, MissKind, Question};
 use crate::text::{raw, safe};
 
 /// One server.
@@ -67,10 +67,16 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let rows: Vec<ServerProcess> = text.lines().filter_map(row).collect();
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<ServerProcess> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
-    // Reading for strangers is bounded, so the target comes before them.
+    // Reading for all users together is bounded: the target comes first, then the users of systems, then those with few
+    // servers, so that nobody's crowd hides another's server.
     let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
-    rows.sort_by_key(|row| first.is_none() || row.uid != first);
+    let mut crowds: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    rows.iter().for_each(|row| *crowds.entry(row.uid).or_default() += 1);
+    rows.sort_by_key(|row| {
+        let is_target = first.is_some() && row.uid == first;
+        (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
+    });
     Ok(Listing { rows, more: text.lines().filter_map(more).collect() })
 }
 
@@ -189,6 +195,7 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::host::Stat;
 
     fn pids(lines: &[String]) -> Vec<u32> {
         let host = Fake::default().answer(Question::Servers, lines.join("\n"));
@@ -205,6 +212,30 @@ mod tests {
         let readers: Vec<Option<u32>> = listing.rows.iter().map(|row| reader(row).ok()).collect();
         assert_eq!(readers, [Some(26), None, None]);
         assert_eq!(listing.more, [(Some(4242), 9936), (None, 3)]);
+    }
+
+    #[test]
+    fn whose_servers_are_read_first() {
+        let crowd = (0..9).map(|pid| format!("{} 1 4242 postgres\n", 100 + pid)).collect::<String>();
+        let rows = crowd + "200 1 4243 postgres\n201 1 - postgres\n202 1 27 mariadbd\n203 1 4244 postgres\n";
+        let target = Stat {
+            mode: 0o040_700,
+            uid: 4244,
+            gid: 4244,
+            major: 8,
+            minor: 1,
+            node_major: 0,
+            node_minor: 0,
+            inode: 5,
+            size: 0,
+            changed: None,
+        };
+        let host = Fake::default()
+            .answer(Question::Servers, rows)
+            .answer(Question::Stat("/srv/pg".into()), target.encode());
+        let request = Request { target: Some("/srv/pg".into()), ..Request::default() };
+        let pids: Vec<u32> = list(&host, &request).unwrap().rows.iter().map(|row| row.pid).take(4).collect();
+        assert_eq!(pids, [203, 202, 200, 201], "the target's, a system's, then those of few");
     }
 
     #[test]

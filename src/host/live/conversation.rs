@@ -21,6 +21,9 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// The largest message or answer accepted, in bytes.
 pub const LARGEST: usize = 1 << 20;
 
+/// The largest answer that is passed on, in bytes: all settings, and as many overrides as are read, with names of the longest kind.
+pub const LARGEST_ANSWER: usize = 128 << 10;
+
 /// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProtocolAction {

@@ -8,7 +8,7 @@
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
+use super::conversation::{self, LARGEST, LARGEST_ANSWER, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::{Miss, MissKind};
 use crate::servers::{self, Area};
@@ -136,7 +136,7 @@ impl conversation::Conversation for MysqlClient {
                 for part in [&text::safe(name), "\t", &text::safe(value), "\n"] {
                     self.answer.push_str(part);
                 }
-                if self.answer.len() > LARGEST {
+                if self.answer.len() > LARGEST_ANSWER {
                     return Err(garbled());
                 }
             }

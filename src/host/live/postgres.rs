@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use super::conversation::{self, LARGEST, ProtocolAction, WireFrame};
+use super::conversation::{self, LARGEST, LARGEST_ANSWER, ProtocolAction, WireFrame};
 use super::machine;
 use crate::host::pg_lines::{COMPRESSIONS, LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
 use crate::host::{Miss, MissKind, redact};
@@ -98,6 +98,8 @@ struct PostgresClient {
     asking: Asking,
     answer: String,
     overrides: Vec<String>,
+    /// Bytes of both.
+    told: usize,
 }
 
 /// The query in progress.
@@ -146,13 +148,14 @@ impl conversation::Conversation for PostgresClient {
             },
             b'D' => {
                 let line = line(&row(body).ok_or_else(garbled)?);
+                self.told += line.len();
+                if self.told > LARGEST_ANSWER {
+                    return Err(garbled());
+                }
                 match self.asking {
                     Asking::Settings => self.answer.push_str(&line),
                     Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => self.overrides.push(line),
                     Asking::Overrides | Asking::Nothing => return Err(garbled()),
-                }
-                if self.answer.len() > LARGEST {
-                    return Err(garbled());
                 }
             }
             b'Z' => match self.asking {

@@ -418,7 +418,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
     let conf = |fake: Fake| cnf(fake, "/etc/my.cnf", &[("mysqld.sync_binlog", "7")]);
     // A stranger's process of a lower number stands in the directory and claims another setting.
     let fake = conf(running("/usr/sbin/mariadbd", MARIADB))
-        .answer(Question::Servers, "9 1 4242 mariadbd\n10 1 27 mariadbd\n")
+        .answer(Question::Servers, "9 1 42 mariadbd\n10 1 27 mariadbd\n")
         .answer(Question::CommandLine(9), "--sync_binlog=1\n")
         .answer(Question::Environment(9), "")
         .symlink("/proc/9/cwd", "/srv/db")
@@ -430,7 +430,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_whose_tablespace_it_holds()
             || told(&facts, "mysql.sync_binlog").starts_with('?')
     );
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );

@@ -408,7 +408,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let named = |facts: &FactSet| told(facts, "pg.fsync");
     // The real server has fsync off; a stranger's process of a lower number says otherwise.
     let claims = |fake: Fake| {
-        fake.answer(Question::Servers, "9 1 4242 postgres\n10 1 26 postgres\n")
+        fake.answer(Question::Servers, "9 1 42 postgres\n10 1 26 postgres\n")
             .answer(Question::CommandLine(9), format!("-D {DATA}\n-c fsync=on\n"))
             .answer(Question::Environment(9), "")
     };
@@ -417,7 +417,7 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
     let facts = look(&claims(running()), &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );
@@ -430,11 +430,11 @@ fn a_process_is_believed_of_a_directory_of_its_users_that_names_it() {
         .file("/proc/9/status", "NSpid:\t9\t1\n");
     assert_eq!(named(&collect(&elsewhere)), format!("no {DATA}/postgresql.conf:1"));
     // And where he laid a directory of his own over it, after its inode was compared.
-    let exchanged = elsewhere.answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(4242));
+    let exchanged = elsewhere.answer(Question::Stat(format!("/proc/9/root{DATA}").into()), stat(42));
     let facts = look(&exchanged, &Request::default());
     assert_eq!(named(&facts), format!("no {DATA}/postgresql.conf:1"));
     assert!(
-        sentences(&facts).iter().any(|says| says.contains("process 9 of user 4242")),
+        sentences(&facts).iter().any(|says| says.contains("process 9 of user 42")),
         "{:?}",
         sentences(&facts)
     );
