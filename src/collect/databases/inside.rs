@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::collect::refusal::refused;
 use crate::collect::{mountinfo, sight};
@@ -30,6 +31,8 @@ pub struct Inside<'a> {
     root: PathBuf,
     /// Our mounts in sight: device number, root, and mount point.
     here: Vec<(String, PathBuf, PathBuf)>,
+    /// Its mounts: read once, as they may be many.
+    theirs: OnceLock<Result<Vec<mountinfo::Entry>, Miss>>,
 }
 
 impl<'a> Inside<'a> {
@@ -45,7 +48,8 @@ impl<'a> Inside<'a> {
         let in_sight = sight::in_sight(&entries);
         let here = entries.into_iter().zip(in_sight).filter(|(_, visible)| *visible);
         let here = here.map(|(entry, _)| (entry.devno, path_of(entry.root), path_of(entry.point)));
-        Some(Self { host, ours, pid, root: PathBuf::from(format!("/proc/{pid}/root")), here: here.collect() })
+        let root = PathBuf::from(format!("/proc/{pid}/root"));
+        Some(Self { host, ours, pid, root, here: here.collect(), theirs: OnceLock::new() })
     }
 
     /// The path as the process names it, without links.
@@ -104,13 +108,14 @@ impl<'a> Inside<'a> {
         if same(&real) {
             return Reading::known(real, Source::file(from));
         }
-        let table = match self.host.read(Path::new(&from)) {
-            Ok(text) => mountinfo::parse(&text),
-            Err(miss) => return refused(&miss, &from),
+        let read = || self.host.read(Path::new(&from)).map(|text| mountinfo::parse(&text).entries);
+        let theirs = match self.theirs.get_or_init(read) {
+            Ok(theirs) => theirs,
+            Err(miss) => return refused(miss, &from),
         };
         let over = |entry: &&mountinfo::Entry| real.starts_with(OsStr::from_bytes(&entry.point));
         // Of several on one point the last is in sight.
-        let entry = table.entries.iter().filter(over).max_by_key(|entry| (entry.point.len(), entry.line));
+        let entry = theirs.iter().filter(over).max_by_key(|entry| (entry.point.len(), entry.line));
         let Some(entry) = entry else {
             return unknown(format!("{from} has no mount that {shown} lies on"));
         };

@@ -29,6 +29,9 @@ use crate::host::{Host, Miss, MissKind, Question, Tool, path_bytes};
 use crate::text::safe;
 use crate::version::Version;
 
+/// The largest number of tablespaces whose links are followed; each takes several questions.
+const MOST_TABLESPACES: usize = 1000;
+
 /// A lead to a cluster.
 #[derive(Clone, Debug)]
 pub struct Lead<'a> {
@@ -391,6 +394,10 @@ impl ClusterConfig<'_> {
             Ok(names) => names,
             Err(miss) => return refused(&miss, &shown(&links)),
         };
+        if names.len() > MOST_TABLESPACES {
+            let says = format!("{} holds more than {MOST_TABLESPACES} links", shown(&links));
+            return Reading::unknown(Why::Ambiguous, says);
+        }
         let mut found = Vec::new();
         for name in names {
             let link = links.join(name);
