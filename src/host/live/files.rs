@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -191,7 +192,8 @@ pub enum Configuration {
 
 /// Whether the path stays among the attributes of devices, where there are only directories and files.
 fn is_attribute(path: &Path) -> bool {
-    path.starts_with("/sys/class") && !path.components().any(|c| c == Component::ParentDir)
+    let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
+    below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
 }
 
 /// A directory that attributes are opened in, by its path.
@@ -242,16 +244,16 @@ fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option
 
 /// An attribute of a device.
 fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
-    let mut page = [0; LARGEST_ATTRIBUTE];
-    let mut file = open_attribute(path)?;
+    let mut page = [MaybeUninit::uninit(); LARGEST_ATTRIBUTE];
+    let file = open_attribute(path)?;
     let mut bytes = Vec::new();
     loop {
-        let count = match file.read(&mut page) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            count => count.map_err(|e| miss(&e))?,
+        let read = match rustix::io::read(&file, &mut page) {
+            Err(Errno::INTR) => continue,
+            read => read.map_err(|e| miss(&e.into()))?.0,
         };
-        bytes.extend_from_slice(page.get(..count).unwrap_or_default());
-        if count < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
+        bytes.extend_from_slice(read);
+        if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
             return Ok(bytes);
         }
     }
