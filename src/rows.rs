@@ -42,35 +42,36 @@ impl TableErrors {
 pub fn read(
     text: &str,
     kinds: &[&str],
-    mut put: impl FnMut(&DeTable<'_>, &mut TableErrors),
+    put: impl FnOnce(&mut DeTable<'_>, &mut TableErrors),
 ) -> Result<(), Vec<String>> {
-    let document = DeTable::parse(text).map_err(|error| vec![error.to_string()])?.into_inner();
+    let mut document = DeTable::parse(text).map_err(|error| vec![error.to_string()])?.into_inner();
     let mut problems = TableErrors { lines: Lines::new(text), found: Vec::new() };
     for name in document.keys().filter(|name| !kinds.contains(&name.get_ref().as_ref())) {
         let place = problems.place(name.span().start, name.get_ref());
         problems.add(&place, "no such table");
     }
-    put(&document, &mut problems);
+    put(&mut document, &mut problems);
     if problems.found.is_empty() { Ok(()) } else { Err(problems.found) }
 }
 
-/// The readable rows of one kind, each with its place; the others become problems.
+/// Takes the rows of one kind out of a document: the readable ones, each with its place; the others become problems.
 pub fn rows<T: DeserializeOwned>(
-    document: &DeTable<'_>,
+    document: &mut DeTable<'_>,
     kind: &str,
     problems: &mut TableErrors,
 ) -> Vec<(String, T)> {
-    let Some(found) = document.get(kind) else { return Vec::new() };
-    let Some(rows) = found.get_ref().as_array() else {
-        let place = problems.place(found.span().start, kind);
+    let Some(found) = document.remove(kind) else { return Vec::new() };
+    let start = found.span().start;
+    let DeValue::Array(rows) = found.into_inner() else {
+        let place = problems.place(start, kind);
         problems.add(&place, format!("write [[{kind}]]"));
         return Vec::new();
     };
     let mut read = Vec::new();
-    for (index, row) in rows.iter().enumerate() {
+    for (index, mut row) in rows.into_iter().enumerate() {
+        let span = row.span();
         let name = format!("{kind} {} ({})", index + 1, name(row.get_ref()).unwrap_or("?"));
-        let mut plain = row.clone();
-        if let DeValue::Table(fields) = plain.get_mut()
+        if let DeValue::Table(fields) = row.get_mut()
             && let Some(stamp) = fields.remove(CHECKED)
         {
             let read = stamp.get_ref().as_str().ok_or("write it in quotes").and_then(SourceCheck::parse);
@@ -79,10 +80,10 @@ pub fn rows<T: DeserializeOwned>(
                 problems.add(&place, format!("{CHECKED}: {how}"));
             }
         }
-        match T::deserialize(ValueDeserializer::from(plain)) {
-            Ok(raw) => read.push((problems.place(row.span().start, &name), raw)),
+        match T::deserialize(ValueDeserializer::from(row)) {
+            Ok(raw) => read.push((problems.place(span.start, &name), raw)),
             Err(error) => {
-                let at = error.span().unwrap_or(row.span()).start;
+                let at = error.span().unwrap_or(span).start;
                 let place = problems.place(at, &name);
                 problems.add(&place, error.message());
             }

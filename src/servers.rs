@@ -1,10 +1,11 @@
 //! Settings of PostgreSQL, MySQL and MariaDB, as data in `rules/tables/servers.toml`, which is compiled in. A row has
-//! its releases, default and values, and the fact that holds it. Further tables list the values that lose data, and the
-//! parts that may leave a configuration file.
+//! its releases, default and values, and the fact that holds it; another table lists the values that lose data. The parts
+//! that may leave a configuration file are in `rules/tables/leaving.toml`.
 //!
-//! The host filters by this table, the collectors read by it, and rules and advice are checked against it. A user's
-//! table (`--rules`) is never read into it, because a longer list would let secrets out.
+//! The host filters by what may leave, the collectors read by the settings, and rules and advice are checked against
+//! them. A user's table (`--rules`) is never read into either, because a longer list would let secrets out.
 
+mod leaving;
 mod table;
 mod load;
 mod release;
@@ -13,26 +14,34 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use crate::facts::Area;
+pub use leaving::{Leave, TEXT as LEAVING};
 pub use load::TEXT;
 pub use release::ReleaseDefault;
-pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
+pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
-/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing
-/// may leave.
+/// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.
 pub fn servers() -> &'static table::ServerTable {
     static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| load::load(TEXT).unwrap_or_default());
     &SERVERS
 }
 
+/// What may leave, compiled in. It is a table of its own because each child that reads for somebody parses it. If it does
+/// not load, which a test excludes, nothing may leave.
+fn may_leave() -> &'static leaving::LeavingTable {
+    static LEAVING: LazyLock<leaving::LeavingTable> =
+        LazyLock::new(|| leaving::load(leaving::TEXT).unwrap_or_default());
+    &LEAVING
+}
+
 /// The names of servers' programs.
 pub fn programs() -> &'static [String] {
-    &servers().programs
+    &may_leave().programs
 }
 
 /// The settings of servers of an area that may leave, by name.
 pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
     static NONE: BTreeMap<String, Leave> = BTreeMap::new();
-    servers().leave.get(&of).unwrap_or(&NONE)
+    may_leave().settings.get(&of).unwrap_or(&NONE)
 }
 
 /// The values of a setting that give up durability, by its name in rules (`pg.fsync`).

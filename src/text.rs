@@ -25,6 +25,12 @@ pub fn first_of<S: AsRef<str>>(names: &[S], most: usize) -> String {
 /// Makes bytes safe for any terminal: printable UTF-8 stays, everything else becomes `\xNN` or `\u{NNNN}`, and a
 /// backslash is doubled so that [`raw`] can undo it.
 pub fn safe(bytes: &[u8]) -> String {
+    // Nearly all of what a machine says, and a large one says it a million times.
+    if let Ok(text) = str::from_utf8(bytes)
+        && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'\\')
+    {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

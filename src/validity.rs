@@ -41,6 +41,7 @@ pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[
+    ("rules/tables/leaving.toml", crate::servers::LEAVING),
     ("rules/tables/releases.toml", releases::TEXT),
     ("rules/tables/servers.toml", crate::servers::TEXT),
     ("rules/tables/systems.toml", load::SYSTEMS),

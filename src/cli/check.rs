@@ -1,5 +1,7 @@
 //! `walwise check`: facts, probe, rules, report, and an exit code for the result.
 
+use std::mem::ManuallyDrop;
+
 use anyhow::Context as _;
 
 use super::args::{Check, Measure};
@@ -25,7 +27,8 @@ pub(super) fn run(args: &Check) -> ExitResult {
     let remembering = RememberingHost::new(machine.as_ref());
     // Assumptions are judged over the very answers of the first pass.
     let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
-    let mut session = look_at(machine, &args.from, target, rules)?;
+    // The process ends with this command: what it read and concluded is not freed, for on a large host that takes long.
+    let mut session = ManuallyDrop::new(look_at(machine, &args.from, target, rules)?);
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
     let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
@@ -35,7 +38,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
         None
     };
     session.traced = args.format == Format::Json || args.save;
-    let mut report = session.report();
+    let mut report = ManuallyDrop::new(session.report());
     report.warnings.extend(not_measured.map(Note::from));
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.

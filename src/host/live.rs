@@ -23,7 +23,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::child::Expendable;
-use super::{Dialect, Host, Look, Miss, MissKind, Question, redact};
+use super::redact::{self, PlainFile};
+use super::{Dialect, Host, Look, Miss, MissKind, Question};
 use hang::Mounts;
 use owners::Owners;
 pub(super) use processes::Person;
@@ -192,10 +193,7 @@ fn process_of(question: &Question) -> Option<u32> {
 /// Answers a question in this process, however long that takes.
 pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
     match question {
-        Question::Read(path) => match redact::reserved(path) {
-            Some(why) => Err(Miss::new(MissKind::Failed, why)),
-            None => files::read(path).and_then(|text| redact::plain(path, text)),
-        },
+        Question::Read(path) => PlainFile::at(path)?.leaving(files::read(path)?),
         Question::List(path) => files::list(path),
         Question::Empty(path) => files::is_empty(path),
         Question::Link(path) => files::link(path),

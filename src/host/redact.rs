@@ -22,7 +22,7 @@ mod zfs;
 use std::path::Path;
 
 use super::{ConfigDirective, Dialect, Miss, Tool};
-pub use files::{plain, reserved};
+pub use files::PlainFile;
 pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
 
@@ -133,7 +133,7 @@ mod tests {
             let options: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},noatime,{SECRET}")).collect();
             let line = format!("me:{SECRET}@host:/x /mnt cifs {}", options.join(","));
             prop_assert!(!holds_secret(&config(line.as_bytes(), Dialect::Fstab).unwrap()));
-            prop_assert!(!holds_secret(&plain(Path::new("/proc/self/mounts"), line.into_bytes()).unwrap()));
+            prop_assert!(!holds_secret(&PlainFile::MountTable.leaving(line.into_bytes()).unwrap()));
             let local: Vec<String> = keys.iter().map(|key| format!("{key}={SECRET},{SECRET},noatime")).collect();
             for fstype in ["ext4", "auto"] {
                 let line = format!("/dev/sda1 /mnt {fstype} {}", local.join(","));
@@ -230,8 +230,8 @@ mod tests {
             }
             command_line(&text);
             environment(&text);
-            let _ = plain(Path::new("/data/postmaster.pid"), text.clone());
-            let _ = plain(Path::new("/proc/1/mountinfo"), text);
+            let _ = PlainFile::Pid.leaving(text.clone());
+            let _ = PlainFile::MountTable.leaving(text);
         }
     }
 }

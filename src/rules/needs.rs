@@ -146,6 +146,7 @@ impl<'g> Unknowns<'g> {
                 };
                 // Usually each has one way, and the stack can be wide: then nothing is copied.
                 let join = |so_far: Vec<FactDemands>, kid: &BoundCondition<'_>| match ways(kid).as_slice() {
+                    [only] if only.0.is_empty() => so_far,
                     [only] => so_far.into_iter().filter_map(|way| way.with(only)).collect(),
                     more => {
                         let each = |way: &FactDemands| {
@@ -164,8 +165,11 @@ impl<'g> Unknowns<'g> {
 
     fn ways_of_test(&self, test: &Test, seen: &Seen, wanted: bool) -> Vec<FactDemands> {
         let as_it_is = test.holds(&seen.reading) == Truth::from(wanted);
-        let Ok(slot) = self.slots.binary_search_by(|slot| place(slot).cmp(&place(seen))) else {
+        if seen.reading.is_known() {
             return if as_it_is { vec![FactDemands::default()] } else { Vec::new() };
+        }
+        let Ok(slot) = self.slots.binary_search_by(|slot| place(slot).cmp(&place(seen))) else {
+            return Vec::new();
         };
         let fitting = self.domains.values(test, wanted) | if as_it_is { UNLEARNT } else { 0 };
         if fitting == 0 { Vec::new() } else { vec![FactDemands(vec![(slot, fitting)])] }
@@ -199,6 +203,9 @@ fn collect<'g>(condition: &'g BoundCondition<'_>, unknown: &mut Vec<&'g Seen>) {
 
 /// The ways without those that another covers, bounded in number.
 fn fewest(mut ways: Vec<FactDemands>) -> Vec<FactDemands> {
+    if ways.len() < 2 {
+        return ways;
+    }
     ways.sort_by_cached_key(|way| way.0.len());
     let mut kept: Vec<FactDemands> = Vec::new();
     for way in ways {

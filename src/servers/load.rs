@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::table::{
-    ByRelease, ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
+    ByRelease, ChangedBy, Losing, Mysql, OnLinux, Postgres, PostgresValue, ServerTable, ValueSyntax,
 };
 use crate::facts::ServerKind;
 use crate::facts::{Choice, area};
@@ -34,21 +34,6 @@ struct RawPostgres {
     #[serde(default)]
     unit: BTreeMap<String, u64>,
     source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawProgram {
-    names: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawLeaves {
-    of: String,
-    names: Vec<String>,
-    #[serde(default)]
-    what: Leave,
 }
 
 #[derive(Deserialize)]
@@ -104,36 +89,26 @@ struct RawMysql {
 /// Parses a table; the error lists all mistakes.
 pub fn load(text: &str) -> Result<ServerTable, Vec<String>> {
     let mut servers = ServerTable::default();
-    read(
-        text,
-        &["postgres", "postgres_value", "mysql", "program", "leaves", "loses"],
-        |document, problems| {
-            for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
-                postgres(&mut servers, &place, raw, problems);
-            }
-            for (place, raw) in rows::<RawValue>(document, "postgres_value", problems) {
-                value(&mut servers, &place, raw, problems);
-            }
-            for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
-                mysql(&mut servers, &place, raw, problems);
-            }
-            for (_, raw) in rows::<RawProgram>(document, "program", problems) {
-                servers.programs.extend(raw.names);
-            }
-            for (place, raw) in rows::<RawLeaves>(document, "leaves", problems) {
-                leaves(&mut servers, &place, raw, problems);
-            }
-            for (place, raw) in rows::<RawLoses>(document, "loses", problems) {
-                loses(&mut servers, &place, &raw, problems);
-            }
-            let wordless = |(name, setting): &(&String, &Postgres)| {
-                setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
-            };
-            for (name, _) in servers.postgres.iter().filter(wordless) {
-                problems.add("postgres", format!("{name} takes words, and no row says which"));
-            }
-        },
-    )?;
+    read(text, &["postgres", "postgres_value", "mysql", "loses"], |document, problems| {
+        for (place, raw) in rows::<RawPostgres>(document, "postgres", problems) {
+            postgres(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawValue>(document, "postgres_value", problems) {
+            value(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawMysql>(document, "mysql", problems) {
+            mysql(&mut servers, &place, raw, problems);
+        }
+        for (place, raw) in rows::<RawLoses>(document, "loses", problems) {
+            loses(&mut servers, &place, &raw, problems);
+        }
+        let wordless = |(name, setting): &(&String, &Postgres)| {
+            setting.takes.is_words() && !servers.values.keys().any(|(of, _)| of == *name)
+        };
+        for (name, _) in servers.postgres.iter().filter(wordless) {
+            problems.add("postgres", format!("{name} takes words, and no row says which"));
+        }
+    })?;
     Ok(servers)
 }
 
@@ -245,25 +220,6 @@ fn mysql(servers: &mut ServerTable, place: &str, raw: RawMysql, problems: &mut T
     }
 }
 
-/// Parts of the names of settings that hold or name a secret, a program or another host.
-const TREACHEROUS: [&str; 11] =
-    ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
-
-/// Parses the settings that may leave. One that is named like a secret may not, whoever lists it here.
-fn leaves(servers: &mut ServerTable, place: &str, raw: RawLeaves, problems: &mut TableErrors) {
-    let Some(of) = ServerKind::from_word(&raw.of) else {
-        return problems.add(place, format!("`{}` is no server", raw.of));
-    };
-    let list = servers.leave.entry(of.area()).or_default();
-    for name in raw.names {
-        if TREACHEROUS.iter().any(|word| name.contains(word)) {
-            problems.add(place, format!("`{name}` may hold a secret"));
-        } else if list.insert(name.clone(), raw.what).is_some() {
-            problems.add(place, format!("`{name}` stands there twice"));
-        }
-    }
-}
-
 fn loses(servers: &mut ServerTable, place: &str, raw: &RawLoses, problems: &mut TableErrors) {
     for name in &raw.names {
         if area(name).is_none() {
@@ -336,12 +292,6 @@ mod tests {
             since = "5.7"
             deprecated = "8.0"
             source = "s"
-            [[leaves]]
-            of = "oracle"
-            names = ["port"]
-            [[leaves]]
-            of = "postgres"
-            names = ["port", "port", "primary_conninfo", "ssl_passphrase_command"]
             [[loses]]
             names = ["pg.fsync", "pg.fsync", "mount.options"]
             values = ["off"]
@@ -367,10 +317,6 @@ mod tests {
             "say why it is deprecated",
             "not both",
             "surprise: no such table",
-            "`oracle` is no server",
-            "`port` stands there twice",
-            "`primary_conninfo` may hold a secret",
-            "`ssl_passphrase_command` may hold a secret",
             "`pg.fsync` stands there twice",
             "`mount.options` is no setting of a server",
         ] {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::facts::Area;
 use crate::facts::ServerKind;
 use crate::version::Version;
 
@@ -113,19 +112,6 @@ impl OnLinux {
     }
 }
 
-/// The part of a setting that may leave a configuration file, a command line or a server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Leave {
-    /// Its value.
-    #[default]
-    Value,
-    /// Its value; the bare name switches it on.
-    Switch,
-    /// The shape of its value alone.
-    Shape,
-}
-
 /// Values that give up durability.
 #[derive(Clone, Debug)]
 pub struct Losing {
@@ -177,10 +163,6 @@ pub struct ServerTable {
     pub read: Vec<String>,
     /// Settings of MySQL and MariaDB.
     pub mysql: Vec<Mysql>,
-    /// The names of servers' programs.
-    pub programs: Vec<String>,
-    /// The settings that may leave, by area and name.
-    pub leave: BTreeMap<Area, BTreeMap<String, Leave>>,
     /// Values that lose data, by the name of the setting in rules.
     pub losing: BTreeMap<String, Losing>,
 }

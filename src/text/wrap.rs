@@ -16,21 +16,25 @@ pub enum Overlong {
 pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = 0;
-    let mut put = |glue: &str, piece: &str| {
-        let wide = columns(piece);
-        let Some(line) = lines.last_mut() else { return };
-        if line.is_empty() || used + glue.len() + wide <= room {
-            let glue = if line.is_empty() { "" } else { glue };
-            line.extend([glue, piece]);
+    let mut put = |glue: &str, piece: &str, wide: usize| match lines.last_mut() {
+        Some(line) if line.is_empty() => {
+            line.push_str(piece);
+            used = wide;
+        }
+        Some(line) if used + glue.len() + wide <= room => {
+            line.push_str(glue);
+            line.push_str(piece);
             used += glue.len() + wide;
-        } else {
+        }
+        _ => {
             lines.push(piece.to_owned());
             used = wide;
         }
     };
-    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
-        if columns(word) <= room {
-            put(" ", word);
+    for word in text.split_ascii_whitespace() {
+        let wide = columns(word);
+        if wide <= room {
+            put(" ", word, wide);
             continue;
         }
         let mut glue = " ";
@@ -40,7 +44,7 @@ pub fn wrap(text: &str, room: usize, overlong: Overlong) -> Vec<String> {
                 Overlong::Cut => cut(piece, room),
             };
             for piece in cuts {
-                put(std::mem::take(&mut glue), piece);
+                put(std::mem::take(&mut glue), piece, columns(piece));
             }
         }
     }

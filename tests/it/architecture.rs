@@ -87,6 +87,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "ui",
             "validity",
             "way",
+            "workers",
         ],
     ),
 ];

@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
@@ -130,8 +131,8 @@ fn open(path: &Path, allow_directory: bool) -> Result<File, Miss> {
     }
 }
 
-fn open_unchecked(path: &Path) -> Result<File, Miss> {
-    rustix::fs::openat(CWD, path, READING, Mode::empty()).map(File::from).map_err(|e| miss(&e.into()))
+fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, Miss> {
+    rustix::fs::openat(CWD, path, flags, Mode::empty()).map(File::from).map_err(|e| miss(&e.into()))
 }
 
 /// The contents, cut after [`LARGEST_READ`] or [`LARGEST_MOUNT_TABLE`].
@@ -140,7 +141,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
         return attribute(path);
     }
     let largest = if path == OWN_MOUNT_TABLE { LARGEST_MOUNT_TABLE as u64 } else { LARGEST_READ };
-    let file = if is_of_process(path) { open_unchecked(path)? } else { open(path, false)? };
+    let file = if is_of_process(path) { open_unchecked(path, READING)? } else { open(path, false)? };
     contents(&file, largest)
 }
 
@@ -191,7 +192,8 @@ pub enum Configuration {
 
 /// Whether the path stays among the attributes of devices, where there are only directories and files.
 fn is_attribute(path: &Path) -> bool {
-    path.starts_with("/sys/class") && !path.components().any(|c| c == Component::ParentDir)
+    let below = path.as_os_str().as_bytes().strip_prefix(b"/sys/class/");
+    below.is_some_and(|below| below.split(|b| *b == b'/').all(|name| name != b".."))
 }
 
 /// A directory that attributes are opened in, by its path.
@@ -203,32 +205,38 @@ thread_local! {
     static LAST: RefCell<Option<Directory>> = const { RefCell::new(None) };
 }
 
-/// Opens an attribute relative to the directory of its device, or by its whole path where that directory is stale:
+/// Opens an attribute, or a directory of some, relative to the directory of its device, or by its whole path where that directory is stale:
 /// another device of the same name may have replaced it.
-fn open_attribute(path: &Path) -> Result<File, Miss> {
+fn open_attribute(path: &Path, flags: OFlags) -> Result<File, Miss> {
     let from_directory = device_and_attribute(path)
-        .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name)));
-    from_directory.unwrap_or_else(|| open_unchecked(path))
+        .and_then(|(device, name)| LAST.with_borrow_mut(|last| open_from(last, device, name, flags)));
+    from_directory.unwrap_or_else(|| open_unchecked(path, flags))
 }
 
-/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`.
+/// `/sys/class/block/sda` and `queue/fua` of `/sys/class/block/sda/queue/fua`. Of other classes little is read between
+/// the attributes of a block device, whose directory stays.
 fn device_and_attribute(path: &Path) -> Option<(&Path, &[u8])> {
+    const CLASS: &[u8] = b"/sys/class/block/";
     let bytes = path.as_os_str().as_bytes();
-    let (at, _) = bytes.iter().enumerate().filter(|(_, b)| **b == b'/').nth(4)?;
+    let at = CLASS.len() + bytes.strip_prefix(CLASS)?.iter().position(|b| *b == b'/')?;
     Some((Path::new(OsStr::from_bytes(bytes.get(..at)?)), bytes.get(at + 1..)?))
 }
 
 /// The attribute that every device has for as long as it exists (Documentation/ABI/testing/sysfs-uevent).
 const ALWAYS: &str = "uevent";
 
-fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option<Result<File, Miss>> {
+fn open_from(
+    last: &mut Option<Directory>,
+    device: &Path,
+    name: &[u8],
+    flags: OFlags,
+) -> Option<Result<File, Miss>> {
     if last.as_ref().is_none_or(|(path, _)| path != device) {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(device, flags, Mode::empty()).ok()?;
         *last = Some((device.to_owned(), directory));
     }
     let (_, directory) = last.as_ref()?;
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     match rustix::fs::openat(directory, name, flags, Mode::empty()) {
         Ok(file) => Some(Ok(File::from(file))),
         Err(Errno::NOENT)
@@ -242,16 +250,16 @@ fn open_from(last: &mut Option<Directory>, device: &Path, name: &[u8]) -> Option
 
 /// An attribute of a device.
 fn attribute(path: &Path) -> Result<Vec<u8>, Miss> {
-    let mut page = [0; LARGEST_ATTRIBUTE];
-    let mut file = open_attribute(path)?;
+    let mut page = [MaybeUninit::uninit(); LARGEST_ATTRIBUTE];
+    let file = open_attribute(path, READING)?;
     let mut bytes = Vec::new();
     loop {
-        let count = match file.read(&mut page) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            count => count.map_err(|e| miss(&e))?,
+        let read = match rustix::io::read(&file, &mut page) {
+            Err(Errno::INTR) => continue,
+            read => read.map_err(|e| miss(&e.into()))?.0,
         };
-        bytes.extend_from_slice(page.get(..count).unwrap_or_default());
-        if count < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
+        bytes.extend_from_slice(read);
+        if read.len() < LARGEST_ATTRIBUTE || bytes.len() as u64 >= LARGEST_READ {
             return Ok(bytes);
         }
     }
@@ -262,7 +270,7 @@ pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
     const SPARE: &[u8] = b"lost+found";
     let directory = open(path, true)?;
     let mut spare = false;
-    for name in names(&directory)? {
+    for name in names(directory.try_clone().map_err(|e| miss(&e))?)? {
         spare = name? == SPARE;
         if !spare {
             return Ok(b"no\n".to_vec());
@@ -271,15 +279,15 @@ pub fn is_empty(path: &Path) -> Result<Vec<u8>, Miss> {
     let flags = READING | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let within = || {
         let inner = rustix::fs::openat(&directory, SPARE, flags, Mode::empty());
-        names(&inner.map_err(|e| miss(&e.into()))?).map(|mut names| names.next().is_some())
+        names(inner.map_err(|e| miss(&e.into()))?).map(|mut names| names.next().is_some())
     };
     let something = spare && within()?;
     Ok(if something { b"no\n".to_vec() } else { b"yes\n".to_vec() })
 }
 
 /// The names in an open directory.
-fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
-    let entries = Dir::read_from(directory).map_err(|e| miss(&e.into()))?;
+fn names(directory: impl Into<OwnedFd>) -> Result<impl Iterator<Item = Result<Vec<u8>, Miss>>, Miss> {
+    let entries = Dir::new(directory).map_err(|e| miss(&e.into()))?;
     let name = |entry: Result<rustix::fs::DirEntry, Errno>| {
         entry.map(|entry| entry.file_name().to_bytes().to_vec()).map_err(|e| miss(&e.into()))
     };
@@ -289,13 +297,17 @@ fn names(directory: impl AsFd) -> Result<impl Iterator<Item = Result<Vec<u8>, Mi
 
 /// The sorted names, a zero byte after each.
 pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
-    let directory = match PathHandle::at(path)? {
-        held if held.kind == FileType::Directory => held.open()?,
-        _ => return Err(Miss::new(MissKind::Absent, "is no directory")),
+    let directory = if is_attribute(path) {
+        open_attribute(path, READING | OFlags::DIRECTORY)?
+    } else {
+        match PathHandle::at(path)? {
+            held if held.kind == FileType::Directory => held.open()?,
+            _ => return Err(Miss::new(MissKind::Absent, "is no directory")),
+        }
     };
     let mut found = Vec::new();
     let mut length = 0;
-    for name in names(&directory)? {
+    for name in names(directory)? {
         let name = name?;
         length += name.len() as u64 + 1;
         if length > LARGEST_READ {
@@ -304,13 +316,12 @@ pub fn list(path: &Path) -> Result<Vec<u8>, Miss> {
         found.push(name);
     }
     found.sort_unstable();
-    Ok(found
-        .into_iter()
-        .flat_map(|mut name| {
-            name.push(0);
-            name
-        })
-        .collect())
+    let mut answer = Vec::new();
+    for name in found {
+        answer.extend(name);
+        answer.push(0);
+    }
+    Ok(answer)
 }
 
 /// Where the link points, as written.
@@ -404,7 +415,7 @@ mod tests {
         }
         let mut last = None;
         let mut read = |device: &Path, name: &str| {
-            let file = open_from(&mut last, device, name.as_bytes())?;
+            let file = open_from(&mut last, device, name.as_bytes(), READING)?;
             Some(file.map(|file| io::read_to_string(file).unwrap()))
         };
         for (device, text) in [(&one, "1"), (&one, "1"), (&other, "2"), (&one, "1")] {

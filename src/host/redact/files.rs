@@ -4,7 +4,8 @@
 //! the shape therefore never leaves. Mount tables are filtered too, because a FUSE file system shows its source as it
 //! was typed, password included.
 
-use std::path::{Component, Path};
+use std::ffi::OsStr;
+use std::path::Path;
 
 use super::mounts;
 use crate::host::{Miss, MissKind};
@@ -23,8 +24,8 @@ enum LineSyntax {
     Path,
 }
 
-/// Files with a shape of their own.
-enum FileSyntax {
+/// A file that is read as it is, by the shape that its text must have.
+pub enum PlainFile {
     /// The kernel's file, unchanged.
     Kernel,
     /// /proc/PID/mountinfo and mounts.
@@ -39,56 +40,51 @@ enum FileSyntax {
     Pid,
 }
 
-fn shape(path: &Path) -> Option<FileSyntax> {
-    if path.components().any(|part| part == Component::ParentDir) {
-        return None;
+impl PlainFile {
+    /// The file at this path; a refusal where its plain text never leaves.
+    pub fn at(path: &Path) -> Result<Self, Miss> {
+        const RESERVED: &str = "files may hold passwords; only known ones are read, and known keys of them";
+        Self::known(path).ok_or_else(|| Miss::new(MissKind::Failed, RESERVED))
     }
-    let name = path.file_name()?.as_encoded_bytes();
-    // What a process sees beneath its root is as anywhere else.
-    let parts: Vec<&[u8]> = path.iter().map(std::ffi::OsStr::as_encoded_bytes).collect();
-    let kernels = match parts.get(1..) {
-        Some([b"proc", _, b"root" | b"cwd", ..]) => false,
-        // Command lines and environments have questions of their own.
-        Some([b"proc", .., b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack"]) => return None,
-        Some([b"proc" | b"sys", ..]) => true,
-        _ => false,
-    };
-    if kernels {
-        let table = path.starts_with("/proc") && matches!(name, b"mountinfo" | b"mounts");
-        return Some(if table { FileSyntax::MountTable } else { FileSyntax::Kernel });
-    }
-    if path.starts_with("/run/udev/data") {
-        return Some(FileSyntax::Udev);
-    }
-    let system = ["/etc/os-release", "/usr/lib/os-release", "/etc/ld.so.preload", "/run/systemd/container"];
-    if system.iter().any(|known| path == Path::new(known)) {
-        return Some(FileSyntax::System);
-    }
-    match name {
-        b"PG_VERSION" => Some(FileSyntax::Version),
-        b"postmaster.pid" => Some(FileSyntax::Pid),
-        _ => None,
-    }
-}
 
-/// Why the plain text of this file never leaves.
-pub fn reserved(path: &Path) -> Option<&'static str> {
-    shape(path)
-        .is_none()
-        .then_some("files may hold passwords; only known ones are read, and known keys of them")
-}
+    fn known(path: &Path) -> Option<Self> {
+        let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
+        match parts.as_slice() {
+            parts if parts.contains(&b"..".as_slice()) => None,
+            // What a process sees beneath its root is as anywhere else.
+            [b"/", b"proc", _, b"root" | b"cwd", beneath @ ..] => Self::named(beneath.last()?),
+            // Command lines and environments have questions of their own.
+            [b"/", b"proc", .., b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack"] => None,
+            [b"/", b"proc", .., b"mountinfo" | b"mounts"] => Some(Self::MountTable),
+            [b"/", b"proc" | b"sys", ..] => Some(Self::Kernel),
+            [b"/", b"run", b"udev", b"data", ..] => Some(Self::Udev),
+            [b"/", b"etc", b"os-release" | b"ld.so.preload"]
+            | [b"/", b"usr", b"lib", b"os-release"]
+            | [b"/", b"run", b"systemd", b"container"] => Some(Self::System),
+            parts => Self::named(parts.last()?),
+        }
+    }
 
-/// The part of a plain file that may leave: all of it, or what has the file's shape.
-pub fn plain(path: &Path, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
-    let left = match shape(path) {
-        Some(FileSyntax::Kernel | FileSyntax::System) => return Ok(text),
-        Some(FileSyntax::MountTable) => return Ok(mounts::table(&text)),
-        Some(FileSyntax::Udev) => return Ok(volumes(&text)),
-        Some(FileSyntax::Version) => version(&text),
-        Some(FileSyntax::Pid) => pid(&text),
-        None => None,
-    };
-    left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
+    /// A file that is known by its name, wherever it is.
+    fn named(name: &[u8]) -> Option<Self> {
+        match name {
+            b"PG_VERSION" => Some(Self::Version),
+            b"postmaster.pid" => Some(Self::Pid),
+            _ => None,
+        }
+    }
+
+    /// The part of its text that may leave: all of it, or what has the file's shape.
+    pub fn leaving(self, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
+        let left = match self {
+            Self::Kernel | Self::System => Some(text),
+            Self::MountTable => Some(mounts::table(&text)),
+            Self::Udev => Some(volumes(&text)),
+            Self::Version => version(&text),
+            Self::Pid => pid(&text),
+        };
+        left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
+    }
 }
 
 /// `16`, or `9.6` before version 10.
@@ -137,7 +133,8 @@ mod tests {
     use super::*;
 
     fn left(path: &str, text: &str) -> Option<String> {
-        plain(Path::new(path), text.as_bytes().to_vec()).ok().map(|left| String::from_utf8(left).unwrap())
+        let left = PlainFile::at(Path::new(path)).ok()?.leaving(text.as_bytes().to_vec());
+        left.ok().map(|left| String::from_utf8(left).unwrap())
     }
 
     #[test]
@@ -159,7 +156,6 @@ mod tests {
             "/etc/mysql/debian.cnf",
             "/x/PG_VERSION.bak",
         ] {
-            assert!(reserved(Path::new(path)).is_some(), "{path}");
             assert_eq!(left(path, "secret"), None, "{path}");
         }
         for path in [
@@ -169,7 +165,7 @@ mod tests {
             "/proc/7/root/x/postmaster.pid",
             "/sys/a.mount",
         ] {
-            assert!(reserved(Path::new(path)).is_none(), "{path}");
+            assert!(PlainFile::at(Path::new(path)).is_ok(), "{path}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[cfg(test)]
 use crate::facts::Choice as _;
@@ -39,7 +39,9 @@ impl Node {
 
     /// The path of an attribute in sysfs.
     pub fn attribute(&self, name: &str) -> PathBuf {
-        Path::new(CLASS).join(&self.name).join(name)
+        let mut path = PathBuf::with_capacity(CLASS.len() + self.name.len() + name.len() + 2);
+        path.extend([OsStr::new(CLASS), &self.name, OsStr::new(name)]);
+        path
     }
 
     /// Whether its name begins with this prefix.

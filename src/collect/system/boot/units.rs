@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::entry::{BootEntry, Unread, note, shown};
@@ -24,7 +25,7 @@ const DIRECTORIES: [&str; 4] = [
 ];
 
 /// Directories in which something pulls a unit in.
-const PULLING: [&str; 3] = ["wants", "requires", "upholds"];
+const PULLING: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
 
 /// The units on this machine.
 pub struct Units {
@@ -123,9 +124,7 @@ impl Units {
     pub fn swaps(&self) -> impl Iterator<Item = String> {
         let own = self.listed.iter().filter(|(directory, _)| is_admins(directory));
         let names = own.flat_map(|(_, names)| names);
-        let is_swap =
-            |name: &&OsString| Path::new(name).extension().is_some_and(|extension| extension == "swap");
-        names.filter(is_swap).map(|name| shown(Path::new(name)))
+        names.filter(|name| name.as_bytes().ends_with(b".swap")).map(|name| shown(Path::new(name)))
     }
 
     /// The main file of a unit: that of the first directory which has it.
@@ -296,10 +295,7 @@ pub fn name_of(point: &[u8]) -> OsString {
 fn pulled_in(host: &dyn Host, listed: &[(PathBuf, Vec<OsString>)]) -> Result<BTreeSet<Vec<u8>>, Miss> {
     let mut pulled = BTreeSet::new();
     for (directory, names) in listed {
-        let pulls = |name: &&OsString| {
-            let extension = Path::new(name).extension();
-            extension.is_some_and(|found| PULLING.iter().any(|pulling| found == *pulling))
-        };
+        let pulls = |name: &&OsString| PULLING.iter().any(|pulling| name.as_bytes().ends_with(pulling));
         for name in names.iter().filter(pulls) {
             match host.list(&directory.join(name)) {
                 Ok(names) => {
@@ -322,7 +318,7 @@ fn is_admins(file: &Path) -> bool {
 }
 
 fn is_mount(name: &OsString) -> bool {
-    Path::new(name).extension().is_some_and(|extension| extension == "mount")
+    name.as_bytes().ends_with(b".mount")
 }
 
 /// Whether the source of a mount is a device, by path or by tag; a distribution's own units mount the kernel's pseudo
