@@ -7,8 +7,8 @@ use super::host::{self, look_at};
 use super::out::{Delivery, ExitResult};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
-use crate::facts::Note;
 use crate::facts::note::MeasurementNote;
+use crate::facts::{Note, Scope, Subject};
 use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
@@ -26,6 +26,12 @@ pub(super) fn run(args: &Check) -> ExitResult {
     // Assumptions are judged over the very answers of the first pass.
     let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
     let mut session = look_at(machine, &args.from, target, rules)?;
+    if let Some(filesystem) = args.fs {
+        let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
+        for target in targets {
+            session.want(&target, Some(filesystem)).map_err(CliError::Usage)?;
+        }
+    }
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
     let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
