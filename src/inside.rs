@@ -83,5 +83,5 @@ pub mod version {
     pub use crate::version::Version;
 }
 pub mod settings {
-    pub use crate::settings::{ALL, Shape, find};
+    pub use crate::settings::{ALL, NewFilesystem, Shape, find};
 }

@@ -19,6 +19,7 @@ use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
+use crate::settings::NewFilesystem;
 use crate::{validity, workers};
 use hypothesis::Hypothesis;
 
@@ -29,6 +30,7 @@ mod measuring;
 mod raw;
 pub mod upgrade;
 mod pack;
+mod wish;
 #[cfg(test)]
 mod notes;
 
@@ -55,6 +57,8 @@ pub struct Session {
     pub measured: BTreeMap<Subject, Measurement>,
     /// Records of drills, each with the name of its file, display-safe.
     pub drills: Vec<(String, Record)>,
+    /// The file system that the user wants, by free disk.
+    wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the real facts.
     hypothesis: Option<Hypothesis>,
 }
@@ -80,13 +84,15 @@ impl Session {
             traced: true,
             measured: BTreeMap::new(),
             drills: Vec::new(),
+            wanted: BTreeMap::new(),
             hypothesis: None,
         }
     }
 
-    /// Takes over the measurements made before the host was read again, for every target whose stack is unchanged. A
-    /// measurement of another mount or disk would be wrong for this one.
-    pub fn keep_measured(&mut self, before: Self) {
+    /// Takes over what was wanted and measured before the host was read again; measurements of every target whose stack is
+    /// unchanged. A measurement of another mount or disk would be wrong for this one.
+    pub fn keep(&mut self, before: Self) {
+        self.wanted = before.wanted;
         let there = measurable(&self.read);
         for (target, measurement) in before.measured {
             let changed = StackFingerprint::from_facts(&before.read, &target)
@@ -139,6 +145,8 @@ impl Session {
             evaluation,
             measurements: self.measured.clone(),
             overrides: self.overrides(),
+            wanted: &self.wanted,
+            refusal: &|target, filesystem| self.refusal(&facts, target, filesystem),
             circumstances: report::RunContext {
                 when: now(),
                 live: self.live,
@@ -225,7 +233,7 @@ mod tests {
             }
             assert!(!before.measured.is_empty());
             let mut now = mounted(option);
-            now.keep_measured(before);
+            now.keep(before);
             assert_eq!(now.measured.is_empty(), !stays, "{option}");
             let said = "what was measured of /db before is not shown any more: mount 1 mount.super_options was nobarrier and \
                         is barrier";

@@ -40,9 +40,9 @@ pub use format::Format;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
-    Alternative, Conflict, DirectoryRow, HostSummary, LayerRow, Plan, ProbeResult, Report, SCHEMA_VERSION,
-    Stack, Step, TargetSummary, ToolSummary, Withheld,
+    Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan, ProbeResult, Report,
+    SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use order::Urgency;
-pub use plan::Overrides;
+pub use plan::{FilesystemRefusal, Overrides};
 pub use what_if::can_be_assumed;

@@ -5,6 +5,7 @@
 //! name once, and it is then held by declaration; code that acts on settings goes by their [`SettingKind`]. A setting
 //! may have no fact with its current value: the options used to create a file system are stored nowhere.
 
+mod filesystem;
 mod kind;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target
 use crate::facts::{Key, KeyInfo, Scope, ValueKind};
 use crate::servers;
 
+pub use filesystem::NewFilesystem;
 pub use kind::{Mounting, SettingKind};
 
 /// A setting that can be advised.

@@ -15,7 +15,9 @@ mod table;
 mod load;
 mod mkfs;
 mod mount;
+mod maker;
 mod guard;
+mod making;
 mod on_disk;
 mod zfs;
 mod derive;
@@ -28,6 +30,7 @@ mod vendors;
 pub use builder::{builds_again, names_nobody};
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
+pub use making::can_make;
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
     BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,

@@ -287,7 +287,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -335,6 +335,10 @@ _walwise() {
                     ;;
                 --assume)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fs)
+                    COMPREPLY=($(compgen -W "ext4 xfs btrfs zfs" -- "${cur}"))
                     return 0
                     ;;
                 --seconds)

@@ -58,6 +58,10 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was kept last' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or of the one thing here that has it. It never unlocks a setting that can lose data' -r
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it. It allows nothing that is refused without it' -r -f -a "ext4\t''
+xfs\t''
+btrfs\t''
+zfs\t''"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'How long to measure at most' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Where scratch files may lie, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Fail when a finding is at least this' -r -f -a "critical\t'Critical findings only'

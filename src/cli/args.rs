@@ -10,6 +10,7 @@ use crate::output::Access;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
 use crate::rules::Level;
+use crate::settings::NewFilesystem;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
 #[derive(Debug, Parser)]
@@ -148,6 +149,10 @@ pub struct Check {
     /// of the one thing here that has it. It never unlocks a setting that can lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
+    /// The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it.
+    /// It allows nothing that is refused without it.
+    #[arg(long, value_enum, value_name = "NAME", requires = "target")]
+    pub fs: Option<NewFilesystem>,
     /// Measure nothing.
     #[arg(long)]
     pub no_probe: bool,
@@ -529,6 +534,16 @@ pub struct Screens {
 }
 
 // The forms of a report are the report's own; here they become words of the command line.
+impl ValueEnum for NewFilesystem {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.word()))
+    }
+}
+
 impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Self] {
         &Self::ALL

@@ -1,6 +1,5 @@
 //! `walwise check`: facts, probe, rules, report, and an exit code for the result.
 
-use std::mem::ManuallyDrop;
 
 use anyhow::Context as _;
 
@@ -9,8 +8,8 @@ use super::host::{self, look_at};
 use super::out::{Delivery, ExitResult};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
-use crate::facts::Note;
 use crate::facts::note::MeasurementNote;
+use crate::facts::{Note, Scope, Subject};
 use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
@@ -27,8 +26,13 @@ pub(super) fn run(args: &Check) -> ExitResult {
     let remembering = RememberingHost::new(machine.as_ref());
     // Assumptions are judged over the very answers of the first pass.
     let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
-    // The process ends with this command: what it read and concluded is not freed, for on a large host that takes long.
-    let mut session = ManuallyDrop::new(look_at(machine, &args.from, target, rules)?);
+    let mut session = look_at(machine, &args.from, target, rules)?;
+    if let Some(filesystem) = args.fs {
+        let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
+        for target in targets {
+            session.want(&target, Some(filesystem)).map_err(CliError::Usage)?;
+        }
+    }
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
     let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
@@ -38,7 +42,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
         None
     };
     session.traced = args.format == Format::Json || args.save;
-    let mut report = ManuallyDrop::new(session.report());
+    let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.

@@ -52,6 +52,10 @@ pub const ALL: &[Examples] = &[
                 "walwise check --mysql-defaults /srv/db/my.cnf",
                 "a stopped MariaDB or MySQL, as it would start with this file",
             ),
+            (
+                "walwise check /dev/sdb --fs xfs --format script",
+                "a free disk: the script that makes XFS on it and mounts it",
+            ),
             ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
             (
                 "walwise check --assume controller.battery@sda=failed",

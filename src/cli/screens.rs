@@ -26,6 +26,7 @@ use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::probes::{self, Control, ProbePlan};
 use crate::report::{Format, Report, host_summary, text};
 use crate::rules::RuleSet;
+use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
 use crate::text::{error_words, safe};
 use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
@@ -196,7 +197,7 @@ impl Worker for Desk {
         session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {
-            session.keep_measured(before.session);
+            session.keep(before.session);
         }
         let report = session.report();
         *looked = Some(Looked { session, machine });
@@ -231,6 +232,11 @@ impl Worker for Desk {
             session.measured.insert(target.clone(), measurement);
             Ok(())
         })?;
+        self.report()
+    }
+
+    fn want(&self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<Report, String> {
+        self.with(|looked| looked.session.want(target, filesystem))?;
         self.report()
     }
 

@@ -4,13 +4,13 @@
 //! [`super::stack`] the stacks. Refused advice is removed from the findings too, so that no output can name a value
 //! that kernel, tool or server would refuse.
 
-use crate::settings::SettingKind;
+use crate::settings::{NewFilesystem, SettingKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::index::Index;
 use super::{
-    Conflict, DeviceContent, DirectoryRow, HostSummary, Plan, ProbeResult, Report, SCHEMA_VERSION,
-    TargetSummary, ToolSummary, Withheld, bound, choice, plan, remedy, stack,
+    Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, plan, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -37,6 +37,10 @@ pub struct Input<'a> {
     pub measurements: BTreeMap<Subject, Measurement>,
     /// The rules that each rule overrides.
     pub overrides: plan::Overrides,
+    /// The file system that the user wants on a free disk, by target.
+    pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
+    /// Why a file system cannot be made on a free disk.
+    pub refusal: &'a FilesystemRefusal<'a>,
     /// Time, place and tool.
     pub circumstances: RunContext,
     /// The last check of every piece of advice.
@@ -62,7 +66,9 @@ pub struct RunContext {
 
 /// Makes the report.
 pub fn build(input: Input<'_>) -> Report {
-    let Input { facts, mut verdicts, evaluation, measurements, overrides, circumstances, guard } = input;
+    let Input { facts, mut verdicts, evaluation, measurements, .. } = input;
+    let Input { overrides, wanted, refusal, circumstances, guard, .. } = input;
+    let basis = plan::PlanBasis { facts, overrides: &overrides, wanted, refusal };
     let Evaluation { mut findings, tallies } = evaluation;
     let withheld = withhold(&mut findings, guard);
     remedy::give(&mut findings, &withheld);
@@ -83,7 +89,7 @@ pub fn build(input: Input<'_>) -> Report {
         let about = |target: &TargetSummary| {
             index.about(&target.subjects).into_iter().map(|(_, finding)| finding).collect::<Vec<_>>()
         };
-        let plan = |target| plan::plan(facts, target, &about(target), &overrides, &mut conflicts);
+        let plan = |target| plan::plan(&basis, target, &about(target), &mut conflicts);
         let plans: Vec<Plan> = piece.iter().map(plan).collect();
         (plans, conflicts)
     });

@@ -1,13 +1,12 @@
 //! The command that creates an advised file system, from words that are safe in a shell and force nothing.
 
-use super::{Step, options};
+use super::{Plan, Report, Step, options};
+use crate::facts::catalog::target::Attribute;
+use crate::facts::{Choice as _, Subject};
 use crate::quote::Command;
 use crate::rules::Change;
-use crate::settings::SettingKind;
+use crate::settings::{NewFilesystem, SettingKind};
 use crate::validity::mkfs_flag;
-
-/// File systems that can be created: the type, and the sixth field of its fstab line (fstab(5)).
-pub const MAKES: &[(&str, u8)] = &[("ext4", 2), ("xfs", 0), ("btrfs", 0)];
 
 /// The step that changes the setting of a kind.
 pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
@@ -18,27 +17,39 @@ pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
 pub struct Chosen {
     /// The type of the file system.
     pub fstype: &'static str,
-    /// The sixth field of its fstab line.
+    /// The sixth field of its fstab line (fstab(5)).
     pub pass: u8,
     /// Its mount options.
     pub mount: String,
 }
 
+/// The file system that steps make, where it is among those that can be.
+pub fn made(steps: &[Step]) -> Option<NewFilesystem> {
+    step(steps, SettingKind::Filesystem)?
+        .advice
+        .change
+        .values()
+        .first()
+        .and_then(|word| NewFilesystem::from_word(word))
+}
+
 /// The file system that the steps for a free disk create, and its mount options; the error says why there is none.
 pub fn chosen(steps: &[Step]) -> Result<Chosen, String> {
-    let advised = step(steps, SettingKind::Filesystem).and_then(|step| match &step.advice.change {
-        Change::Set(value) => Some(value.as_str()),
-        _ => None,
-    });
+    let advised = step(steps, SettingKind::Filesystem);
+    let advised = advised.and_then(|step| step.advice.change.values().first());
     let advised = advised.ok_or("no file system is advised for it")?;
-    let makes = MAKES.iter().find(|(fstype, _)| *fstype == advised);
-    let (fstype, pass) = *makes.ok_or_else(|| format!("making {advised} is not supported here"))?;
+    let made = made(steps).ok_or_else(|| format!("making {advised} is not supported here"))?;
+    let pass = match made {
+        NewFilesystem::Ext4 => 2,
+        NewFilesystem::Xfs | NewFilesystem::Btrfs => 0,
+        NewFilesystem::Zfs => return Err("zpool makes ZFS, which mounts its datasets by itself".to_owned()),
+    };
     let mount = step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
     let mount = mount.unwrap_or_else(|| "defaults".to_owned());
     if !plain(&mount, ",=_-.:") {
         return Err(format!("mount options that are not plain words: {mount}"));
     }
-    Ok(Chosen { fstype, pass, mount })
+    Ok(Chosen { fstype: made.word(), pass, mount })
 }
 
 /// Whether a word is literal in a shell: letters, digits and `also`, not empty, no option.
@@ -80,14 +91,13 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
 
 /// Gives the steps for a free disk the commands that follow from all of them together, where no rule provided any.
 pub fn complete(steps: &mut [Step], node: &str) {
-    let chosen =
-        step(steps, SettingKind::Filesystem).and_then(|step| step.advice.change.values().first().cloned());
-    let known = chosen.filter(|chosen| MAKES.iter().any(|(fstype, _)| fstype == chosen));
-    let Some(fstype) = known.filter(|_| plain(node, "/_-.")) else { return };
-    let mount = step(steps, SettingKind::MountOptions).and_then(|step| step.result.clone());
-    let mount = mount.filter(|options| plain(options, ",=_-.:"));
-    let Ok(command) = command(steps, &fstype) else { return };
+    let Ok(Chosen { fstype, mount, .. }) = chosen(steps) else { return };
+    let Ok(command) = command(steps, fstype) else { return };
+    if !plain(node, "/_-.") {
+        return;
+    }
     for step in steps.iter_mut().filter(|step| step.advice.apply.is_empty()) {
+        let nocow = sets_nocow(step);
         let advice = &mut step.advice;
         match advice.setting.kind {
             SettingKind::Filesystem => {
@@ -95,13 +105,16 @@ pub fn complete(steps: &mut [Step], node: &str) {
                 advice.verify = Command::new("blkid -p ").value(node).into_iter().collect();
             }
             SettingKind::MountOptions => {
-                let Some(options) = &mount else { continue };
                 let mount = |node| {
-                    let typed = Command::new("mount -t ").value(&fstype)?.code(" -o ").value(options)?;
+                    let typed = Command::new("mount -t ").value(fstype)?.code(" -o ").value(&mount)?;
                     Some(typed.code(" ").value(node)?.code(" MOUNTPOINT"))
                 };
                 advice.apply = mount(node).into_iter().collect();
                 advice.verify = vec![Command::new("findmnt MOUNTPOINT")];
+            }
+            SettingKind::DirectoryFlags if nocow => {
+                advice.apply = vec![Command::new("chattr +C MOUNTPOINT/DATABASE   # while it is empty")];
+                advice.verify = vec![Command::new("lsattr -d MOUNTPOINT/DATABASE   # shows C")];
             }
             SettingKind::MkfsOptions
             | SettingKind::MkfsFeatures
@@ -118,4 +131,21 @@ pub fn complete(steps: &mut [Step], node: &str) {
             | SettingKind::Other => {}
         }
     }
+}
+
+/// The command that asks for a document about a free disk, with the file system that the user wants; `None` where the
+/// name of the disk cannot be written.
+pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> Option<Command> {
+    let wanted = report.plan(target).and_then(Plan::wanted);
+    let ask = Command::check(target.name(), "")?;
+    let ask = match wanted {
+        Some(wanted) => ask.code(" --fs ").value(wanted.filesystem.word())?,
+        None => ask,
+    };
+    Some(ask.code(format))
+}
+
+/// Whether a step makes new files be overwritten in place.
+pub fn sets_nocow(step: &Step) -> bool {
+    step.advice.change.values().iter().filter_map(|word| Attribute::from_word(word)).any(Attribute::is_nocow)
 }

@@ -16,7 +16,7 @@ use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
-use crate::settings::Setting;
+use crate::settings::{NewFilesystem, Setting};
 use difference::Difference;
 use upgrade::Upgrade;
 use what_if::WhatIf;
@@ -262,6 +262,30 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// What may be done as well, each at its price; none of it is part of the steps.
     pub options: Vec<Step>,
+    /// Of a free disk: every file system that can be asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filesystems: Vec<FilesystemChoice>,
+}
+
+/// A file system for a free disk: what speaks for it and against it here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FilesystemChoice {
+    /// `ext4`, `xfs`, `btrfs` or `zfs`.
+    #[schemars(with = "String")]
+    pub filesystem: NewFilesystem,
+    /// Whether it is the first choice here.
+    pub first: bool,
+    /// Whether the user wants it. The plan then makes it, unless it is refused.
+    pub wanted: bool,
+    /// One line: what its rule says of it, where it can be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<String>,
+    /// Why it cannot be made here; absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }
 
 /// One step of a plan.

@@ -12,7 +12,7 @@ pub mod udev;
 pub mod unit;
 
 use self::boot::BootMountEdit;
-use super::{Report, Step, TargetSummary};
+use super::{Plan, Report, Step, TargetSummary, mkfs};
 use crate::quote::{Command, comment};
 use crate::rules::Risk;
 
@@ -73,7 +73,7 @@ fn of_boot(
     let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
     let alone = report.targets.len() == 1;
     let told = |disk: &TargetSummary| {
-        if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(disk, format) }
+        if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(report, disk, format) }
     };
     parts.extend(report.targets.iter().filter(|target| target.kind.is_device()).map(told));
     let bare = boot::not_mounted_at_boot(report);
@@ -87,19 +87,21 @@ fn of_boot(
 }
 
 /// For a free disk among other targets: the command to ask about it alone, because disks are handled one at a time.
-fn ask_alone(target: &TargetSummary, format: &'static str) -> String {
+fn ask_alone(report: &Report, target: &TargetSummary, format: &'static str) -> String {
     comments(&[
         "A free disk. For what belongs to the file system that is made on it:".to_owned(),
-        format!("  {}", Command::or_why(Command::check(target.target.name(), format))),
+        format!("  {}", Command::or_why(mkfs::asked_again(report, &target.target, format))),
     ])
 }
 
-/// For a free disk: the steps before its file system exists, up to the command that prints the UUID.
-fn not_before(target: &TargetSummary) -> String {
-    let device = target.target.name();
-    let script = Command::or_why(Command::check(device, " --format script"));
-    let uuid = Command::or_why(Command::new("blkid -p -s UUID -o value ").value(device));
-    comments(&[format!("Not before the file system is made ({script}). Put in what"), format!("  {uuid}")])
+/// For a free disk: why it is this file system, where the user wants it, and the steps before it exists, up to the
+/// command that prints the UUID.
+fn not_before(report: &Report, target: &TargetSummary) -> String {
+    let wanted = report.plan(&target.target).and_then(Plan::wish);
+    let script = Command::or_why(mkfs::asked_again(report, &target.target, " --format script"));
+    let uuid = Command::or_why(Command::new("blkid -p -s UUID -o value ").value(target.target.name()));
+    let steps = [format!("Not before the file system is made ({script}). Put in what"), format!("  {uuid}")];
+    comments(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
 /// Why there is nothing to paste.

@@ -5,8 +5,10 @@
 //! only allowed. Level decides precedence before anything else, so that no preference overrides possible loss of data.
 
 mod join;
+mod filesystem;
 mod takes;
 
+pub use filesystem::FilesystemRefusal;
 pub use join::{Overrides, as_written};
 
 use std::cmp::Reverse;
@@ -15,32 +17,53 @@ use std::collections::BTreeMap;
 use super::{Conflict, Plan, Step, TargetSummary, mkfs};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Change, Finding, Level, Outcome, Risk};
-use crate::settings::{Setting, SettingKind};
+use crate::settings::{NewFilesystem, Setting, SettingKind};
 use join::AdviceItem;
+
+/// What plans are made of, apart from findings.
+pub struct PlanBasis<'a> {
+    /// All facts.
+    pub facts: &'a FactSet,
+    /// The rules that each rule overrides.
+    pub overrides: &'a Overrides,
+    /// The file system that the user wants, by target.
+    pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
+    /// Why a file system cannot be made.
+    pub refusal: &'a FilesystemRefusal<'a>,
+}
 
 /// The plan of one target from the findings about it; new conflicts are added to `conflicts`.
 pub fn plan(
-    facts: &FactSet,
+    basis: &PlanBasis<'_>,
     target: &TargetSummary,
     findings: &[&Finding],
-    overrides: &Overrides,
     conflicts: &mut Vec<Conflict>,
 ) -> Plan {
+    let PlanBasis { facts, overrides, .. } = *basis;
     let all: Vec<AdviceItem<'_>> = findings
         .iter()
         .filter(|finding| finding.outcome == Outcome::Applies)
-        .flat_map(|finding| finding.advice.iter().map(move |advice| AdviceItem { finding, advice }))
+        .flat_map(|finding| {
+            finding.advice.iter().map(move |advice| AdviceItem { finding, advice, wanted: false })
+        })
         .collect();
-    let chosen = chosen_filesystem(&all);
+    let filesystems = filesystem::choices(basis, target, &all);
+    let wanted = filesystem::wanted(&filesystems).map(|wanted| wanted.filesystem.word());
+    let chosen = wanted.or_else(|| filesystem::first_choice(&all));
     let other = |piece: &AdviceItem<'_>| {
         !piece.advice.setting.kind.is_filesystem()
-            && chosen.is_some_and(|chosen| filesystem_of(piece).is_some_and(|of| of != chosen))
+            && chosen.is_some_and(|chosen| filesystem::about(piece).is_some_and(|of| of != chosen))
     };
     let mut groups: BTreeMap<(Subject, &Setting), Vec<AdviceItem<'_>>> = BTreeMap::new();
     let mut options = Vec::new();
     for piece in all.iter().copied().filter(|piece| !other(piece)) {
         let subject = home(facts, &target.target, &piece.finding.subject, piece.advice.setting);
-        if piece.finding.level == Level::Option && piece.advice.rank.is_none() && !piece.keeps() {
+        let piece =
+            AdviceItem { wanted: wanted.is_some_and(|of| filesystem::makes(piece.advice, of)), ..piece };
+        // What belongs to the file system that is made is no option any more.
+        let belongs = chosen.is_some_and(|of| filesystem::accompanies(&piece, of));
+        let is_option = piece.finding.level == Level::Option && piece.advice.rank.is_none();
+        if is_option && !belongs && !piece.keeps() {
             options.extend(join::join(facts, &subject, &[piece], overrides, &mut Vec::new()));
         } else {
             groups.entry((subject, piece.advice.setting)).or_default().push(piece);
@@ -56,7 +79,7 @@ pub fn plan(
         mkfs::complete(&mut steps, target.target.name());
     }
     options.sort_by_cached_key(|step| order(step, blank));
-    Plan { target: target.target.clone(), steps, options }
+    Plan { target: target.target.clone(), steps, options, filesystems }
 }
 
 /// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount belong to the target
@@ -72,24 +95,6 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
         Scope::Mount => target.clone(),
         _ => subject.clone(),
     })
-}
-
-/// The first choice where a file system is to be chosen.
-fn chosen_filesystem<'a>(pieces: &[AdviceItem<'a>]) -> Option<&'a str> {
-    let choices = pieces.iter().filter(|p| p.advice.setting.kind.is_filesystem() && !p.keeps());
-    let place = |p: &&AdviceItem<'_>| {
-        (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
-    };
-    choices.min_by_key(place)?.advice.change.values().first().map(String::as_str)
-}
-
-/// The file system that advice is about: the one that its finding chooses, or that its commands create.
-fn filesystem_of<'a>(piece: &AdviceItem<'a>) -> Option<&'a str> {
-    let siblings = piece.finding.advice.iter().filter(|advice| advice.setting.kind.is_filesystem());
-    let sibling = siblings.flat_map(|advice| advice.change.values()).map(String::as_str).next();
-    let mut words = piece.advice.apply.iter().flat_map(|command| command.as_str().split_whitespace());
-    let made = words.find_map(|word| word.strip_prefix("mkfs."));
-    sibling.or(made)
 }
 
 /// The sort key of a step: settings to keep come last, the rest from the device upwards, critical ones first. On a free

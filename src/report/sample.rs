@@ -1,7 +1,7 @@
 //! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. They are built from
 //! facts and findings like those of the other layers, through [`super::build`].
 
-use crate::settings;
+use crate::settings::{self, NewFilesystem};
 use std::collections::BTreeMap;
 
 use super::{Input, Report, RunContext, build};
@@ -30,6 +30,12 @@ pub fn free_disk() -> Report {
     report(&free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
 }
 
+/// The same where the user wants this file system on it.
+pub fn wanting(filesystem: NewFilesystem) -> Report {
+    let wanted = BTreeMap::from([(new_disk(), filesystem)]);
+    report_for(&wanted, &free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
+}
+
 /// A host with so many identical free disks.
 pub fn disks(count: usize) -> Report {
     let mut facts = FactSet::default();
@@ -54,12 +60,24 @@ pub fn report(
     findings: Vec<Finding>,
     measurements: BTreeMap<Subject, Measurement>,
 ) -> Report {
+    report_for(&BTreeMap::new(), facts, verdicts, findings, measurements)
+}
+
+fn report_for(
+    wanted: &BTreeMap<Subject, NewFilesystem>,
+    facts: &FactSet,
+    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
+    measurements: BTreeMap<Subject, Measurement>,
+) -> Report {
     build(Input {
         facts,
         verdicts,
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements,
         overrides: BTreeMap::new(),
+        wanted,
+        refusal: &|_, _| None,
         circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,

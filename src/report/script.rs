@@ -11,7 +11,7 @@ mod new;
 #[cfg(test)]
 mod tests;
 
-use super::{Report, TargetSummary};
+use super::{Report, TargetSummary, mkfs};
 use crate::facts::catalog::target::TargetKind;
 use crate::quote::{Command, comment};
 use remark::commented;
@@ -31,7 +31,7 @@ pub fn render(report: &Report) -> Result<String, String> {
             TargetKind::Device if alone => new::part(report, target),
             TargetKind::Device => commented(&format!(
                 "A free disk. For a script that makes its file system:\n  {}",
-                Command::or_why(Command::check(target.target.name(), " --format script"))
+                Command::or_why(mkfs::asked_again(report, &target.target, " --format script"))
             )),
             TargetKind::Directory | TargetKind::Created => existing::part(report, target),
         });

@@ -51,6 +51,24 @@ fn told(seen: &Seen) -> (String, String) {
     }
 }
 
+/// The tests of a condition that does not hold on which that depends, each with what was seen: `device.size at least
+/// 300 MiB (128 MiB)`. Of an undecided condition those that are unknown.
+pub fn against(trace: &Trace) -> Vec<String> {
+    let mut all = Vec::new();
+    gather(trace, trace.truth, &mut all);
+    all
+}
+
+fn gather(trace: &Trace, truth: Truth, all: &mut Vec<String>) {
+    if trace.truth != truth {
+        return;
+    }
+    match &trace.seen {
+        Some(seen) => all.push(format!("{} ({})", trace.label, told(seen).0)),
+        None => trace.kids.iter().for_each(|kid| gather(kid, truth, all)),
+    }
+}
+
 /// The same as lines of a page.
 pub fn lines(page: &mut TextBuilder, indent: usize, trace: &Trace) {
     let cells =
@@ -105,7 +123,10 @@ mod tests {
         let mut page = TextBuilder::default();
         page.verbatim(0, &condition(&rule.when).join("\n"));
         page.gap();
-        lines(&mut page, 0, finding.trace.as_ref().unwrap());
+        let trace = finding.trace.as_ref().unwrap();
+        lines(&mut page, 0, trace);
         insta::assert_snapshot!(page.finish());
+        let unknown = against(trace);
+        assert_eq!(unknown[0], "device.cache is protected (absent: running storcli64)");
     }
 }

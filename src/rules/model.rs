@@ -11,7 +11,7 @@ use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
 use crate::checked::SourceCheck;
 use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
-use crate::settings::Setting;
+use crate::settings::{Setting, SettingKind};
 use crate::version::Version;
 
 /// A rule.
@@ -57,6 +57,17 @@ pub struct Rule {
     pub file: String,
     /// The line it starts on, counted from one.
     pub line: usize,
+}
+
+impl Rule {
+    /// Whether it advises this value of such a setting as one choice among several.
+    pub fn offers(&self, kind: SettingKind, value: &str) -> bool {
+        self.advise.iter().any(|spec| {
+            spec.rank.is_some()
+                && spec.setting.kind == kind
+                && matches!(&spec.change, ChangeSpec::Fixed(Change::Set(set)) if set == value)
+        })
+    }
 }
 
 /// The author of a rule.

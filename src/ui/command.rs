@@ -102,6 +102,12 @@ pub enum Action {
     WhatIfComplete,
     /// From the value back to the facts, from the facts to the screen.
     WhatIfBack,
+    /// Choose a file system for the free disk in sight.
+    AskFilesystem,
+    /// Move among file systems.
+    FilesystemGo(Motion),
+    /// Make the plan for the chosen one.
+    FilesystemTake,
     /// Ask for the name of a file to save the selected document in.
     AskSave,
     /// Save it where nothing has that name.
@@ -158,6 +164,7 @@ pub fn commands(model: &Model) -> Vec<UserAction> {
         Some(Overlay::Help { .. }) => in_help(),
         Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
         Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
+        Some(Overlay::Filesystem { chosen }) => in_filesystem(model, *chosen),
         Some(Overlay::Save(form)) => in_save(form),
     };
     all.extend(always());
@@ -340,6 +347,9 @@ fn work(model: &Model) -> Vec<UserAction> {
         command("p", "probe: measure a commit", HelpSection::Work, Action::PlanProbe)
             .footer("p probe")
             .when(may_probe(model)),
+        command("f", "choose the file system of this free disk", HelpSection::Work, Action::AskFilesystem)
+            .footer("f choose fs")
+            .when(may_choose(model)),
         command("w", "what if a fact were another", HelpSection::Work, Action::WhatIf)
             .footer("w what if")
             .when(may_suppose(model)),
@@ -368,6 +378,13 @@ fn may_probe(model: &Model) -> Result<(), String> {
 fn may_suppose(model: &Model) -> Result<(), String> {
     if !model.data.complete || model.data.focus.target.is_none() {
         return Err("there is no target yet".to_owned());
+    }
+    model.data.activity.may_start()
+}
+
+fn may_choose(model: &Model) -> Result<(), String> {
+    if model.data.filesystems().is_empty() {
+        return Err("this is no free disk".to_owned());
     }
     model.data.activity.may_start()
 }
@@ -422,6 +439,19 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
             .when(take.and_then(|()| model.data.activity.may_start())),
         command("tab", "complete", HelpSection::Here, Action::WhatIfComplete).footer("tab complete"),
         command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
+    ]);
+    all
+}
+
+fn in_filesystem(model: &Model, chosen: usize) -> Vec<UserAction> {
+    let choice = model.data.filesystems().get(chosen);
+    let refused = choice.and_then(|choice| choice.refused.clone());
+    let mut all = list(Action::FilesystemGo);
+    all.extend([
+        command("enter", "make the plan for it", HelpSection::Here, Action::FilesystemTake)
+            .footer("enter choose")
+            .when(refused.map_or_else(|| model.data.activity.may_start(), Err)),
+        command("esc q", "leave it as it is", HelpSection::Program, Action::Close).footer("esc close"),
     ]);
     all
 }

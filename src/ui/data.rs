@@ -13,7 +13,7 @@ use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::facts::catalog::target::TargetKind;
 use crate::measure::{Measurement, Progress};
-use crate::report::{Plan, Report};
+use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
 /// The data for the screens.
@@ -50,6 +50,12 @@ impl Data {
     /// The plan of the chosen target.
     pub fn plan(&self) -> Option<&Plan> {
         self.report.as_ref()?.plans.get(self.focus.plan?)
+    }
+
+    /// The file systems that can be asked for on the chosen target; none where it is no free disk.
+    pub fn filesystems(&self) -> &[FilesystemChoice] {
+        let plan = self.plan().filter(|_| self.complete);
+        plan.map(|plan| plan.filesystems.as_slice()).unwrap_or_default()
     }
 
     /// The assumptions.
@@ -137,6 +143,11 @@ pub enum Activity {
         /// The job.
         job: JobId,
     },
+    /// The plan is made for another file system.
+    Wanting {
+        /// The job.
+        job: JobId,
+    },
 }
 
 impl Activity {
@@ -147,7 +158,8 @@ impl Activity {
             Self::Collecting { job, .. }
             | Self::Planning { job, .. }
             | Self::Probing { job, .. }
-            | Self::Supposing { job } => Some(*job),
+            | Self::Supposing { job }
+            | Self::Wanting { job } => Some(*job),
         }
     }
 
@@ -158,6 +170,7 @@ impl Activity {
             Self::Collecting { .. } => Err("the machine is still being read".to_owned()),
             Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
             Self::Supposing { .. } => Err("it is still worked out what would be different".to_owned()),
+            Self::Wanting { .. } => Err("the plan is still being made".to_owned()),
         }
     }
 }

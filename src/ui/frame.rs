@@ -287,6 +287,7 @@ pub fn activity(model: &Model) -> Option<String> {
             Some(format!("{turning} looking where {} can be measured …", target.name()))
         }
         Activity::Supposing { .. } => Some(format!("{turning} working out what would be different …")),
+        Activity::Wanting { .. } => Some(format!("{turning} making the plan …")),
         Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
         Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
         Activity::Probing { progress: Some(progress), .. } => {

@@ -7,6 +7,7 @@ use crate::facts::{Source, Subject};
 use crate::measure::Progress;
 use crate::report::{Format, Report};
 use crate::rules::RuleSet;
+use crate::settings::NewFilesystem;
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub enum Job {
     Probe(Subject),
     /// [`super::jobs::Worker::suppose`].
     Suppose(Vec<Supposition>),
+    /// [`super::jobs::Worker::want`].
+    Want(Subject, Option<NewFilesystem>),
     /// [`super::jobs::Worker::raw`].
     Raw(Source, String),
     /// [`super::jobs::Worker::document`].

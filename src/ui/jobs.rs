@@ -16,6 +16,7 @@ use super::msg::Msg;
 use super::supposed::{Supposed, Supposition};
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
+use crate::settings::NewFilesystem;
 
 /// The work that the user interface delegates. Every method runs on a thread of its own and may take as long as it
 /// needs.
@@ -39,6 +40,9 @@ pub trait Worker: Send + Sync {
     /// Computes the differences if these facts were others. The facts of the real machine stay. The error says why one
     /// of them cannot be assumed.
     fn suppose(&self, suppositions: &[Supposition]) -> Result<Supposed, String>;
+
+    /// Judges again with this file system wanted on a free disk, or with none. The error says why it cannot be made.
+    fn want(&self, target: &Subject, filesystem: Option<NewFilesystem>) -> Result<Report, String>;
 
     /// The lines that this value was read from, display-safe; none where its source has none.
     fn raw(&self, source: &Source, value: &str) -> Vec<String>;
@@ -117,6 +121,7 @@ fn perform(
     let report = match job {
         Job::Collect => worker.collect(&mut progress),
         Job::Probe(target) => worker.probe(target, cancel, &mut progress),
+        Job::Want(target, filesystem) => worker.want(target, *filesystem),
         Job::PlanProbe(target) => {
             return worker.plan_probe(target).map_or_else(JobResult::Failed, JobResult::Plan);
         }

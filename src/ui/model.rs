@@ -20,6 +20,7 @@ use super::theme::Theme;
 use super::what_if::Picker;
 use crate::facts::Subject;
 use crate::report::Report;
+use crate::settings::NewFilesystem;
 
 /// An overlay on the screen.
 #[derive(Clone, Debug)]
@@ -40,6 +41,11 @@ pub enum Overlay {
     },
     /// A fact to be supposed, then its value.
     WhatIf(Box<Picker>),
+    /// A file system for the free disk in sight.
+    Filesystem {
+        /// Which of them, from 0.
+        chosen: usize,
+    },
     /// Where a document is to be saved.
     Save(SaveForm),
 }
@@ -51,7 +57,7 @@ impl Overlay {
         match self {
             Self::Help { .. } => true,
             Self::WhatIf(picker) => picker.of.is_none(),
-            Self::Confirm { .. } | Self::Save(_) => false,
+            Self::Confirm { .. } | Self::Filesystem { .. } | Self::Save(_) => false,
         }
     }
 }
@@ -161,6 +167,13 @@ impl Model {
         let job = self.number();
         self.data.activity = Activity::Supposing { job };
         SideEffect::Start(job, Job::Suppose(suppositions))
+    }
+
+    /// Begins to judge anew with a file system that the user wants on a free disk; without one, with the first choice.
+    pub fn want(&mut self, target: Subject, filesystem: Option<NewFilesystem>) -> SideEffect {
+        let job = self.number();
+        self.data.activity = Activity::Wanting { job };
+        SideEffect::Start(job, Job::Want(target, filesystem))
     }
 
     /// The number of the next job.

@@ -1,8 +1,9 @@
-//! The overlays: the list of every command, the questions before a probe and before a file is written, and the choice
-//! of assumptions.
+//! The overlays: the list of every command, the questions before a probe and before a file is written, and the choices
+//! of assumptions and of a file system.
 
 mod pane;
 mod confirm;
+mod filesystem;
 pub mod help;
 mod save;
 pub mod what_if;
@@ -20,6 +21,7 @@ pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         Some(Overlay::Help { filter, chosen }) => help::draw(model, filter, *chosen, area, hits, buffer),
         Some(Overlay::Confirm { target, plan }) => confirm::draw(model, target, plan, area, hits, buffer),
         Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
+        Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
         Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),
     }
 }

@@ -173,6 +173,22 @@ pub enum Motion {
     Bottom,
 }
 
+impl Motion {
+    /// The place in a list of so many entries that this leads to from `at`, a screenful being `page` entries.
+    pub fn among(self, at: usize, page: usize, count: usize) -> usize {
+        let last = count.saturating_sub(1);
+        let next = match self {
+            Self::Up => at.saturating_sub(1),
+            Self::Down => at.saturating_add(1),
+            Self::PageUp => at.saturating_sub(page),
+            Self::PageDown => at.saturating_add(page),
+            Self::Top => 0,
+            Self::Bottom => last,
+        };
+        next.min(last)
+    }
+}
+
 impl Page {
     /// Columns for the content of a page that is drawn this wide.
     pub fn room(width: u16) -> usize {

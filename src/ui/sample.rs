@@ -24,6 +24,7 @@ use crate::measure::{Comparison, Conclusion, Estimate, Measurement, Method, Meth
 use crate::quote::Command;
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
 use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
+use crate::settings::NewFilesystem;
 use crate::truth::Truth;
 
 /// With colours and every character.
@@ -394,6 +395,14 @@ pub const PLAN: [&str; 3] = [
 /// Where a document was to be saved.
 const FILE: &str = "/root/walwise-db7-srv-pg-15-main.txt";
 
+/// A free disk for which another file system than the first choice was chosen.
+pub fn wanting(size: (u16, u16), theme: Theme) -> Model {
+    let mut model = with(sample::free_disk(), size, theme);
+    press(&mut model, "f home enter");
+    finish(&mut model, JobResult::Report(Box::new(sample::wanting(NewFilesystem::Ext4))));
+    model
+}
+
 /// Every state that the tests of all screens walk through, by a name.
 pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model)> {
     let session = |report: Report, keys: &str| {
@@ -453,6 +462,8 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("failed", failed),
         ("empty", session(empty(), "esc")),
         ("free disk", session(sample::free_disk(), "esc")),
+        ("which file system", session(sample::free_disk(), "f j")),
+        ("another file system", wanting(size, theme)),
         ("overview", session(at_risk(), "esc")),
         ("overview unfolded", session(at_risk(), "enter j G enter")),
         ("advice unfolded", session(at_risk(), "4 enter G enter g")),

@@ -1,6 +1,7 @@
 //! Properties of every screen at every size, pictures of the main screens, and the effects of keys.
 
 mod export;
+mod filesystem;
 mod finding;
 mod keys;
 mod mouse;

@@ -20,6 +20,7 @@ use super::screen_id::ScreenId;
 use super::supposed::Supposed;
 use super::what_if::{Picker, Taken};
 use crate::measure::Measurement;
+use crate::report::Plan;
 use crate::report::telling::words::count;
 
 /// How many lines the wheel goes at once.
@@ -201,6 +202,17 @@ fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
                 model.overlay = None;
             }
         }
+        Action::AskFilesystem => {
+            let wanted = model.data.filesystems().iter().position(|choice| choice.wanted);
+            model.overlay = Some(Overlay::Filesystem { chosen: wanted.unwrap_or_default() });
+        }
+        Action::FilesystemGo(motion) => {
+            let count = model.data.filesystems().len();
+            if let Some(Overlay::Filesystem { chosen }) = &mut model.overlay {
+                *chosen = motion.among(*chosen, count, count);
+            }
+        }
+        Action::FilesystemTake => return want(model).into_iter().collect(),
         Action::AskSave => export::ask(model),
         Action::Save => return export::save(model, false).into_iter().collect(),
         Action::Replace => return export::save(model, true).into_iter().collect(),
@@ -330,6 +342,16 @@ fn take_choice(model: &mut Model) -> Vec<SideEffect> {
     Vec::new()
 }
 
+/// Wants the chosen file system; the first choice needs no wish.
+fn want(model: &mut Model) -> Option<SideEffect> {
+    let Some(Overlay::Filesystem { chosen }) = model.overlay else { return None };
+    let choice = model.data.filesystems().get(chosen)?;
+    let filesystem = Some(choice.filesystem).filter(|_| !choice.first);
+    let target = model.data.focus.target.clone()?;
+    model.overlay = None;
+    Some(model.want(target, filesystem))
+}
+
 fn leave_what_if(model: &mut Model) {
     // The result of a running evaluation is dropped: nobody waits for that job any more.
     if matches!(model.data.activity, Activity::Supposing { .. }) {
@@ -441,18 +463,10 @@ fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
 
 fn help_go(model: &mut Model, motion: Motion) {
     let Some(Overlay::Help { filter, .. }) = &model.overlay else { return };
-    let last = command::filtered(model, filter).len().saturating_sub(1);
+    let count = command::filtered(model, filter).len();
     let page = help::rows(frame::parts(model.size).body.height).saturating_sub(1).max(1);
     if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
-        let next = match motion {
-            Motion::Up => chosen.saturating_sub(1),
-            Motion::Down => chosen.saturating_add(1),
-            Motion::PageUp => chosen.saturating_sub(page),
-            Motion::PageDown => chosen.saturating_add(page),
-            Motion::Top => 0,
-            Motion::Bottom => last,
-        };
-        *chosen = next.min(last);
+        *chosen = motion.among(*chosen, page, count);
     }
 }
 
@@ -494,6 +508,12 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
     }
     let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
     match (result, activity) {
+        (JobResult::Report(report), Activity::Wanting { .. }) => {
+            model.learn(report);
+            let wish = model.data.plan().and_then(Plan::wish);
+            model.notice = Some(wish.unwrap_or_else(|| "the plan is of the first choice".to_owned()));
+            return suppose_again(model);
+        }
         (JobResult::Report(report), activity) => {
             if let Activity::Probing { target, progress, .. } = activity {
                 let found = report.probes.iter().find(|probe| probe.target == target);
@@ -529,6 +549,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
             let histogram = before.map(|before| before.histogram).unwrap_or_default();
             model.data.ended = Some(ProbeReport { target, histogram, failed: Some(said) });
         }
+        (JobResult::Failed(why), Activity::Wanting { .. }) => model.notice = Some(why),
         (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
         (_, _) => {}
     }

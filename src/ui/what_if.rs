@@ -184,16 +184,7 @@ impl Picker {
 
     /// Moves among the entries, a screenful being so many.
     pub fn go(&mut self, motion: Motion, page: usize) {
-        let last = self.entries().len().saturating_sub(1);
-        let next = match motion {
-            Motion::Up => self.chosen.saturating_sub(1),
-            Motion::Down => self.chosen.saturating_add(1),
-            Motion::PageUp => self.chosen.saturating_sub(page),
-            Motion::PageDown => self.chosen.saturating_add(page),
-            Motion::Top => 0,
-            Motion::Bottom => last,
-        };
-        self.chosen = next.min(last);
+        self.chosen = motion.among(self.chosen, page, self.entries().len());
     }
 }
 

@@ -1,25 +1,24 @@
 //! Judges the mounts of the next boot: the file system and each option of each line, for this kernel; and the features
 //! of a mkfs that this kernel cannot mount.
 
+use super::maker::Maker;
 use super::mkfs::leave_out;
 use super::mount::{file_system, holding, mount_options, mount_options_here};
 use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
-use crate::facts::catalog::{boot, device, host, mount};
+use crate::facts::catalog::{boot, device, mount};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
+use crate::settings::NewFilesystem;
 use crate::version::Version;
 
 /// Puts into every boot subject which of its options take effect, whether this kernel is known to lack its file system,
 /// and which of its options it refuses, ignores, deprecates, has by default, or is undecided about. All of these are
 /// unknown where the kernel or the file system is.
 pub fn derive(facts: &mut FactSet) {
-    for (fs, tool, words) in [
-        ("ext4", &host::E2FSPROGS, &host::EXT4_LEAVE_OUT),
-        ("xfs", &host::XFSPROGS, &host::XFS_LEAVE_OUT),
-        ("btrfs", &host::BTRFSPROGS, &host::BTRFS_LEAVE_OUT),
-    ] {
-        facts.put(&Subject::host(), words, left_out(facts, fs, tool));
+    for filesystem in NewFilesystem::ALL {
+        let Some(maker) = Maker::of(filesystem) else { continue };
+        facts.put(&Subject::host(), maker.leave_out, left_out(facts, filesystem.word(), maker.version));
     }
     facts.put(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();

@@ -3,12 +3,13 @@
 //!
 //! It checks values that advice would set, not those it removes. An ignored or deprecated value is held back too.
 
+use super::maker::Maker;
 use super::mount::{mount_options, new_file_system, scheduler};
 use super::server::{always, mysql_setting, postgres_value};
 use super::{Effect, Ruling, mkfs_defaults, mkfs_feature};
-use crate::facts::catalog::{boot, cluster, host, kernel, mount, mysql, postgres};
+use crate::facts::catalog::{boot, cluster, kernel, mount, mysql, postgres};
 use crate::facts::{FactSet, Key, Scope, Subject};
-use crate::settings::{Setting, SettingKind};
+use crate::settings::{NewFilesystem, Setting, SettingKind};
 use crate::version::Version;
 
 /// Whether advice to set or add these values may be shown for a subject. The error is a sentence that names the
@@ -107,12 +108,20 @@ fn made_with(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String
     }
 }
 
-fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), String> {
+/// Checks the type of a file system to be created with these features. A type that the table leaves open is accepted
+/// where the kernel has it loaded.
+pub(super) fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), String> {
     let (version, vendor) = kernel_of(facts)?;
-    let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS).unwrap_or_default();
     let ruling = new_file_system(fs, &version, &vendor);
-    if !(ruling.effect.is_unknown() && loaded.iter().any(|name| name == fs)) {
-        accepted(fs, &ruling)?;
+    let loaded = facts.value(&Subject::host(), &kernel::FILESYSTEMS);
+    match loaded.filter(|_| ruling.effect.is_unknown()) {
+        Some(loaded) if loaded.iter().any(|name| name == fs) => {}
+        Some(_) => {
+            accepted(fs, &ruling).map_err(|why| {
+                format!("{why} /proc/filesystems does not list it: where it is a module, `modprobe {fs}` shows it.")
+            })?;
+        }
+        None => accepted(fs, &ruling)?,
     }
     match tool(fs, facts) {
         Some(tool) => {
@@ -124,13 +133,8 @@ fn filesystem(fs: &str, features: &[String], facts: &FactSet) -> Result<(), Stri
 
 /// The version of the tool that makes a file system.
 fn tool(fs: &str, facts: &FactSet) -> Option<Version> {
-    let key = match fs {
-        "ext4" => &host::E2FSPROGS,
-        "xfs" => &host::XFSPROGS,
-        "btrfs" => &host::BTRFSPROGS,
-        _ => return None,
-    };
-    facts.value(&Subject::host(), key)
+    let maker = Maker::of(NewFilesystem::from_word(fs)?)?;
+    facts.value(&Subject::host(), maker.version)
 }
 
 fn feature(fs: &str, name: &str, facts: &FactSet) -> Result<(), String> {

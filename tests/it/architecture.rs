@@ -59,6 +59,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "rows",
             "rules",
+            "settings",
             "text",
             "validity",
             "version",

@@ -58,4 +58,5 @@ mod user_commands;
 mod user_rules;
 mod validity;
 mod verdicts;
+mod wanted;
 mod words;

@@ -75,6 +75,13 @@ pub fn edited(script: &str, point: &Path) -> String {
         .replace("MOUNTPOINT=  ", &mount_point)
 }
 
+/// The same with a directory for a database of this user.
+pub fn with_directory(script: &str, directory: &str, owner: &str) -> String {
+    script
+        .replace("DATABASE=  ", &format!("DATABASE={directory} #"))
+        .replace("OWNER=  ", &format!("OWNER={owner} #"))
+}
+
 /// The output of a shell that runs it.
 pub fn sh(script: &str) -> Output {
     Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
@@ -122,8 +129,11 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
         let base = tempfile::tempdir().unwrap();
         let point = Point(base.path().join("new/database"));
         let script = edited(&script_for(&disk, fstype, mkfs, mount), &point.0);
-        let output = sh(&script);
+        let output = sh(&with_directory(&script, "15/main", "nobody"));
         assert!(output.status.success(), "{fstype}: {}", stderr(&output));
+        let directory = point.0.join("15/main");
+        let directory = directory.to_str().unwrap();
+        assert_eq!(run("stat", &["-c", "%U %a", directory]).trim(), "nobody 700");
         let shown = run("findmnt", &["-no", "FSTYPE,SOURCE,OPTIONS", point.0.to_str().unwrap()]);
         assert!(
             shown.starts_with(fstype) && shown.contains(&disk.device) && shown.contains(mount),
@@ -132,7 +142,7 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(printed.lines().any(|line| line.starts_with("UUID=")), "{printed}");
         if fstype == "btrfs" {
-            let flags = run("lsattr", &["-d", point.0.to_str().unwrap()]);
+            let flags = run("lsattr", &["-d", directory]);
             assert!(flags.split_whitespace().next().is_some_and(|flags| flags.contains('C')), "{flags}");
         }
         if fstype == "ext4" {

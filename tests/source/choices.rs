@@ -26,7 +26,7 @@ const JUDGEMENT: [&str; 8] = [
 ];
 
 /// Modules where words enter: they translate the words of tools, files and people.
-const ENTRANCES: [&str; 7] = [
+const ENTRANCES: [&str; 8] = [
     "src/cli",
     "src/collect",
     "src/facts/subject.rs",
@@ -34,6 +34,7 @@ const ENTRANCES: [&str; 7] = [
     "src/measure/import",
     "src/pipeline/assume.rs",
     "src/report/difference/parse.rs",
+    "src/settings/filesystem.rs",
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.

@@ -82,7 +82,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
     };
     let mkfs::Chosen { fstype, pass, mount } = chosen;
     part(&target.title)
-        + &not_before(target)
+        + &not_before(report, target)
         + &comments(&[
             "prints and the mount point, then take out the #.".to_owned(),
             format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),

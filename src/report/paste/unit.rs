@@ -172,7 +172,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
         "[Install]".to_owned(),
         "RequiredBy=local-fs.target".to_owned(),
     ]);
-    part(&format!("{DIRECTORY}/EDIT.mount")) + &not_before(target) + &comments(&lines)
+    part(&format!("{DIRECTORY}/EDIT.mount")) + &not_before(report, target) + &comments(&lines)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The wishes of several rules for one setting → one step, and the conflicts settled on the way.
 //!
-//! Precedence is rank, then level, then confidence, then an explicit override, then the rule's id. In a list of options
+//! Precedence is what is wanted, then rank, then level, then confidence, then an explicit override, then the rule's id. In a list of options
 //! a rule's advice is dropped as a whole when one of its words conflicts, because its commands name them all.
 
 use std::cmp::Reverse;
@@ -20,6 +20,8 @@ pub type Overrides = BTreeMap<String, Vec<String>>;
 pub struct AdviceItem<'a> {
     pub finding: &'a Finding,
     pub advice: &'a Advice,
+    /// Whether the plan is for this choice, whatever its rank.
+    pub wanted: bool,
 }
 
 impl AdviceItem<'_> {
@@ -77,7 +79,8 @@ fn ranked_both(a: &AdviceItem<'_>, b: &AdviceItem<'_>) -> bool {
 
 fn by_precedence<'a>(pieces: &[AdviceItem<'a>], overrides: &Overrides) -> Vec<AdviceItem<'a>> {
     let class = |p: &AdviceItem<'_>| {
-        (p.advice.rank.unwrap_or(1), Reverse(p.finding.level), Reverse(p.finding.confidence))
+        let rank = p.advice.rank.unwrap_or(1);
+        (!p.wanted, rank, Reverse(p.finding.level), Reverse(p.finding.confidence))
     };
     let mut rest = pieces.to_vec();
     rest.sort_by(|a, b| (class(a), &a.finding.rule).cmp(&(class(b), &b.finding.rule)));

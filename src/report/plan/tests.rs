@@ -37,6 +37,8 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
+        wanted: &BTreeMap::new(),
+        refusal: &|_, _| None,
         circumstances: RunContext {
             when: String::new(),
             live: true,

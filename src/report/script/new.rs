@@ -5,15 +5,17 @@
 //! unless a person edits that out. A disk without a known serial number or WWN cannot be told from another of its size,
 //! so a person has to confirm it.
 
+use super::existing;
 use super::remark::{commented, nothing};
 use crate::facts::catalog::device;
-use crate::facts::catalog::target::Attribute;
-use crate::facts::{Choice, Scope, Subject, Value};
+use crate::facts::catalog::postgres::DATA_CHECKSUMS;
+use crate::facts::{Scope, Subject, Value};
 use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
-use crate::report::{Plan, Report, TargetSummary};
-use crate::settings::SettingKind;
+use crate::report::{Plan, Report, Step, TargetSummary};
+use crate::rules::Change;
+use crate::settings::{self, NewFilesystem, SettingKind};
 
 /// The part for any disk, with the variable text between two `@`.
 const TEMPLATE: &str = include_str!("new.sh");
@@ -32,10 +34,51 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
 /// The part for a free disk.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
     let Some(plan) = report.plan(&target.target) else { return nothing(target) };
-    match recipe(report, target, plan) {
-        Ok(recipe) => recipe.script(),
-        Err(why) => format!("# No file system is made: {}.\n", comment::inline(&why)),
+    match mkfs::made(&plan.steps) {
+        Some(NewFilesystem::Zfs) => zfs(plan),
+        Some(NewFilesystem::Ext4 | NewFilesystem::Xfs | NewFilesystem::Btrfs) | None => {
+            match recipe(report, target, plan) {
+                Ok(recipe) => recipe.script(),
+                Err(why) => format!("# No file system is made: {}.\n", comment::inline(&why)),
+            }
+        }
     }
+}
+
+/// ZFS as comments: no tool here can check its commands.
+fn zfs(plan: &Plan) -> String {
+    let head = "No command of this part is run: no tool here could check what makes ZFS. Unverified: compare each with \
+                zpool-create(8) and zfs-create(8), and the disk with the report, before you run it by hand.";
+    let numbered = (1..).zip(&plan.steps);
+    commented(head)
+        + &told(plan)
+        + &numbered.map(|(number, step)| existing::one(number, step)).collect::<String>()
+}
+
+/// That it is the user's wish, where it is.
+fn told(plan: &Plan) -> String {
+    plan.wish().map(|says| commented(&says)).unwrap_or_default()
+}
+
+/// What a step sets, with its reason and its price.
+fn note(step: &Step) -> String {
+    let price = step.advice.price.as_ref().map(|price| format!(" Price: {price}")).unwrap_or_default();
+    commented(&format!("{}: {}.{price}", step.advice.setting, step.title))
+}
+
+/// Whether a step has a new PostgreSQL cluster made with checksums.
+fn makes_checksums(step: &Step) -> bool {
+    let is_of_checksums = settings::of(&DATA_CHECKSUMS) == Some(step.advice.setting);
+    is_of_checksums && step.advice.change == Change::Set("on".to_owned())
+}
+
+/// What overwriting in place costs.
+fn in_place(step: &Step) -> String {
+    let price = step.advice.price.as_deref().unwrap_or_default();
+    commented(&format!(
+        "Its new files are overwritten in place; a subvolume made inside does not inherit that. Price: {price}\n\
+         EDIT to keep copying on write:"
+    ))
 }
 
 /// All values for shell words, each checked to be plain, or quoted.
@@ -50,7 +93,10 @@ struct Recipe {
     pass: u8,
     mkfs: Command,
     mount: String,
-    nocow: bool,
+    /// What overwriting in place costs, as comments; `None` where the plan copies on write.
+    nocow: Option<String>,
+    /// The command that makes a PostgreSQL cluster, without its directory.
+    initdb: &'static str,
     /// The extent to which the disk was read for the report.
     read: String,
     notes: String,
@@ -77,21 +123,11 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     Ok(Recipe {
         serial: serial(report, disk).filter(by_lsblk),
         identity: identity.map(compared).transpose()?,
-        nocow: attributes.is_some_and(|step| {
-            step.advice
-                .change
-                .values()
-                .iter()
-                .filter_map(|word| Attribute::from_word(word))
-                .any(Attribute::is_nocow)
-        }),
+        nocow: attributes.filter(|step| mkfs::sets_nocow(step)).map(in_place),
+        initdb: if plan.steps.iter().any(makes_checksums) { "initdb --data-checksums" } else { "initdb" },
         mkfs: mkfs::command(&plan.steps, fstype)?,
         read: comment::inline(&content.sentence()),
-        notes: plan
-            .steps
-            .iter()
-            .map(|step| commented(&format!("{}: {}", step.advice.setting, step.title)))
-            .collect(),
+        notes: told(plan) + &plan.steps.iter().map(note).collect::<String>(),
         name,
         node,
         size,
@@ -128,12 +164,7 @@ impl Recipe {
         } else {
             ""
         };
-        let nocow = if self.nocow {
-            "\n# New files are overwritten in place from here on; a subvolume made inside does not inherit this.\n\
-             chattr +C \"$MOUNTPOINT\"\n"
-        } else {
-            ""
-        };
+        let nocow = self.nocow.as_ref().map(|price| format!("{price}chattr +C \"$directory\"\n"));
         fill(
             TEMPLATE,
             &[
@@ -147,11 +178,17 @@ impl Recipe {
                 ("read", read),
                 ("notes", notes),
                 ("known", known),
-                ("nocow", nocow),
+                ("nocow", &indented(&nocow.unwrap_or_default())),
+                ("initdb", self.initdb),
                 ("mkfs", mkfs.as_ref()),
                 ("mount", mount),
                 ("pass", &pass.to_string()),
             ],
         )
     }
+}
+
+/// The lines of a block.
+fn indented(text: &str) -> String {
+    text.lines().flat_map(|line| ["    ", line, "\n"]).collect()
 }

@@ -2,6 +2,8 @@
 # @read@
 @notes@
 MOUNTPOINT=             # EDIT: an absolute path, such as /srv/postgresql
+DATABASE=               # EDIT: the directory to make for the database beneath it, such as 15/main; empty: none
+OWNER=                  # EDIT: whose that directory is to be, such as postgres
 
 DEVICE=@node@
 NAME=@name@
@@ -23,6 +25,11 @@ if [ -e "$MOUNTPOINT" ]; then
     [ -d "$MOUNTPOINT" ] || stop "$MOUNTPOINT is no directory; nothing was done"
     [ -z "$(ls -A "$MOUNTPOINT")" ] || stop "$MOUNTPOINT is not empty; nothing was done"
 fi
+case $DATABASE in
+    '') ;;
+    /* | *[!A-Za-z0-9/._-]* | .. | ../* | */.. | */../*) stop 'DATABASE may hold letters, digits and /._- only, and must lie beneath; nothing was done' ;;
+    *) id -u -- "$OWNER" >/dev/null 2>&1 || stop 'set OWNER to the user whom the directory DATABASE is to belong to; nothing was done' ;;
+esac
 for tool in mkfs.@fstype@ blockdev wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
@@ -114,11 +121,19 @@ check_disk
 @mkfs@ "$DEVICE"
 mkdir -p "$MOUNTPOINT"
 mount -t @fstype@ -o @mount@ "$DEVICE" "$MOUNTPOINT"
-@nocow@
 # For the next boot, in /etc/fstab; not written by this script:
 uuid=$(blkid -p -s UUID -o value "$DEVICE")
 printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT"
 # printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT" >>/etc/fstab
 
-# Make the database in a directory beneath, not in the mount point itself, then ask for the settings of that directory:
-#   walwise check "$MOUNTPOINT/EDIT" --format conf
+if [ -n "$DATABASE" ]; then
+    # A mount point itself is no place for a database.
+    directory=$MOUNTPOINT/$DATABASE
+    umask 022
+    mkdir -p "$directory"
+    chown "$OWNER:$(id -gn -- "$OWNER")" "$directory"
+    chmod 0700 "$directory"
+@nocow@    printf 'next, as %s, for PostgreSQL:\n  @initdb@ -D %s\n' "$OWNER" "$directory"
+    printf 'or for MariaDB, as root:\n  mariadb-install-db --user=%s --datadir=%s\n' "$OWNER" "$directory"
+    printf 'then for its settings, as root:\n  walwise check %s --format conf\n' "$directory"
+fi

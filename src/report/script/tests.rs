@@ -54,7 +54,8 @@ fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
     assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
     assert!(script.contains("\nMOUNTPOINT= "));
     // A mount point has no cluster, so its settings would not be found there.
-    assert!(script.contains("\n#   walwise check \"$MOUNTPOINT/EDIT\" --format conf\n"));
+    assert!(script.contains("\nDATABASE= ") && script.contains("    directory=$MOUNTPOINT/$DATABASE\n"));
+    assert!(script.contains("walwise check %s --format conf\\n' \"$directory\"\n"), "{script}");
 }
 
 #[test]

@@ -18,7 +18,8 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     if !change.is_empty() {
         let mut section = Section::part("Plan, in order of application");
         let takes = Bullet::marked(Mark::Remark("takes"), words::takes(plan).join("; "));
-        section.bullets(&[], vec![takes]);
+        let wanted = plan.wish().map(|says| Bullet::marked(Mark::Remark("makes"), says));
+        section.bullets(&[], [takes].into_iter().chain(wanted).collect());
         let numbered = (1..).zip(change);
         let steps = numbered.map(|(number, step)| instruction(chapter, target, Some(number), step)).collect();
         section.elements.push(Element::Instructions(steps));

@@ -74,6 +74,9 @@ impl FindingList<'_> {
         };
         let mut details = Details::new(self.theme, self.room);
         details.field("takes", &told::takes(plan).join("; "));
+        if let Some(wish) = plan.wish() {
+            details.field("makes", &wish);
+        }
         page.text(details.lines);
         self.steps(page, &change, step_key);
     }

@@ -12,7 +12,7 @@ use crate::facts::Subject;
 use crate::quote::Command;
 use crate::report::telling::target::{heading, standing, without_verdict};
 use crate::report::telling::words as told;
-use crate::report::{Report, Step};
+use crate::report::{Plan, Report, Step};
 use crate::rules::{Change, Level};
 use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -77,7 +77,8 @@ fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         let mut details = Details::new(theme, room);
         if let Some(target) = report.targets.get(data.focus.at) {
             details.paragraph(&standing(report, target).to_string());
-            for says in without_verdict(target) {
+            let wish = data.plan().and_then(Plan::wish).map(|wish| format!("The plan makes {wish}."));
+            for says in without_verdict(target).into_iter().chain(wish) {
                 details.paragraph(&says);
             }
         }

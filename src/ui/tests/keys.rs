@@ -55,6 +55,7 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
                 SaveState::Exists(_) => 7,
             },
             Some(Overlay::WhatIf(_)) => 8,
+            Some(Overlay::Filesystem { .. }) => 9,
         });
         for screen in ScreenId::ALL {
             let mut model = model.clone();
@@ -73,5 +74,5 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
         }
     }
     assert!(screens.into_iter().eq(ScreenId::ALL), "a state for every screen");
-    assert!(over.into_iter().eq(0..=8), "a state for everything that lies over one");
+    assert!(over.into_iter().eq(0..=9), "a state for everything that lies over one");
 }

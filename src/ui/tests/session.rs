@@ -10,6 +10,7 @@ use ratatui::layout::{Rect, Size};
 
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
+use crate::settings::NewFilesystem;
 use crate::ui::job::{Job, Partial, Saved};
 use crate::ui::jobs::{Jobs, Worker};
 use crate::ui::key::KeyPress;
@@ -106,6 +107,10 @@ impl Worker for Fragile {
 
     fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
         Err("nothing can be supposed here".to_owned())
+    }
+
+    fn want(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+        Err("there is no free disk".to_owned())
     }
 
     fn raw(&self, _: &Source, _: &str) -> Vec<String> {

@@ -15,6 +15,7 @@ use walwise::inside::pipeline::Session;
 use walwise::inside::probes::{self, Control, ProbeRequest};
 use walwise::inside::report::{Format, Report};
 use walwise::inside::rules::RuleSet;
+use walwise::inside::settings::NewFilesystem;
 use walwise::inside::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
 
 use super::{directory, memory, path};
@@ -90,6 +91,10 @@ impl Worker for Panicking {
             assert!(!(is_there && now.phase == Phase::Rounds), "a panic while measuring");
         });
         Err(format!("it did not panic: {:?}", found.is_ok()))
+    }
+
+    fn want(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+        panic!("a panic while choosing")
     }
 
     fn raw(&self, _: &Source, _: &str) -> Vec<String> {

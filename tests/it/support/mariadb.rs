@@ -31,21 +31,20 @@ pub struct Mariadb {
 impl Mariadb {
     /// A new one with its data beneath a directory, which must be there; `lines` are the server's, in an included file.
     pub fn beneath(data: &Path, lines: &str) -> Self {
+        let server = Self::over(data.join("mysql"));
+        server.write("conf.d/storage.cnf", lines);
+        let files = server.defaults();
+        run("mariadb-install-db", &[&files, "--auth-root-authentication-method=normal", "--skip-test-db"]);
+        server
+    }
+
+    /// One over the data of this directory, which somebody made or will make.
+    pub fn over(data: PathBuf) -> Self {
         let id = |flag| run("id", &[flag, "mysql"]).trim().parse().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let (uid, gid) = (id("-u"), id("-g"));
         let (environment, arguments) = Default::default();
-        let data_directory = data.join("mysql");
-        let server = Self {
-            data: data_directory,
-            directory,
-            server: None,
-            seen: None,
-            environment,
-            arguments,
-            uid,
-            gid,
-        };
+        let server = Self { data, directory, server: None, seen: None, environment, arguments, uid, gid };
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(server.own(), open).unwrap();
         server.give(server.own());
@@ -62,10 +61,8 @@ impl Mariadb {
                  innodb_log_file_size = 10M\n!includedir {own}/conf.d\n"
             ),
         );
-        server.write("conf.d/storage.cnf", lines);
+        server.write("conf.d/storage.cnf", "");
         server.write("conf.d/storage.cnf.off", "[mysqld]\ninnodb_flush_method = nosync\n");
-        let files = server.defaults();
-        run("mariadb-install-db", &[&files, "--auth-root-authentication-method=normal", "--skip-test-db"]);
         server
     }
 

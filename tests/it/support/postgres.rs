@@ -37,16 +37,19 @@ impl Cluster {
         Self::on(|_| (data.join("data"), wal.join("wal")))
     }
 
+    /// The one that this command makes: `initdb -D DIRECTORY`, as somebody would type it. Its WAL lies in its data.
+    pub fn typed(command: &str) -> Self {
+        let words: Vec<&str> = command.split(' ').collect();
+        let data = words.iter().skip_while(|word| **word != "-D").nth(1).unwrap();
+        let cluster = Self::of(|_| (data.into(), Path::new(data).join("pg_wal")));
+        cluster.program(words[0], &words[1..]);
+        cluster
+    }
+
     fn on(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
-        let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let (data, wal) = places(directory.path());
-        let (environment, arguments) = Default::default();
-        let cluster = Self { directory, data, wal, environment, arguments, uid: id("-u"), gid: id("-g") };
-        for parent in [cluster.own(), cluster.data.parent().unwrap(), cluster.wal.parent().unwrap()] {
-            std::fs::create_dir_all(parent).unwrap();
-            std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755)).unwrap();
-            cluster.give(parent);
+        let cluster = Self::of(places);
+        for parent in [cluster.data.parent().unwrap(), cluster.wal.parent().unwrap()] {
+            cluster.open(parent);
         }
         cluster.program(
             "initdb",
@@ -54,6 +57,24 @@ impl Cluster {
         );
         cluster.append("postgresql.conf", "listen_addresses = ''\nfsync = off # tests only\n");
         cluster
+    }
+
+    /// Nothing yet but its own directory.
+    fn of(places: impl Fn(&Path) -> (PathBuf, PathBuf)) -> Self {
+        let id = |flag| run("id", &[flag, "postgres"]).trim().parse().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let (data, wal) = places(directory.path());
+        let (environment, arguments) = Default::default();
+        let cluster = Self { directory, data, wal, environment, arguments, uid: id("-u"), gid: id("-g") };
+        cluster.open(cluster.own());
+        cluster
+    }
+
+    /// A directory of the server's user into which others may look, made if need be.
+    fn open(&self, path: &Path) {
+        std::fs::create_dir_all(path).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        self.give(path);
     }
 
     /// The directory of its own.

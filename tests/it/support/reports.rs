@@ -14,6 +14,8 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
         evaluation: Evaluation { findings, tallies: Vec::new() },
         measurements: BTreeMap::new(),
         overrides: BTreeMap::new(),
+        wanted: &BTreeMap::new(),
+        refusal: &|_, _| None,
         circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,

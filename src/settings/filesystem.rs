@@ -1,0 +1,75 @@
+//! The file systems that can be made on a free disk, as a closed list: what the user may want, what rules offer, and
+//! what plans have commands for.
+//!
+//! Whether one can be made on this machine is left to the validity tables and the rules. The types of file systems that
+//! are there already are no closed list.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A file system to make on a free disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewFilesystem {
+    /// By mke2fs.
+    Ext4,
+    /// By mkfs.xfs.
+    Xfs,
+    /// By mkfs.btrfs, on one device.
+    Btrfs,
+    /// By zpool: a pool of one device, with a dataset in it.
+    Zfs,
+}
+
+impl NewFilesystem {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::Ext4, Self::Xfs, Self::Btrfs, Self::Zfs];
+
+    /// Its type, in rules, on the command line and for the kernel.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::Zfs => "zfs",
+        }
+    }
+
+    /// That of a type; `None` where nothing here makes such a file system.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Some(match word {
+            "ext4" => Self::Ext4,
+            "xfs" => Self::Xfs,
+            "btrfs" => Self::Btrfs,
+            "zfs" => Self::Zfs,
+            _ => return None,
+        })
+    }
+}
+
+/// As its word.
+impl fmt::Display for NewFilesystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// As its word.
+impl Serialize for NewFilesystem {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NewFilesystem;
+
+    #[test]
+    fn a_word_is_that_of_one_file_system() {
+        for filesystem in NewFilesystem::ALL {
+            assert_eq!(NewFilesystem::from_word(filesystem.word()), Some(filesystem));
+        }
+        assert_eq!(NewFilesystem::from_word("ext3"), None);
+    }
+}
