@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 pub use crate::facts::Area;
 pub use load::TEXT;
-pub use release::ReleaseDefault;
+pub use release::{ReleaseDefault, Statement, client, has_persist};
 pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing

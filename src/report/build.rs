@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, HostSummary, Plan, ProbeResult, Report, SCHEMA_VERSION,
-    TargetSummary, ToolSummary, Withheld, bound, choice, plan, remedy, stack,
+    TargetSummary, ToolSummary, Withheld, bound, choice, mysql, plan, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -65,6 +65,7 @@ pub fn build(input: Input<'_>) -> Report {
     let Input { facts, mut verdicts, evaluation, measurements, overrides, circumstances, guard } = input;
     let Evaluation { mut findings, tallies } = evaluation;
     let withheld = withhold(&mut findings, guard);
+    mysql::complete(&mut findings, facts);
     remedy::give(&mut findings, &withheld);
     findings.sort_by(|a, b| a.place().cmp(&b.place()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
