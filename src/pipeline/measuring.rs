@@ -66,6 +66,12 @@ pub fn prepare(
         RowSelection::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
         RowSelection::Nothing => request.pages.clear(),
     }
+    // A transaction of InnoDB waits for more than its redo log; together they take no longer than asked for.
+    let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
+    if request.server.is_redo() && is_whole {
+        request.workloads.push(Workload::Transaction);
+        request.seconds /= 2.0;
+    }
     // The price of a flush matters only where flushes could be omitted.
     let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
     if protected || options.rows == RowSelection::All {

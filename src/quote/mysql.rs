@@ -21,7 +21,8 @@ pub fn literal(value: &str) -> Option<String> {
     if let Some(number) = number(value) {
         return Some(number.to_string());
     }
-    (value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(is_plain)).then(|| format!("'{value}'"))
+    (value.starts_with(|c: char| c.is_ascii_alphabetic()) && value.chars().all(is_plain))
+        .then(|| format!("'{value}'"))
 }
 
 fn number(value: &str) -> Option<u64> {

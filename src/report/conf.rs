@@ -373,7 +373,8 @@ mod tests {
         let text = render(&of_mysql(&["/var/lib/mysql"]));
         let group = "# A server reads it when it starts. The plan says what changes a running server.\n[mysqld]\n\n# ";
         assert!(text.contains(group), "{text}");
-        let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
         assert_eq!(lines, ["[mysqld]", "sync_binlog = 1   # why?[client]"]);
         assert!(text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"), "{text}");
         assert!(text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"), "{text}");

@@ -74,7 +74,7 @@ forms! {
     /// A server's settings: lines of postgresql.conf or of an option file.
     Conf {
         name: "conf",
-        says: "What belongs in postgresql.conf, or an option file of MySQL or MariaDB",
+        says: "What belongs in postgresql.conf or [mysqld]",
         extension: "conf",
         runs: false,
         compares: false,

@@ -71,7 +71,15 @@ pub enum ReleaseDefault<'t> {
     Absent,
 }
 
-impl ReleaseDefault<'_> {
+impl<'t> ReleaseDefault<'t> {
+    /// The value, where it is a fixed one.
+    pub fn fixed(self) -> Option<&'t str> {
+        match self {
+            Self::Fixed(value) => Some(value),
+            Self::Computed | Self::Absent => None,
+        }
+    }
+
     /// Whether the release does not have the setting.
     pub fn is_absent(self) -> bool {
         match self {

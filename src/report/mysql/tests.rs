@@ -58,9 +58,10 @@ impl Case {
 }
 
 fn printed(advice: &Advice) -> String {
-    let lines = advice.commands().into_iter().flat_map(|(word, commands)| {
-        commands.iter().map(move |command| format!("{word}: {command}\n"))
-    });
+    let lines = advice
+        .commands()
+        .into_iter()
+        .flat_map(|(word, commands)| commands.iter().map(move |command| format!("{word}: {command}\n")));
     format!("{}\n{}", advice.risk.word(), lines.collect::<String>())
 }
 
@@ -123,7 +124,8 @@ fn the_table_decides_about_restarts() {
         assert_eq!(doublewrite(kind, version, now), risk, "{kind} {version} {now}");
     }
     for (version, risk) in [("8.0.26", Risk::None), ("8.0.25", Risk::NeedsRestart)] {
-        let advice = Case::of("mysql", version).advice("mysql.innodb_use_fdatasync", Value::Bool(false), "on");
+        let advice =
+            Case::of("mysql", version).advice("mysql.innodb_use_fdatasync", Value::Bool(false), "on");
         assert_eq!(advice.risk, risk, "{version}");
     }
 }
