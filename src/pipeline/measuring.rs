@@ -98,14 +98,17 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
     crate::measure::to_facts(measurement, subject, in_force, facts);
 }
 
-/// The targets that can be measured: existing directories. Those with WAL come first, since a commit waits for them.
+/// The targets that can be measured: existing directories. Those with WAL or redo log come first, since a commit waits for
+/// them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
-    let holds_wal = |t: &Subject| {
-        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role.is_wal()))
+    let holds_log = |t: &Subject| {
+        facts
+            .value(t, &target::ROLES)
+            .is_some_and(|roles| roles.iter().any(|role| role.is_wal() || role.is_redo()))
     };
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
-    targets.sort_by_key(|target| !holds_wal(target));
+    targets.sort_by_key(|target| !holds_log(target));
     targets
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::error::{Refusal, shown};
 use super::method::server_methods;
 use super::place::{self, Room, ScratchParent};
-use super::redo::RedoLog;
+use super::redo::RedoShape;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, LiveHost, Miss, MissKind};
@@ -46,7 +46,7 @@ pub struct ProbePlan {
     pub says: String,
     /// The log of the comparison.
     pub log: MeasuredLog,
-    pub(super) redo: RedoLog,
+    pub(super) redo: RedoShape,
     pub(super) identity: (u64, u64),
     pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
@@ -84,7 +84,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     }
     let rows = rows(request);
     let (log, redo) = match &request.server {
-        ServerLog::Wal(_) => (MeasuredLog::default(), RedoLog::usual()),
+        ServerLog::Wal(_) => (MeasuredLog::default(), RedoShape::usual()),
         ServerLog::Redo(redo) => (redo.measured(), redo.clone()),
     };
     // Direct and buffered commits have half of the file each, with room for two of the largest.
@@ -164,7 +164,7 @@ fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
     let row = |method, pages| BenchmarkCase { method, pages, as_server: true };
     let of_server = methods.iter().flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<BenchmarkCase> = of_server.collect();
-    if let ServerLog::Redo(RedoLog { blocks_ahead: Some(blocks), .. }) = &request.server
+    if let ServerLog::Redo(RedoShape { blocks_ahead: Some(blocks), .. }) = &request.server
         && let Some(first) = methods.first().filter(|_| !rows.is_empty() && !request.pages.contains(blocks))
     {
         rows.push(row(*first, *blocks));

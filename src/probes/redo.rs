@@ -6,7 +6,7 @@
 //! where it is written through (strace of 10.11.19). MariaDB flushes with fdatasync (os_file_sync_posix).
 
 use crate::facts::catalog::mysql::{self, FlushMethod};
-use crate::facts::catalog::target::{ROLES, Role};
+use crate::facts::catalog::target::ROLES;
 use crate::facts::catalog::{cluster, device};
 use crate::facts::{FactSet, Key, ServerKind, Subject};
 use crate::measure::{LogKind, MeasuredLog, Method, MethodSetting};
@@ -21,9 +21,8 @@ const LARGEST_BLOCK: u32 = 4096;
 
 /// How a server writes its redo log, and whether a commit waits for a binary log on the same file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RedoLog {
-    /// The methods that it can have, the one in force or the release's default first, each with the setting that
-    /// chooses it.
+pub struct RedoShape {
+    /// The methods that it can have, the one in force first, each with the setting that chooses it.
     pub methods: Vec<(Method, &'static str)>,
     /// The method in force; `None` where it is not known, or flushes nothing.
     pub in_force: Option<Method>,
@@ -36,7 +35,7 @@ pub struct RedoLog {
     pub binlog: bool,
 }
 
-impl RedoLog {
+impl RedoShape {
     /// A log as MySQL 8.4 writes it by default: what is measured without a server.
     pub fn usual() -> Self {
         Self {
@@ -64,7 +63,7 @@ impl RedoLog {
         Some(log)
     }
 
-    /// The method of its writes: the one in force, or the release's default.
+    /// The method of its writes: the one in force, where that is known.
     pub fn method(&self) -> Method {
         self.methods.first().map_or(Method::Fdatasync, |(method, _)| *method)
     }
@@ -115,18 +114,19 @@ impl RedoSettings {
         }
     }
 
-    fn of_mysql(self, version: &Version) -> RedoLog {
+    fn of_mysql(self, version: &Version) -> RedoShape {
         let through = (Method::OpenSync, "innodb_flush_method = O_DSYNC");
-        let default = |name| servers().mysql_default(name, ServerKind::Mysql, version);
-        let methods = match default("innodb_use_fdatasync").fixed() {
-            Some("on") => vec![DATA, ALL, through],
-            Some(_) => vec![ALL, DATA, through],
-            None => vec![(Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"), through],
+        let use_fdatasync = servers().mysql_default("innodb_use_fdatasync", ServerKind::Mysql, version);
+        let methods = if use_fdatasync.is_absent() {
+            vec![(Method::Fsync, "innodb_flush_method = O_DIRECT or fsync"), through]
+        } else {
+            let data = (Method::Fdatasync, "innodb_use_fdatasync = on");
+            vec![(Method::Fsync, "innodb_use_fdatasync = off"), data, through]
         };
         let flushed = if self.use_fdatasync == Some(true) { Method::Fdatasync } else { Method::Fsync };
         let in_force = self.writes_through().map(|through| if through { Method::OpenSync } else { flushed });
         let ahead = self.write_ahead.and_then(|bytes| u32::try_from(bytes / u64::from(BLOCK)).ok());
-        RedoLog {
+        RedoShape {
             methods,
             in_force,
             block_bytes: BLOCK,
@@ -135,14 +135,14 @@ impl RedoSettings {
         }
     }
 
-    fn of_mariadb(self, version: &Version, sector: u32) -> RedoLog {
+    fn of_mariadb(self, version: &Version, sector: u32) -> RedoShape {
         let has = |name| !servers().mysql_default(name, ServerKind::Mariadb, version).is_absent();
         if !has("innodb_log_file_buffering") {
             let buffered = (Method::Fdatasync, "innodb_flush_method = O_DIRECT or fsync");
             let through = (Method::OpenDatasync, "innodb_flush_method = O_DSYNC");
             let in_force = self.writes_through().map(|is| if is { through.0 } else { buffered.0 });
             let methods = vec![buffered, through];
-            return RedoLog { methods, in_force, block_bytes: BLOCK, blocks_ahead: None, binlog: true };
+            return RedoShape { methods, in_force, block_bytes: BLOCK, blocks_ahead: None, binlog: true };
         }
         let by_setting = has("innodb_log_file_write_through");
         let through = if by_setting { self.log_write_through } else { self.writes_through() };
@@ -165,12 +165,9 @@ impl RedoSettings {
         }
         let told = self.write_ahead.and_then(|bytes| u32::try_from(bytes).ok());
         let block_bytes = told.unwrap_or(sector).next_power_of_two().clamp(BLOCK, LARGEST_BLOCK);
-        RedoLog { methods, in_force, block_bytes, blocks_ahead: None, binlog: true }
+        RedoShape { methods, in_force, block_bytes, blocks_ahead: None, binlog: true }
     }
 }
-
-const DATA: (Method, &str) = (Method::Fdatasync, "innodb_use_fdatasync = on");
-const ALL: (Method, &str) = (Method::Fsync, "innodb_use_fdatasync = off");
 
 /// The largest physical sector of the disks below in bytes; where one is not known, the largest that there is.
 fn sector(facts: &FactSet, target: &Subject) -> u32 {
@@ -183,7 +180,7 @@ fn sector(facts: &FactSet, target: &Subject) -> u32 {
 fn binlog(facts: &FactSet, target: &Subject, server: &Subject) -> bool {
     let is_on = facts.value(server, &mysql::LOG_BIN) != Some(false);
     let is_file = facts.value(server, &mysql::BINLOG_ENGINE).is_none_or(|engine| engine.is_empty());
-    let is_here = facts.value(target, &ROLES).is_none_or(|roles| roles.contains(&Role::Binlog));
+    let is_here = facts.value(target, &ROLES).is_none_or(|roles| roles.iter().any(|role| role.is_binlog()));
     is_on && is_file && is_here
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::method::WalSettings;
-use super::redo::RedoLog;
+use super::redo::RedoShape;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
@@ -37,7 +37,7 @@ pub enum ServerLog {
     /// PostgreSQL's WAL, also where there is no server.
     Wal(WalSettings),
     /// InnoDB's redo log.
-    Redo(RedoLog),
+    Redo(RedoShape),
 }
 
 impl ServerLog {
@@ -206,8 +206,8 @@ fn server(target: &Subject, facts: &FactSet) -> ServerLog {
     };
     match facts.area_of(&cluster) {
         Some(Area::Mysql) => {
-            let told = RedoLog::from_facts(facts, target, &cluster);
-            ServerLog::Redo(told.unwrap_or_else(RedoLog::usual))
+            let told = RedoShape::from_facts(facts, target, &cluster);
+            ServerLog::Redo(told.unwrap_or_else(RedoShape::usual))
         }
         Some(Area::Pg) | None => ServerLog::Wal(wal(&cluster, facts)),
     }

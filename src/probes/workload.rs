@@ -18,7 +18,7 @@ mod transaction;
 use std::time::Duration;
 
 use super::control::Stop;
-use super::redo::RedoLog;
+use super::redo::RedoShape;
 use super::schedule::Dice;
 use crate::measure::{Pass, Series, Workload};
 
@@ -40,7 +40,7 @@ const FEWEST_ROUNDS: u32 = 5;
 /// log, and `series` receives the measurements so far.
 pub(super) fn run(
     workload: Workload,
-    redo: &RedoLog,
+    redo: &RedoShape,
     stage: &mut WorkloadContext<'_>,
     dice: &mut Dice,
     series: &mut Vec<Series>,

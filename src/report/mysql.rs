@@ -16,12 +16,19 @@ use crate::version::Version;
 /// Gives the advice of findings its commands, and says whether it needs a restart.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     for Finding { subject, advice, .. } in findings {
-        for advice in advice.iter_mut().filter(|advice| advice.setting.kind.area() == Some(Area::Mysql)) {
+        for advice in advice.iter_mut().filter(|advice| is_of_mysql(advice)) {
             let cluster = facts.resolve(subject, Scope::Cluster);
             if let Some(server) = cluster.and_then(|cluster| Server::from_facts(facts, &cluster)) {
                 server.complete(advice);
             }
         }
+    }
+}
+
+fn is_of_mysql(advice: &Advice) -> bool {
+    match advice.setting.kind.area() {
+        Some(Area::Mysql) => true,
+        Some(Area::Pg) | None => false,
     }
 }
 

@@ -71,15 +71,7 @@ pub enum ReleaseDefault<'t> {
     Absent,
 }
 
-impl<'t> ReleaseDefault<'t> {
-    /// The value, where it is a fixed one.
-    pub fn fixed(self) -> Option<&'t str> {
-        match self {
-            Self::Fixed(value) => Some(value),
-            Self::Computed | Self::Absent => None,
-        }
-    }
-
+impl ReleaseDefault<'_> {
     /// Whether the release does not have the setting.
     pub fn is_absent(self) -> bool {
         match self {

@@ -57,11 +57,11 @@ impl LoadGenerator for GroupCommit {
 }
 
 /// Writes and flushes what was inserted between two positions.
-type Flush = dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
+type LogFlush = dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
 
 /// The log that sessions share. Positions count bytes from its beginning and never decrease.
 pub(super) struct SharedLog {
-    flush: Box<Flush>,
+    flush: Box<LogFlush>,
     log: Mutex<LogPosition>,
     changed: Condvar,
 }

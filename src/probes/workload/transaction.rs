@@ -3,7 +3,7 @@
 //!
 //! A group flushes the redo log once for all that are prepared, then the binary log once (MYSQL_BIN_LOG::ordered_commit
 //! of MySQL, trx_group_commit_leader of MariaDB). Without a binary log it is the redo log alone. How the redo log is
-//! written is the server's ([`RedoLog`]); both servers append to the binary log and call fdatasync.
+//! written is the server's ([`RedoShape`]); both servers append to the binary log and call fdatasync.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::measure::{Method, Pass, Series};
 use crate::probes::commit::Writer;
 use crate::probes::control::Stop;
 use crate::probes::method::open_flags;
-use crate::probes::redo::RedoLog;
+use crate::probes::redo::RedoShape;
 
 /// Sessions that share flushes.
 const SESSIONS: u32 = 16;
@@ -31,7 +31,7 @@ const REDO: &str = "transaction-redo";
 
 pub(super) fn prepare(
     stage: &WorkloadContext<'_>,
-    redo: &RedoLog,
+    redo: &RedoShape,
 ) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
     stage.filled(REDO)?;
     let mut parts: Vec<Box<dyn LoadGenerator>> = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn prepare(
         let binlog = logs.binlog.clone();
         let log = Arc::new(SharedLog::new(move |stage, from, to| logs.flush(stage, from, to)));
         let most = BINLOG.min(stage.file_bytes) / 2 / RECORD / u64::from(sessions);
-        parts.push(Box::new(Transaction { commit: GroupCommit { row, log, most }, binlog }));
+        parts.push(Box::new(TransactionLoad { commit: GroupCommit { row, log, most }, binlog }));
     };
     let both = |number| {
         Ok::<_, Stop>(Logs { redo: Some(cyclic(stage, redo)?), binlog: Some(Binlog::new(stage, number)?) })
@@ -59,7 +59,7 @@ pub(super) fn prepare(
 }
 
 /// The redo log, opened as the server opens it; through the page cache where O_DIRECT is refused, as servers do it.
-fn cyclic(stage: &WorkloadContext<'_>, redo: &RedoLog) -> Result<CyclicLog, Stop> {
+fn cyclic(stage: &WorkloadContext<'_>, redo: &RedoShape) -> Result<CyclicLog, Stop> {
     let open = |method| Ok::<_, Errno>(Writer::new(method, stage.scratch.open(REDO, open_flags(method))?));
     let writer = match open(redo.method()) {
         Err(Errno::INVAL | Errno::OPNOTSUPP) if redo.method().is_direct() => open(Method::Fdatasync),
@@ -134,12 +134,12 @@ impl Binlog {
 }
 
 /// Sessions, and the binary log that a round begins with.
-struct Transaction {
+struct TransactionLoad {
     commit: GroupCommit,
     binlog: Option<Arc<Binlog>>,
 }
 
-impl LoadGenerator for Transaction {
+impl LoadGenerator for TransactionLoad {
     fn rows(&self) -> Vec<Series> {
         self.commit.rows()
     }
