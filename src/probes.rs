@@ -11,6 +11,7 @@ mod error;
 mod control;
 mod meters;
 mod method;
+mod redo;
 mod pace;
 mod place;
 mod request;

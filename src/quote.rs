@@ -1,4 +1,5 @@
-//! Names and values of a machine, written for another reader: a shell, systemd, udev, fstab, a comment.
+//! Names and values of a machine, written for another reader: a shell, systemd, udev, fstab, a server's
+//! file, a comment.
 //!
 //! Each reader has one function and one file. A command line for a person is a [`Command`], in which only literal text
 //! of the source is unquoted. The input is text as facts show it, and the output is the name that it stands for. A name
@@ -6,6 +7,7 @@
 
 pub mod comment;
 pub mod fstab;
+pub mod mysql;
 pub mod shell;
 mod command;
 pub mod systemd;

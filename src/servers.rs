@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 pub use crate::facts::Area;
 pub use leaving::{Leave, TEXT as LEAVING};
 pub use load::TEXT;
-pub use release::ReleaseDefault;
+pub use release::{ReleaseDefault, Statement, client, has_persist};
 pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.

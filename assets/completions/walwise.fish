@@ -49,7 +49,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Coun
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'How to say it' -r -f -a "text\t'For people'
 json\t'For programs; see `walwise generate schema`'
 script\t'A shell script that does nothing until somebody has read and edited it'
-conf\t'What belongs in postgresql.conf'
+conf\t'What belongs in postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab that are to be changed'
 unit\t'The same as systemd mount units'
 udev\t'udev rules for the settings of block devices'

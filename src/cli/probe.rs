@@ -156,8 +156,9 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
     } else {
         let rounds = measurement.rounds;
         lines.push(format!(
-            "{}, {rounds} rounds in {seconds:.1} s, one session; 8 kB pages",
-            measurement.directory
+            "{}, {rounds} rounds in {seconds:.1} s, one session; {}",
+            measurement.directory,
+            measurement.log.pages()
         ));
         lines.extend(price_of_a_commit(measurement, in_force, false));
         lines.extend(sizes(measurement, false));

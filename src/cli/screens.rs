@@ -81,10 +81,11 @@ fn is_here(word: &Path) -> bool {
 
 /// The text to confirm before a probe starts.
 fn to_confirm(plan: &ProbePlan) -> Vec<String> {
-    let mut methods: Vec<&str> = Vec::new();
+    let mut methods: Vec<String> = Vec::new();
     for row in plan.rows.iter().filter(|row| row.as_server) {
-        if !methods.contains(&row.method.name()) {
-            methods.push(row.method.name());
+        let named = plan.log.named(row.method);
+        if !methods.contains(&named) {
+            methods.push(named);
         }
     }
     vec![

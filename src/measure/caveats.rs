@@ -4,7 +4,7 @@
 //! figure. Excessive speed is a caveat too, because a flush without any cost has flushed nothing.
 
 use super::order::{interval, interval_or_span, median_of, quantile, sorted};
-use super::{Caveat, CaveatId, Cell, Method, Samples, compare};
+use super::{Caveat, CaveatId, Cell, MeasuredLog, Method, Samples, compare};
 use crate::text;
 
 /// The circumstances of the samples.
@@ -22,6 +22,8 @@ pub struct SampleContext {
     pub cancelled: bool,
     /// The cause of an early end, as a clause; `None` without one.
     pub stopped_by: Option<String>,
+    /// The log that is written.
+    pub log: MeasuredLog,
     /// The cost of two readings of the clock, in microseconds.
     pub clock_us: f64,
     /// The fastest plausible flush here; `None` where no limit is known (memory, ZFS, remote).
@@ -142,11 +144,12 @@ fn implausible(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     Some(caveat(CaveatId::ImplausibleSpeed, says, true))
 }
 
-/// A flushed commit of a physical disk takes many times longer than copying 8 kB in memory.
+/// A flushed commit of a physical disk takes many times longer than copying a page in memory.
 fn free_flush(samples: &Samples) -> Option<Caveat> {
     let typical =
         |method| samples.cell(method, 1).map(|c| median_of(&c.round_medians())).filter(|us| *us > 0.0);
-    let (flushed, floor) = (typical(Method::Fdatasync)?, typical(Method::Floor)?);
+    let flushed = typical(Method::Fdatasync).or_else(|| typical(samples.default_method()))?;
+    let floor = typical(Method::Floor)?;
     let says = "A flushed commit took no longer than an unflushed one: nothing is flushed here, as on a file system \
                 in memory or under a library that makes fsync do nothing.";
     (flushed < 1.5 * floor).then(|| caveat(CaveatId::FreeFlush, says.to_owned(), true))

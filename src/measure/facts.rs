@@ -24,7 +24,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     let source = || Source::Probe { id: "commit".to_owned() };
     let known = |value| Reading::known(value, source());
     let missing = |what: &str| Reading::unknown(Why::Absent, what);
-    let default = Method::default_among(found.methods.iter().filter(|r| r.as_server).map(|r| r.method));
+    let default = found.default_method();
 
     super::workload::to_facts(&found.workloads, target, facts);
     if found.methods.is_empty() {
@@ -49,7 +49,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     facts.put(target, &probe::COMMIT_DELAY_START, commit.clone().map(|us| half(&us)));
     facts.put(target, &probe::COMMIT, commit);
 
-    if let Some(method) = found.best.server_method() {
+    if let Some(method) = found.best.server_method().filter(|_| !found.log.is_redo()) {
         facts.know(target, &probe::BEST_METHOD, method, source());
     }
     let spoken_against = found.caveats.iter().any(|c| c.refuses_advice);
@@ -68,8 +68,8 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     }
     facts.know(target, &probe::OUTCOME, outcome(found, default).outcome(), source());
 
-    let fdatasync = row(found, Method::Fdatasync);
-    let flushes = fdatasync.and_then(|r| r.flushes_per_commit);
+    let counted = row(found, Method::Fdatasync).or_else(|| row(found, default));
+    let flushes = counted.and_then(|r| r.flushes_per_commit);
     let others = found.caveats.iter().any(|caveat| caveat.id.is_of_others());
     let flushes = match flushes {
         None => missing("the disks here count no flushes"),

@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Conclusion, Estimate, Method, WorkloadResult};
+use super::log::LogKind;
+use super::{Conclusion, Estimate, MeasuredLog, Method, WorkloadResult};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
 
 /// What was measured of one method with one write size.
@@ -12,7 +14,7 @@ use crate::facts::{Choice, choice};
 pub struct MethodResult {
     /// The method.
     pub method: Method,
-    /// 8 kB pages written at once per commit.
+    /// Pages of the log written at once per commit; they have 8 kB unless the measurement names another log.
     pub pages: u32,
     /// Whether a server would do it like that; false for the rows that only compare with `pg_test_fsync`.
     pub as_server: bool,
@@ -84,6 +86,9 @@ pub struct Measurement {
     pub rounds: u32,
     /// What was written in all.
     pub bytes_written: u64,
+    /// The log that the methods write; left out for the WAL of PostgreSQL.
+    #[serde(default, skip_serializing_if = "MeasuredLog::is_default")]
+    pub log: MeasuredLog,
     /// One row per method and size, in a fixed order.
     pub methods: Vec<MethodResult>,
     /// Each valid method against the default.
@@ -224,6 +229,22 @@ impl<'de> Deserialize<'de> for CaveatId {
 }
 
 impl Measurement {
+    /// The method that others are compared with: the server's first that could be measured.
+    pub fn default_method(&self) -> Method {
+        let of_server = || self.methods.iter().filter(|row| row.as_server);
+        let measured = of_server().find(|row| row.error.is_none());
+        measured.or_else(|| of_server().next()).map_or(Method::Fdatasync, |row| row.method)
+    }
+
+    /// Whether the server does it like this row now; `wal` is its method where the log is a WAL.
+    pub fn is_in_force(&self, row: &MethodResult, wal: Option<WalSyncMethod>) -> bool {
+        let is_it = match self.log.kind {
+            LogKind::Wal => wal.is_some() && row.method.server_method() == wal,
+            LogKind::Redo => self.log.in_force == Some(row.method),
+        };
+        row.as_server && is_it
+    }
+
     /// Whether anything was measured to the end of a round.
     pub fn has_rounds(&self) -> bool {
         self.rounds > 0 || self.workloads.iter().any(|found| found.rounds > 0)

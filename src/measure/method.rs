@@ -229,16 +229,6 @@ impl Method {
         self.is_durable() && !(self.is_direct() && self.writes_are_durable())
     }
 
-    /// The server's default among the methods that were measured as it does them: fdatasync, with O_DIRECT where it writes
-    /// the WAL so.
-    pub fn default_among(of_server: impl IntoIterator<Item = Self>) -> Self {
-        let is_direct_default = |method: Self| {
-            method.is_direct() && method.server_method().is_some_and(WalSyncMethod::is_fdatasync)
-        };
-        let direct = of_server.into_iter().any(is_direct_default);
-        if direct { Self::FdatasyncDirect } else { Self::Fdatasync }
-    }
-
     /// Whether it flushes nothing, and goes through the page cache.
     pub fn is_floor(self) -> bool {
         !self.is_durable() && !self.is_direct()

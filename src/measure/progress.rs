@@ -36,6 +36,7 @@ impl Phase {
             Self::Workload(Workload::Entangle) => "measuring beside a writer",
             Self::Workload(Workload::Floor) => "measuring without flushes",
             Self::Workload(Workload::PgTestFsync) => "measuring what pg_test_fsync does",
+            Self::Workload(Workload::Transaction) => "measuring transactions",
             Self::CleaningUp => "removing the scratch directory",
         }
     }

@@ -11,7 +11,7 @@ use super::order::median_of;
 pub struct Cell {
     /// The method.
     pub method: Method,
-    /// 8 kB pages per commit, written at once.
+    /// Pages of the log per commit, written at once.
     pub pages: u32,
     /// Whether the server would do it this way.
     pub as_server: bool,
@@ -70,9 +70,12 @@ impl Samples {
         self.paced.iter().find(|c| c.method == method && c.pages == 1 && c.count() > 0)
     }
 
-    /// The reference method: fdatasync, the Linux default, as the server does it here.
+    /// The reference method: the server's first that can be measured. Of PostgreSQL that is fdatasync, the Linux default, as
+    /// it does it here; of InnoDB it is the one in force.
     pub fn default_method(&self) -> Method {
-        Method::default_among(self.cells.iter().filter(|c| c.as_server).map(|c| c.method))
+        let of_server = || self.cells.iter().filter(|cell| cell.as_server);
+        let measured = of_server().find(|cell| cell.error.is_none());
+        measured.or_else(|| of_server().next()).map_or(Method::Fdatasync, |cell| cell.method)
     }
 
     /// The server's other methods, in order.

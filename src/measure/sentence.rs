@@ -18,9 +18,16 @@ pub fn of(measurement: &Measurement, default: Method, seen: &SampleContext) -> S
     let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
         return "Nothing was measured: the probe ended before its first round.".to_owned();
     };
-    let (name, cost) = (best.method.name(), text::micros(best.median_us.value));
-    let rate = text::rounded(1e6 / best.mean_us);
-    let costs = format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second");
+    let (log, cost) = (&measurement.log, text::micros(best.median_us.value));
+    let (name, rate) = (log.named(best.method), text::rounded(1e6 / best.mean_us));
+    let costs = if log.is_redo() {
+        format!(
+            "A flush of the redo log with {name} costs {cost} (median); with innodb_flush_log_at_trx_commit = 1 one session \
+             gets {rate} commits done a second"
+        )
+    } else {
+        format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second")
+    };
     let found = compared(measurement, default, &costs);
     if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
         return found;
@@ -34,7 +41,7 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
         let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
         return format!(
             "{costs}; that is {gain:.0} % less than with {}, at least {low:.0} %.",
-            default.name()
+            measurement.log.named(default)
         );
     }
     if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
@@ -63,8 +70,12 @@ fn of_others(measurement: &Measurement, seen: &SampleContext) -> &'static str {
     }
 }
 
-/// The result for several sessions that share flushes, where it was measured.
-pub fn of_sixteen(found: &WorkloadResult) -> Option<String> {
+/// What a workload adds to the comparison: the result for several sessions that share flushes, or that of InnoDB's
+/// transactions.
+pub fn of_workload(found: &WorkloadResult) -> Option<String> {
+    if found.workload == Workload::Transaction {
+        return Some(found.sentence.clone());
+    }
     let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
     let says =
         || format!("Sixteen sessions together get {} done a second.", text::rounded(row.per_second.value));

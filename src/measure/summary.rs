@@ -22,6 +22,7 @@ pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
         seconds: seen.seconds,
         rounds: u32::try_from(samples.rounds()).unwrap_or(u32::MAX),
         bytes_written: seen.bytes_written,
+        log: seen.log.clone(),
         methods: samples.cells.iter().map(|cell| row(cell, samples)).collect(),
         comparisons,
         best,
@@ -40,8 +41,8 @@ pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) 
         let sentences: Vec<&str> = found.iter().map(|one| one.sentence.as_str()).collect();
         measurement.sentence = sentences.join(" ");
     }
-    let sixteen = found.iter().find_map(sentence::of_sixteen).filter(|_| !measurement.methods.is_empty());
-    measurement.sentence.extend(sixteen.map(|says| format!(" {says}")));
+    let says = found.iter().find_map(sentence::of_workload).filter(|_| !measurement.methods.is_empty());
+    measurement.sentence.extend(says.map(|says| format!(" {says}")));
     measurement.workloads = found;
 }
 

@@ -14,26 +14,28 @@ const BAR: usize = 24;
 pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, ascii: bool) -> Vec<String> {
     let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
     let scale = Scale::from_rows(&rows);
-    let default = rows.iter().find(|r| r.method.server_method().is_some_and(WalSyncMethod::is_fdatasync));
+    let default = found.default_method();
     let line = |row: &&&MethodResult| {
         let name = row.method.name();
         if let Some(error) = &row.error {
             return format!("{name:<24} {error}");
         }
         let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
-        let says = if default.is_some_and(|d| d.method == row.method) {
+        let says = if row.method == default {
             format!("{} commits/s", text::rounded(1e6 / row.mean_us.max(1e-3)))
         } else {
             beside_default(found, row)
         };
-        let mark = if current.is_some() && row.method.server_method() == current {
+        let setting = found.log.setting(row.method).map(|setting| format!("   {setting}"));
+        let mark = if found.is_in_force(row, current) {
             if ascii { "   <- in force" } else { "   ← in force" }
         } else {
             ""
         };
         let (median, tail) = (text::micros(row.median_us.value), text::micros(tail));
         let line = format!(
-            "{name:<24} {median:>8}  {bar}  {tail_name} {tail:>8}   {says}{mark}",
+            "{name:<24} {median:>8}  {bar}  {tail_name} {tail:>8}   {says}{setting}{mark}",
+            setting = setting.unwrap_or_default(),
             bar = scale.bar(row, ascii)
         );
         if ascii { line.replace('µ', "u").replace('×', "x") } else { line }
@@ -115,8 +117,8 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Method;
     use crate::measure::{Comparison, Estimate};
+    use crate::measure::{MeasuredLog, Method};
 
     fn row(method: Method, us: f64, low: f64, high: f64) -> MethodResult {
         MethodResult {
@@ -156,6 +158,7 @@ mod tests {
             seconds: 7.1,
             rounds: 3,
             bytes_written: 0,
+            log: MeasuredLog::default(),
             methods: vec![
                 row(Method::Fdatasync, 182.0, 170.0, 195.0),
                 row(Method::OpenDatasync, 179.0, 168.0, 190.0),

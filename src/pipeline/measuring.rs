@@ -66,6 +66,12 @@ pub fn prepare(
         RowSelection::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
         RowSelection::Nothing => request.pages.clear(),
     }
+    // A transaction of InnoDB waits for more than its redo log; together they take no longer than asked for.
+    let is_whole = options.workloads.is_empty() && options.rows != RowSelection::Nothing;
+    if request.server.is_redo() && is_whole {
+        request.workloads.push(Workload::Transaction);
+        request.seconds /= 2.0;
+    }
     // The price of a flush matters only where flushes could be omitted.
     let protected = facts.value(subject, &target::CACHE).is_some_and(Cache::is_protected);
     if protected || options.rows == RowSelection::All {
@@ -92,14 +98,17 @@ pub(super) fn to_facts(measurement: &Measurement, subject: &Subject, facts: &mut
     crate::measure::to_facts(measurement, subject, in_force, facts);
 }
 
-/// The targets that can be measured: existing directories. Those with WAL come first, since a commit waits for them.
+/// The targets that can be measured: existing directories. Those with WAL or redo log come first, since a commit waits for
+/// them.
 pub fn measurable(facts: &FactSet) -> Vec<Subject> {
     let exists = |t: &&Subject| facts.value(t, &target::KIND).is_some_and(TargetKind::is_directory);
-    let holds_wal = |t: &Subject| {
-        facts.value(t, &target::ROLES).is_some_and(|roles| roles.iter().any(|role| role.is_wal()))
+    let holds_log = |t: &Subject| {
+        facts
+            .value(t, &target::ROLES)
+            .is_some_and(|roles| roles.iter().any(|role| role.is_wal() || role.is_redo()))
     };
     let mut targets: Vec<Subject> = facts.subjects(Scope::Target).filter(exists).cloned().collect();
-    targets.sort_by_key(|target| !holds_wal(target));
+    targets.sort_by_key(|target| !holds_log(target));
     targets
 }
 

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use super::error::{Refusal, shown};
 use super::method::server_methods;
 use super::place::{self, Room, ScratchParent};
-use super::request::{ProbeOptions, ProbeRequest};
+use super::redo::RedoShape;
+use super::request::{ProbeOptions, ProbeRequest, ServerLog};
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, LiveHost, Miss, MissKind};
-use crate::measure::{Method, SpeedLimit, Workload};
+use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
 use crate::text;
 
 /// One row of a probe.
@@ -16,7 +17,7 @@ use crate::text;
 pub struct BenchmarkCase {
     /// The method.
     pub method: Method,
-    /// 8 kB pages per commit.
+    /// Pages of the log per commit.
     pub pages: u32,
     /// Whether the server would do it this way.
     pub as_server: bool,
@@ -43,6 +44,9 @@ pub struct ProbePlan {
     pub workloads: Vec<Workload>,
     /// The sentence that the user confirms.
     pub says: String,
+    /// The log of the comparison.
+    pub log: MeasuredLog,
+    pub(super) redo: RedoShape,
     pub(super) identity: (u64, u64),
     pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
@@ -79,6 +83,10 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         check_answers(&request.target, &request.program)?;
     }
     let rows = rows(request);
+    let (log, redo) = match &request.server {
+        ServerLog::Wal(_) => (MeasuredLog::default(), RedoShape::usual()),
+        ServerLog::Redo(redo) => (redo.measured(), redo.clone()),
+    };
     // Direct and buffered commits have half of the file each, with room for two of the largest.
     let most_pages = rows.iter().map(|row| u64::from(row.pages)).max().unwrap_or(1).max(2);
     let page = super::commit::PAGE as u64;
@@ -115,6 +123,8 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         rows,
         workloads: request.workloads.clone(),
         says,
+        log,
+        redo,
         identity,
         leaves: request.leaves.clone(),
         leaves_count_flushes: request.leaves_count_flushes && !request.leaves.is_empty(),
@@ -147,10 +157,18 @@ fn check_answers(directory: &Path, program: &Path) -> Result<(), Refusal> {
 
 /// The server's methods with each number of pages, then the rest with one.
 fn rows(request: &ProbeRequest) -> Vec<BenchmarkCase> {
-    let methods = server_methods(&request.server);
+    let methods = match &request.server {
+        ServerLog::Wal(settings) => server_methods(settings),
+        ServerLog::Redo(redo) => redo.methods.iter().map(|(method, _)| *method).collect(),
+    };
     let row = |method, pages| BenchmarkCase { method, pages, as_server: true };
     let of_server = methods.iter().flat_map(|m| request.pages.iter().map(|pages| row(*m, *pages)));
     let mut rows: Vec<BenchmarkCase> = of_server.collect();
+    if let ServerLog::Redo(RedoShape { blocks_ahead: Some(blocks), .. }) = &request.server
+        && let Some(first) = methods.first().filter(|_| !rows.is_empty() && !request.pages.contains(blocks))
+    {
+        rows.push(row(*first, *blocks));
+    }
     if rows.is_empty() {
         return rows;
     }

@@ -8,11 +8,12 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use super::method::WalSettings;
+use super::redo::RedoShape;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
-use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::facts::{Area, FactSet, Key, Scope, Subject};
 use crate::measure::{Method, Occasion, SpeedLimit, Workload};
 use crate::text;
 
@@ -30,6 +31,25 @@ pub struct ProbeOptions {
     pub force: bool,
 }
 
+/// The log that commits wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerLog {
+    /// PostgreSQL's WAL, also where there is no server.
+    Wal(WalSettings),
+    /// InnoDB's redo log.
+    Redo(RedoShape),
+}
+
+impl ServerLog {
+    /// Whether it is InnoDB's.
+    pub fn is_redo(&self) -> bool {
+        match self {
+            Self::Redo(_) => true,
+            Self::Wal(_) => false,
+        }
+    }
+}
+
 /// The subject and extent of the measurement.
 #[derive(Clone, Debug)]
 pub struct ProbeRequest {
@@ -44,8 +64,8 @@ pub struct ProbeRequest {
     /// Size of a scratch file in bytes.
     pub file_bytes: u64,
     /// The server whose methods are measured.
-    pub server: WalSettings,
-    /// Numbers of 8 kB pages per commit with which the server's methods are compared; empty for no comparison.
+    pub server: ServerLog,
+    /// Numbers of pages of its log per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
     /// Whether all of them are measured with pauses too, not only those that decide.
     pub all_with_pauses: bool,
@@ -79,7 +99,7 @@ impl ProbeRequest {
             mount_class: None,
             seconds: 10.0,
             file_bytes: SEGMENT,
-            server: WalSettings::default(),
+            server: ServerLog::Wal(WalSettings::default()),
             pages: vec![1, 2],
             all_with_pauses: false,
             extra: Method::beside(Occasion::Always).collect(),
@@ -179,14 +199,26 @@ fn hands_flushes_on(kind: DeviceKind) -> bool {
     }
 }
 
-/// The known settings of the server that uses a target.
-fn server(target: &Subject, facts: &FactSet) -> WalSettings {
-    let Some(cluster) = facts.resolve(target, Scope::Cluster) else { return WalSettings::default() };
+/// How the server that uses a target writes its log, as far as its settings are known.
+fn server(target: &Subject, facts: &FactSet) -> ServerLog {
+    let Some(cluster) = facts.resolve(target, Scope::Cluster) else {
+        return ServerLog::Wal(WalSettings::default());
+    };
+    match facts.area_of(&cluster) {
+        Some(Area::Mysql) => {
+            let told = RedoShape::from_facts(facts, target, &cluster);
+            ServerLog::Redo(told.unwrap_or_else(RedoShape::usual))
+        }
+        Some(Area::Pg) | None => ServerLog::Wal(wal(&cluster, facts)),
+    }
+}
+
+fn wal(cluster: &Subject, facts: &FactSet) -> WalSettings {
     WalSettings {
-        major: facts.value(&cluster, &postgres::VERSION).map(|version| version.number(0)),
-        wal_level: facts.value(&cluster, &postgres::WAL_LEVEL),
-        max_wal_senders: facts.value(&cluster, &postgres::MAX_WAL_SENDERS),
-        debug_io_direct: facts.value(&cluster, &postgres::DEBUG_IO_DIRECT),
+        major: facts.value(cluster, &postgres::VERSION).map(|version| version.number(0)),
+        wal_level: facts.value(cluster, &postgres::WAL_LEVEL),
+        max_wal_senders: facts.value(cluster, &postgres::MAX_WAL_SENDERS),
+        debug_io_direct: facts.value(cluster, &postgres::DEBUG_IO_DIRECT),
     }
 }
 
@@ -223,8 +255,9 @@ mod tests {
         let full = ProbeRequest::of_target(&target, &facts);
         assert!(full.leaves_count_flushes && full.speed_limit.is_some());
         assert_eq!(full.mount_class, Some(MountClass::Block));
-        assert_eq!(full.server.major, Some(15));
-        assert!(super::super::method::server_methods(&full.server).contains(&Method::OpenDatasyncDirect));
+        let ServerLog::Wal(server) = &full.server else { panic!("{:?}", full.server) };
+        assert_eq!(server.major, Some(15));
+        assert!(super::super::method::server_methods(server).contains(&Method::OpenDatasyncDirect));
     }
 
     /// The limit on ext4 on sda1 on sda, with these facts of host and disk.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use super::commit::{CommitTiming, Cursor, PAGE, Pages, Writer};
+use super::commit::{CommitTiming, Cursor, Pages, Writer};
 use super::control::{Control, Stop};
 use super::error::{ErrorKind, ProbeError, shown};
 use super::meters::{Clocks, Disks, ProcessorTime};
@@ -90,8 +90,9 @@ impl<'a> ProbeRun<'a> {
         let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
         let mut dice = Dice::new(plan.seed);
         let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
-        let noise = if plan.workloads.is_empty() { most_pages * PAGE } else { MOST_NOISE };
-        let pages = Pages::noise(noise.max(most_pages * PAGE), &mut dice);
+        let page = page_of(plan);
+        let noise = if plan.workloads.is_empty() { most_pages * page } else { MOST_NOISE };
+        let pages = Pages::noise(noise.max(most_pages * page), &mut dice);
         // Direct and buffered commits have separate halves, so that no direct write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
@@ -113,6 +114,7 @@ impl<'a> ProbeRun<'a> {
                 speed_limit: plan.speed_limit.clone(),
                 disks: plan.leaves.clone(),
                 clock_us: clock_us(),
+                log: plan.log.clone(),
                 ..SampleContext::default()
             },
             disks: Disks::new(&plan.leaves),
@@ -125,6 +127,11 @@ impl<'a> ProbeRun<'a> {
             settled: false,
             found: Vec::new(),
         }
+    }
+
+    /// Size of a page of the log in bytes.
+    fn page(&self) -> u64 {
+        page_of(self.plan) as u64
     }
 
     fn measure(&mut self) -> Result<(), Stop> {
@@ -182,7 +189,8 @@ impl<'a> ProbeRun<'a> {
             });
         };
         let mut series = Vec::new();
-        let outcome = workload::run(workload, &mut stage, &mut self.dice, &mut series, &mut say);
+        let outcome =
+            workload::run(workload, &self.plan.redo, &mut stage, &mut self.dice, &mut series, &mut say);
         self.seen.bytes_written += stage.written();
         self.found.push(WorkloadResult::new(workload, &series, self.plan.options.keep_samples));
         match outcome {
@@ -283,7 +291,7 @@ impl<'a> ProbeRun<'a> {
     fn give_up_direct(&mut self, i: usize) -> bool {
         match (self.samples.cells.get_mut(i), self.writers.get_mut(i)) {
             (Some(cell), Some(writer)) if cell.method.is_direct() => {
-                cell.error = Some("O_DIRECT writes of 8 kB are refused here".to_owned());
+                cell.error = Some(format!("O_DIRECT writes of {} are refused here", self.plan.log.page()));
                 *writer = None;
                 true
             }
@@ -322,7 +330,7 @@ impl<'a> ProbeRun<'a> {
     /// The bytes that commits of a round have made durable, as a lower bound.
     fn flushed(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self.samples.cells.iter().zip(round).filter(|(cell, _)| cell.method.is_durable());
-        durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * PAGE as u64).sum()
+        durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page()).sum()
     }
 
     /// Once settled, the run continues until the last percentiles are meaningful, but not beyond half of its time.
@@ -342,7 +350,7 @@ impl<'a> ProbeRun<'a> {
             if cell.error.is_some() {
                 continue;
             }
-            let (method, bytes) = (cell.method, u64::from(cell.pages) * PAGE as u64);
+            let (method, bytes) = (cell.method, u64::from(cell.pages) * self.page());
             let count = commits(*cost, share_us, bytes, share_bytes);
             let before = self.flushes(method);
             // The first commit after another method may pay for that method's remains.
@@ -422,7 +430,7 @@ impl<'a> ProbeRun<'a> {
     /// One commit with a cell's method and size; `None` where it cannot be measured.
     fn write(&mut self, i: usize) -> Option<Result<CommitTiming, Errno>> {
         let (cell, writer) = (self.samples.cells.get(i)?, self.writers.get(i)?.as_ref()?);
-        let pages = self.pages.bytes(cell.pages as usize * PAGE);
+        let pages = self.pages.bytes(cell.pages as usize * page_of(self.plan));
         let cursor = if cell.method.is_direct() { &mut self.direct } else { &mut self.buffered };
         self.seen.bytes_written += pages.len() as u64;
         Some(writer.commit(pages, cursor.take(pages.len())))
@@ -460,7 +468,7 @@ impl<'a> ProbeRun<'a> {
         let reserved = pace::reserve(self.plan.seconds, self.plan.all_with_pauses) + 0.02;
         let over = self.elapsed() > self.plan.seconds - reserved;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
-        let most = self.plan.max_bytes - (pace::COMMITS as u64 + 1) * pages * PAGE as u64;
+        let most = self.plan.max_bytes - (pace::COMMITS as u64 + 1) * pages * self.page();
         if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
     }
 
@@ -514,6 +522,11 @@ impl<'a> ProbeRun<'a> {
         };
         (self.tell)(&progress);
     }
+}
+
+/// Size of a page of the log in bytes.
+fn page_of(plan: &ProbePlan) -> usize {
+    plan.log.page_bytes as usize
 }
 
 /// Sets the lowest processor priority for this thread and those it starts. The I/O priority follows it, where the

@@ -13,10 +13,12 @@ mod group;
 mod innodb;
 mod pg_test_fsync;
 mod segment;
+mod transaction;
 
 use std::time::Duration;
 
 use super::control::Stop;
+use super::redo::RedoShape;
 use super::schedule::Dice;
 use crate::measure::{Pass, Series, Workload};
 
@@ -34,10 +36,11 @@ const MOST_ROUNDS: usize = 40;
 const LONGEST_PASS: Duration = Duration::from_millis(400);
 const FEWEST_ROUNDS: u32 = 5;
 
-/// Measures a workload until its time or bytes are used up or it is cancelled; `series` receives the measurements so
-/// far.
+/// Measures a workload until its time or bytes are used up or it is cancelled; `redo` is how a server writes its redo
+/// log, and `series` receives the measurements so far.
 pub(super) fn run(
     workload: Workload,
+    redo: &RedoShape,
     stage: &mut WorkloadContext<'_>,
     dice: &mut Dice,
     series: &mut Vec<Series>,
@@ -51,6 +54,7 @@ pub(super) fn run(
         Workload::Entangle => entangle::prepare(stage)?,
         Workload::Floor => floor::prepare(stage)?,
         Workload::PgTestFsync => pg_test_fsync::prepare(stage)?,
+        Workload::Transaction => transaction::prepare(stage, redo)?,
     };
     // The tool's tests take as long as announced.
     let (rounds, most) = match workload {

@@ -1,8 +1,11 @@
-//! The lines for postgresql.conf, to be pasted: the plan's server settings with their reasons.
+//! The file of a server's settings, to be included or pasted: the plan's server settings with their reasons.
 //!
-//! Correct settings appear as comments, and so do those of MySQL and MariaDB, which belong in another file. Every
-//! setting names the place of its value in force, because an overridden line changes nothing. Not every setting under
-//! `pg.` is a line of that file; checksums, for example, are chosen when a cluster is created.
+//! Its form follows from the servers of the report: a group `[mysqld]` where all are MySQL or MariaDB, else lines of
+//! postgresql.conf, with the settings of those two as comments. Correct settings are comments. Every setting names the
+//! place of its value in force, because an overridden line changes nothing. Not every setting under `pg.` is a line of a
+//! file; checksums, for example, are chosen when a cluster is created.
+
+use std::collections::BTreeSet;
 
 use super::{Report, Step, origin};
 use crate::facts::catalog::cluster::KIND;
@@ -10,8 +13,8 @@ use crate::facts::catalog::postgres::WAL_SYNC_METHOD;
 use crate::facts::catalog::probe;
 use crate::facts::note::MeasurementNote;
 use crate::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
-use crate::quote::comment;
-use crate::rules::Change;
+use crate::quote::{self, comment};
+use crate::rules::{Change, Risk};
 use crate::settings::{self, Setting, SettingKind};
 
 /// The lines for every target of a report.
@@ -22,6 +25,8 @@ pub fn render(report: &Report) -> String {
         comment::inline(&report.host.name),
         comment::inline(&report.when)
     )];
+    let form = form(report);
+    parts.extend(opening(report, form));
     let missing = report.warnings.iter().filter(|note| tells_of_missing_figures(note));
     parts.extend(missing.map(|note| format!("# {}\n", comment::inline(&note.to_string()))));
     let mut done: Vec<(&Subject, &Setting)> = Vec::new();
@@ -31,7 +36,7 @@ pub fn render(report: &Report) -> String {
         let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
         for step in steps {
             let key = (&step.subject, step.advice.setting);
-            if let Some(line) = line(step).filter(|_| !done.contains(&key)) {
+            if let Some(line) = line(step, form).filter(|_| !done.contains(&key)) {
                 done.push(key);
                 lines.push(in_force(step));
                 lines.push(line);
@@ -50,6 +55,39 @@ pub fn render(report: &Report) -> String {
     }
     parts.concat()
 }
+
+/// The syntax of the file: that of its servers, where they have the same.
+fn form(report: &Report) -> SettingSyntax {
+    let mut syntaxes = clusters(report).map(|cluster| report.facts.database(cluster).syntax);
+    let first = syntaxes.next().unwrap_or(SettingSyntax::Conf);
+    if syntaxes.all(|other| other == first) { first } else { SettingSyntax::Conf }
+}
+
+fn clusters(report: &Report) -> impl Iterator<Item = &Subject> {
+    report.targets.iter().filter_map(|target| target.cluster.as_ref())
+}
+
+/// What stands above the settings.
+fn opening(report: &Report, form: SettingSyntax) -> Vec<String> {
+    match form {
+        SettingSyntax::Conf => Vec::new(),
+        SettingSyntax::Options => {
+            let servers: BTreeSet<&Subject> = clusters(report).collect();
+            let several = "# Lines of several servers: give each server its own.\n";
+            [(servers.len() > 1).then_some(several), Some(OPTIONS)]
+                .into_iter()
+                .flatten()
+                .map(str::to_owned)
+                .collect()
+        }
+    }
+}
+
+/// The beginning of an option file.
+const OPTIONS: &str = "\
+    # For a directory that the server's option files include, or for !include at their end: the last line wins.\n\
+    # A server reads it when it starts. The plan says what changes a running server.\n\
+    [mysqld]\n";
 
 /// Whether a note reports a missing measurement that the lines depend on.
 fn tells_of_missing_figures(note: &Note) -> bool {
@@ -104,22 +142,19 @@ fn in_force(step: &Step) -> String {
 }
 
 /// One setting as a line; `None` for a setting outside servers.
-fn line(step: &Step) -> Option<String> {
+fn line(step: &Step, form: SettingSyntax) -> Option<String> {
     let setting = step.advice.setting;
-    match setting.kind.area()?.database().syntax {
-        SettingSyntax::Conf => postgres(step, setting),
-        SettingSyntax::Options => option(step, setting.own_name()),
+    match (setting.kind.area()?.database().syntax, form) {
+        (SettingSyntax::Conf, _) => postgres(step, setting),
+        (SettingSyntax::Options, SettingSyntax::Options) => option(step, setting.own_name()),
+        (SettingSyntax::Options, SettingSyntax::Conf) => foreign(step, setting.own_name()),
     }
 }
 
 /// A setting of PostgreSQL.
 fn postgres(step: &Step, setting: &Setting) -> Option<String> {
     let name = setting.own_name();
-    let why = comment::inline(&step.title);
-    let note = match step.advice.risk {
-        crate::rules::Risk::NeedsRestart => " (needs a restart)",
-        _ => "",
-    };
+    let (why, note) = (comment::inline(&step.title), restart(step));
     match &step.advice.change {
         Change::Set(value) if !is_in_file(setting.kind) => {
             Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
@@ -136,8 +171,29 @@ fn postgres(step: &Step, setting: &Setting) -> Option<String> {
     }
 }
 
-/// A setting of MySQL or MariaDB, as a comment, because it belongs in another file.
+/// Said where a reload or a statement does not suffice.
+fn restart(step: &Step) -> &'static str {
+    match step.advice.risk {
+        Risk::NeedsRestart => " (needs a restart)",
+        _ => "",
+    }
+}
+
+/// A setting of MySQL or MariaDB.
 fn option(step: &Step, name: &str) -> Option<String> {
+    let (why, note) = (comment::inline(&step.title), restart(step));
+    match &step.advice.change {
+        Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quote::mysql::option(value))),
+        Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
+            Some(now) => format!("# {name} = {}   # already so: {why}\n", quote::mysql::option(&now)),
+            None => format!("# {name}   # leave it as it is: {why}\n"),
+        }),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// The same as a comment, because it belongs in another file.
+fn foreign(step: &Step, name: &str) -> Option<String> {
     let why = comment::inline(&step.title);
     match &step.advice.change {
         Change::Set(value) => {
@@ -196,9 +252,9 @@ fn quoted(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Reading, Source, Value};
-    use crate::report::sample;
-    use crate::rules::Level;
+    use crate::facts::{Area, Reading, Source, Value};
+    use crate::report::{TargetSummary, sample};
+    use crate::rules::{Advice, Level};
 
     #[test]
     fn values_are_quoted_as_the_server_wants() {
@@ -283,6 +339,56 @@ mod tests {
             let kept = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n# wal_sync_method = fdatasync ";
             assert!(text.contains(kept), "{text}");
         }
+    }
+
+    /// A report about servers of this kind, each with a step that changes a setting and one that keeps one.
+    fn of_mysql(places: &[&str]) -> Report {
+        let mut report = sample::at_risk();
+        let plan = report.plans.first_mut().unwrap();
+        let (first, target) = (plan.steps.first().unwrap().clone(), report.targets.first().unwrap().clone());
+        plan.steps.clear();
+        report.targets.clear();
+        for place in places {
+            let cluster = Subject::cluster(*place);
+            report.facts.is_of(&cluster, Area::Mysql);
+            report.targets.push(TargetSummary { cluster: Some(cluster.clone()), ..target.clone() });
+            let step = |setting, change, now: u64| Step {
+                subject: cluster.clone(),
+                title: "why\n[client]".to_owned(),
+                advice: Advice {
+                    current: Reading::known(Value::Whole(now), Source::line("/etc/mysql/my.cnf", 3)),
+                    risk: Risk::None,
+                    ..sample::advice(setting, change)
+                },
+                ..first.clone()
+            };
+            plan.steps.push(step("mysql.sync_binlog", Change::Set("1".to_owned()), 0));
+            plan.steps.push(step("mysql.innodb_flush_log_at_trx_commit", Change::Keep, 1));
+        }
+        report
+    }
+
+    #[test]
+    fn an_option_file_is_of_mysql_alone() {
+        let text = render(&of_mysql(&["/var/lib/mysql"]));
+        let group = "# A server reads it when it starts. The plan says what changes a running server.\n[mysqld]\n\n# ";
+        assert!(text.contains(group), "{text}");
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        assert_eq!(lines, ["[mysqld]", "sync_binlog = 1   # why?[client]"]);
+        assert!(text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"), "{text}");
+        assert!(text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"), "{text}");
+        assert!(!text.contains("several servers"), "{text}");
+        assert!(render(&of_mysql(&["/a", "/b"])).contains("give each server its own"));
+    }
+
+    #[test]
+    fn beside_postgres_it_stays_a_comment() {
+        let mut report = of_mysql(&["/var/lib/mysql"]);
+        report.targets.extend(sample::at_risk().targets);
+        let text = render(&report);
+        assert!(text.contains("# my.cnf, [mysqld]: sync_binlog = 1   # why"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with('[')), "{text}");
     }
 
     #[test]

@@ -71,10 +71,10 @@ forms! {
         compares: false,
         render: script::render,
     }
-    /// Lines of postgresql.conf.
+    /// A server's settings: lines of postgresql.conf or of an option file.
     Conf {
         name: "conf",
-        says: "What belongs in postgresql.conf",
+        says: "What belongs in postgresql.conf or [mysqld]",
         extension: "conf",
         runs: false,
         compares: false,

@@ -11,7 +11,9 @@ use crate::facts::catalog::target::{self, Redundancy, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
-use crate::measure::{Caveat, CaveatId, Comparison, Conclusion, Estimate, Measurement, Method, MethodResult};
+use crate::measure::{
+    Caveat, CaveatId, Comparison, Conclusion, Estimate, MeasuredLog, Measurement, Method, MethodResult,
+};
 use crate::quote::Command;
 use crate::rules::{
     Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
@@ -413,6 +415,7 @@ fn measurement() -> Measurement {
         seconds: 8.4,
         rounds: 71,
         bytes_written: 127 << 20,
+        log: MeasuredLog::default(),
         methods: vec![
             result(Method::Fdatasync, 182.0, true),
             result(Method::OpenDatasync, 179.0, true),

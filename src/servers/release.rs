@@ -110,7 +110,59 @@ impl ServerTable {
     }
 }
 
+/// A statement that changes a setting of a running server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statement {
+    /// Until the server stops (SET GLOBAL).
+    Global,
+    /// For good (SET PERSIST).
+    Persist,
+}
+
+impl ServerTable {
+    /// The statement by which this release gives a setting of MySQL or MariaDB this value at once; `None` where only a
+    /// restart does.
+    pub fn statement(&self, name: &str, value: &str, of: ServerKind, server: &Version) -> Option<Statement> {
+        let rows = self.mysql.iter().filter(|row| row.name == name && row.of == of && row.is_about(value));
+        let is_dynamic = rows.filter(|row| row.exists(server)).any(|row| row.is_dynamic(server));
+        is_dynamic.then(|| if has_persist(of, server) { Statement::Persist } else { Statement::Global })
+    }
+}
+
+/// Whether a release has SET PERSIST (MySQL 8.0 manual, Persisted System Variables); MariaDB does not.
+pub fn has_persist(of: ServerKind, server: &Version) -> bool {
+    match of {
+        ServerKind::Mysql => server.number(0) >= 8,
+        ServerKind::Mariadb | ServerKind::Postgres => false,
+    }
+}
+
+/// The program with which people talk to a release. MariaDB's had the name of MySQL's before 10.5 (MariaDB 10.5 release
+/// notes); of a release that is not known it is today's.
+pub fn client(of: ServerKind, server: Option<&Version>) -> &'static str {
+    match of {
+        ServerKind::Postgres => "psql",
+        ServerKind::Mysql => "mysql",
+        ServerKind::Mariadb if server.is_some_and(|v| (v.number(0), v.number(1)) < (10, 5)) => "mysql",
+        ServerKind::Mariadb => "mariadb",
+    }
+}
+
 impl Mysql {
+    /// Whether this row is about a value.
+    pub fn is_about(&self, value: &str) -> bool {
+        match self.range {
+            Some([low, high]) => value.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
+            None => self.values.is_empty() || self.values.iter().any(|one| one == value),
+        }
+    }
+
+    /// Whether SET GLOBAL changes it in this release, in which it exists.
+    pub fn is_dynamic(&self, server: &Version) -> bool {
+        let dynamic = self.dynamic.as_ref();
+        dynamic.is_some_and(|from| server >= from || (self.is_old() && *from == self.since))
+    }
+
     fn exists(&self, server: &Version) -> bool {
         (self.is_old() || *server >= self.since) && self.removed.as_ref().is_none_or(|from| server < from)
     }

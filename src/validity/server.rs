@@ -133,15 +133,6 @@ pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version
     }
 }
 
-impl Mysql {
-    fn is_about(&self, value: &str) -> bool {
-        match self.range {
-            Some([low, high]) => value.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
-            None => self.values.is_empty() || self.values.iter().any(|one| one == value),
-        }
-    }
-}
-
 /// All settings of a server's release in the table, each once.
 pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     if of.is_postgres() {
@@ -160,12 +151,11 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
     });
     let mut settings: Vec<ServerSetting> = Vec::new();
     for row in known {
-        let dynamic = row.dynamic.as_ref().is_some_and(|from| server >= from);
         if !settings.iter().any(|one| one.name == row.name) {
             settings.push(ServerSetting {
                 name: &row.name,
                 default: default_in(&row.default, server),
-                changed_by: if dynamic { ChangedBy::Statement } else { ChangedBy::Restart },
+                changed_by: if row.is_dynamic(server) { ChangedBy::Statement } else { ChangedBy::Restart },
             });
         }
     }

@@ -26,7 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("measure", &["facts", "text"]),
     ("durability", &["drivers", "facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["checked", "facts", "rows", "servers", "settings", "text", "truth", "version"]),
-    ("probes", &["drill", "facts", "host", "measure", "quote", "text", "version", "way"]),
+    ("probes", &["drill", "facts", "host", "measure", "quote", "servers", "text", "version", "way"]),
     ("rules", &["checked", "facts", "quote", "settings", "text", "truth", "version"]),
     (
         "report",
@@ -36,6 +36,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "measure",
             "quote",
             "rules",
+            "servers",
             "settings",
             "text",
             "truth",

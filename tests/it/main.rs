@@ -28,6 +28,7 @@ mod in_force;
 mod interlock;
 mod journeys;
 mod loops;
+mod mariadb;
 mod migrations;
 mod mistyped;
 mod named;

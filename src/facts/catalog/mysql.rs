@@ -26,7 +26,7 @@ facts! {
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
     /// `innodb_flush_method` in force.
-    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method", with(&["mysql.innodb_data_file_buffering", "mysql.innodb_log_file_buffering"]);
+    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method", with(&["mysql.innodb_data_file_buffering", "mysql.innodb_log_file_buffering", "mysql.innodb_log_file_write_through"]);
     /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count, with(&["mysql.innodb_log_file_buffering"]);
     /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
@@ -65,6 +65,8 @@ facts! {
     DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" ValueKind::Bool;
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).
     LOG_FILE_BUFFERING: bool = Cluster "mysql.innodb_log_file_buffering" ValueKind::Bool;
+    /// `innodb_log_file_write_through` in force (MariaDB 11.0 and later).
+    LOG_FILE_WRITE_THROUGH: bool = Cluster "mysql.innodb_log_file_write_through" ValueKind::Bool;
 }
 
 mod words;

@@ -4,7 +4,7 @@
 pub const TOO_FEW_FLUSHES: f64 = 0.5;
 
 facts! {
-    /// Median time of one 8 kB commit with the method in force (or the default where there is no server).
+    /// Median time of one commit with the method in force (or the default where there is no server): 8 kB of WAL, or a block of InnoDB's redo log.
     COMMIT: f64 = Target "probe.commit" ValueKind::Micros, measured;
     /// The fastest of the valid methods, when it beats the default beyond noise; else the default.
     BEST_METHOD: WalSyncMethod = Target "probe.best_method", measured;
@@ -34,7 +34,7 @@ facts! {
     NEW_SEGMENT_ZEROED: f64 = Target "probe.new_segment_zeroed" ValueKind::Number, measured;
     /// What a commit into a new WAL segment that was not filled (`wal_init_zero=off`) costs over one into a recycled segment.
     NEW_SEGMENT_UNFILLED: f64 = Target "probe.new_segment_unfilled" ValueKind::Number, measured;
-    /// Commits per second of sixteen sessions that share flushes, as PostgreSQL's do.
+    /// Commits per second of sixteen sessions that share flushes, as PostgreSQL's do, or InnoDB's.
     GROUP_COMMITS_PER_SECOND: f64 = Target "probe.group_commits_per_second" ValueKind::Number, measured;
     /// Median time of a transaction of 512 bytes that is flushed in the redo log and then in the binary log.
     BINLOG_COMMIT: f64 = Target "probe.binlog_commit" ValueKind::Micros, measured;

@@ -12,11 +12,13 @@ pub fn to_facts(found: &[WorkloadResult], target: &Subject, facts: &mut FactSet)
     let ratio = |row: &WorkloadRow| row.cost_ratio.map(|ratio| ratio.value);
     let rate = |row: &WorkloadRow| Some(row.per_second.value);
     let median = |row: &WorkloadRow| Some(row.median_us.value);
-    let wanted: [(Workload, &str, Figure<'_>, &Key<f64>); 7] = [
+    let wanted: [(Workload, &str, Figure<'_>, &Key<f64>); 9] = [
         (Workload::Segment, "filled with zeros", &ratio, &probe::NEW_SEGMENT_ZEROED),
         (Workload::Segment, "not filled", &ratio, &probe::NEW_SEGMENT_UNFILLED),
         (Workload::Group, "16 sessions", &rate, &probe::GROUP_COMMITS_PER_SECOND),
         (Workload::Innodb, "both in turn, 512 B", &median, &probe::BINLOG_COMMIT),
+        (Workload::Transaction, "redo log and binary log", &median, &probe::BINLOG_COMMIT),
+        (Workload::Transaction, "16 sessions", &rate, &probe::GROUP_COMMITS_PER_SECOND),
         (Workload::Files, "1 thread", &rate, &probe::FILES_PER_SECOND),
         (Workload::Entangle, "fdatasync, beside a writer", &ratio, &probe::ENTANGLED_FDATASYNC),
         (Workload::Entangle, "fsync, beside a writer", &ratio, &probe::ENTANGLED_FSYNC),

@@ -23,10 +23,12 @@ pub enum Workload {
     Floor,
     /// The tests of `pg_test_fsync`. Only by a flag of its own: its figures are for whoever reads that tool's.
     PgTestFsync,
+    /// InnoDB's transactions as the server of the target flushes them: part of every measurement for such a server.
+    Transaction,
 }
 
 impl Workload {
-    /// All of them but the tool's, in the order they are measured.
+    /// Those that can be asked for, in the order they are measured.
     pub const ALL: [Self; 6] =
         [Self::Segment, Self::Group, Self::Innodb, Self::Files, Self::Entangle, Self::Floor];
 
@@ -40,6 +42,7 @@ impl Workload {
             Self::Entangle => "entangle",
             Self::Floor => "floor",
             Self::PgTestFsync => "pg-test-fsync",
+            Self::Transaction => "transaction",
         }
     }
 
@@ -59,6 +62,9 @@ impl Workload {
             }
             Self::Floor => "8 kB written and not flushed",
             Self::PgTestFsync => "the tests of pg_test_fsync, in rounds",
+            Self::Transaction => {
+                "records of 512 bytes, flushed in redo log and binary log; who flushes takes all that are waiting along"
+            }
         }
     }
 }

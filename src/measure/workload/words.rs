@@ -15,6 +15,7 @@ pub(super) fn sentence(workload: Workload, rows: &[WorkloadRow]) -> String {
         Workload::Entangle => entangle(rows),
         Workload::Floor => floor(rows),
         Workload::PgTestFsync => tool(rows),
+        Workload::Transaction => transaction(rows),
     };
     said.unwrap_or_else(|| "Too little was measured: it ended before its first round.".to_owned())
 }
@@ -93,6 +94,23 @@ fn innodb(rows: &[WorkloadRow]) -> Option<String> {
         median(rows, "both in turn, 512 B")?,
         median(rows, "both in turn, 4 kB")?,
         beside(rows, "binlog, fdatasync, 512 B")?,
+    ))
+}
+
+fn transaction(rows: &[WorkloadRow]) -> Option<String> {
+    let (_, most) = ends(rows)?;
+    let together = format!(
+        "Then {} sessions together get {} done a second",
+        most.threads,
+        text::rounded(most.per_second.value)
+    );
+    let Some(both) = median(rows, "redo log and binary log") else {
+        return Some(format!("{together}."));
+    };
+    Some(format!(
+        "A flush of the binary log takes {} as one of the redo log; with sync_binlog = 1 a transaction waits for both, \
+         {both} (median). {together}.",
+        beside(rows, "binary log")?,
     ))
 }
 

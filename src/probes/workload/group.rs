@@ -17,46 +17,51 @@ use crate::probes::control::Stop;
 /// Numbers of concurrent sessions.
 const SESSIONS: [u32; 5] = [1, 2, 4, 8, 16];
 
-/// The size of a small transaction's WAL record, in bytes.
-const RECORD: u64 = 512;
+/// The size of a small transaction's record, in bytes.
+pub(super) const RECORD: u64 = 512;
 
 pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGenerator>>, Stop> {
-    let wal = Wal {
-        writer: Writer::new(Method::Fdatasync, stage.filled("group-wal")?),
-        bytes: stage.file_bytes / PAGE as u64 * PAGE as u64,
-        log: Mutex::default(),
-        changed: Condvar::new(),
+    let writer = Writer::new(Method::Fdatasync, stage.filled("group-wal")?);
+    let wal = CyclicLog::new(writer, stage.file_bytes, PAGE as u64);
+    let log = Arc::new(SharedLog::new(move |stage, from, to| wal.append(stage, from, to)));
+    let part = |sessions| {
+        let name = if sessions == 1 { "1 session".to_owned() } else { format!("{sessions} sessions") };
+        let row = Series { threads: sessions, ..Series::new(name, RECORD) };
+        let row = if sessions == 1 { row } else { row.against(0) };
+        Box::new(GroupCommit { row, log: Arc::clone(&log), most: u64::MAX }) as Box<dyn LoadGenerator>
     };
-    let wal = Arc::new(wal);
-    let part = |sessions| Box::new(GroupCommit { sessions, wal: Arc::clone(&wal) }) as Box<dyn LoadGenerator>;
     Ok(SESSIONS.into_iter().map(part).collect())
 }
 
-struct GroupCommit {
-    sessions: u32,
-    wal: Arc<Wal>,
+/// Sessions that commit records to a log.
+pub(super) struct GroupCommit {
+    /// Its row, with the number of sessions as threads.
+    pub(super) row: Series,
+    /// The log.
+    pub(super) log: Arc<SharedLog>,
+    /// The largest number of commits of a session in a round.
+    pub(super) most: u64,
 }
 
 impl LoadGenerator for GroupCommit {
     fn rows(&self) -> Vec<Series> {
-        let name =
-            if self.sessions == 1 { "1 session".to_owned() } else { format!("{} sessions", self.sessions) };
-        let row = Series { threads: self.sessions, ..Series::new(name, RECORD) };
-        vec![if self.sessions == 1 { row } else { row.against(0) }]
+        vec![self.row.clone()]
     }
 
     fn round(&mut self, stage: &WorkloadContext<'_>) -> Result<Vec<Pass>, Stop> {
         // The leader counts the bytes, since it writes whole pages.
         let pass =
-            stage.together("a group commit", self.sessions, 0, u64::MAX, &|_, _| self.wal.commit(stage));
+            stage.together("a group commit", self.row.threads, 0, self.most, &|_, _| self.log.commit(stage));
         Ok(vec![pass?])
     }
 }
 
-/// The WAL that sessions share. Positions count bytes from its beginning and never decrease.
-struct Wal {
-    writer: Writer,
-    bytes: u64,
+/// Writes and flushes what was inserted between two positions.
+type LogFlush = dyn Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync;
+
+/// The log that sessions share. Positions count bytes from its beginning and never decrease.
+pub(super) struct SharedLog {
+    flush: Box<LogFlush>,
     log: Mutex<LogPosition>,
     changed: Condvar,
 }
@@ -69,7 +74,14 @@ struct LogPosition {
     busy: bool,
 }
 
-impl Wal {
+impl SharedLog {
+    /// A log that is flushed so.
+    pub(super) fn new(
+        flush: impl Fn(&WorkloadContext<'_>, u64, u64) -> Result<OperationResult, Stop> + Send + Sync + 'static,
+    ) -> Self {
+        Self { flush: Box::new(flush), log: Mutex::default(), changed: Condvar::new() }
+    }
+
     /// Inserts a record and returns when it is flushed.
     fn commit(&self, stage: &WorkloadContext<'_>) -> Result<OperationResult, Stop> {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +96,7 @@ impl Wal {
         log.busy = true;
         let (from, to) = (log.flushed, log.inserted);
         drop(log);
-        let done = self.flush(stage, from, to);
+        let done = (self.flush)(stage, from, to);
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         log.busy = false;
         if done.is_ok() {
@@ -94,27 +106,44 @@ impl Wal {
         self.changed.notify_all();
         done
     }
+}
+
+/// A log in a file of fixed size, in whole pages.
+pub(super) struct CyclicLog {
+    writer: Writer,
+    bytes: u64,
+    page: u64,
+}
+
+impl CyclicLog {
+    /// A log in this file of so many bytes.
+    pub(super) fn new(writer: Writer, file_bytes: u64, page: u64) -> Self {
+        Self { writer, bytes: file_bytes / page * page, page }
+    }
 
     /// Writes the pages between two positions at once and flushes them.
-    fn flush(&self, stage: &WorkloadContext<'_>, from: u64, to: u64) -> Result<OperationResult, Stop> {
-        let page = PAGE as u64;
-        let (start, end) = (from / page * page, to.next_multiple_of(page));
+    pub(super) fn append(
+        &self,
+        stage: &WorkloadContext<'_>,
+        from: u64,
+        to: u64,
+    ) -> Result<OperationResult, Stop> {
+        let (start, end) = (from / self.page * self.page, to.next_multiple_of(self.page));
         stage.spend(end - start)?;
-        let done = self.write(stage, start, end).map_err(|errno| stage.failed(errno, "a group commit"))?;
-        Ok(done)
+        self.write(stage, start, end).map_err(|errno| stage.failed(errno, "a group commit"))
     }
 
     fn write(&self, stage: &WorkloadContext<'_>, start: u64, end: u64) -> Result<OperationResult, Errno> {
         let length = |bytes: u64| usize::try_from(bytes).unwrap_or(PAGE);
         let (at, bytes) = (start % self.bytes, end - start);
-        // At the end of the segment the server starts the next one with another write.
+        // At the end of the file the server goes on with another write.
         let first = bytes.min(self.bytes - at);
-        if first < bytes {
+        let done = if first < bytes {
             self.writer.write(stage.pages.bytes(length(first)), at)?;
-            let rest = self.writer.commit(stage.pages.bytes(length(bytes - first)), 0)?;
-            return Ok(OperationResult { flush_calls: 1, interrupted: rest.interrupted });
-        }
-        let done = self.writer.commit(stage.pages.bytes(length(bytes)), at)?;
+            self.writer.commit(stage.pages.bytes(length(bytes - first)), 0)?
+        } else {
+            self.writer.commit(stage.pages.bytes(length(bytes)), at)?
+        };
         Ok(OperationResult { flush_calls: 1, interrupted: done.interrupted })
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::durability::Standing;
 use crate::facts::{FactRow, KeyInfo, Reading, Scope, Subject, Value, catalog};
-use crate::measure::{Estimate, Measurement, Method, MethodResult};
+use crate::measure::{Estimate, LogKind, MeasuredLog, Measurement, Method, MethodResult};
 use crate::report::model::difference::{KeptFact, KeptFinding, Made, Shown};
 use crate::report::model::{LayerRow, Report, Stack};
 use crate::rules::{Finding, Outcome};
@@ -55,10 +55,41 @@ pub struct KeptProbe {
     pub when: String,
     /// The directory it was measured in.
     pub directory: String,
+    /// The log that was written, as far as figures depend on it.
+    pub log: KeptLog,
     /// The rows by method and pages per commit.
     pub rows: BTreeMap<(Method, u32), KeptRow>,
     /// Why its figures are not to be compared with those of another time, if anything speaks against that.
     pub doubts: Vec<String>,
+}
+
+/// Whose log it is decides with what it is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeptLog {
+    /// Which.
+    pub kind: LogKind,
+    /// Size of its pages in bytes.
+    pub page_bytes: u32,
+    /// The method of a redo log in force.
+    pub in_force: Option<Method>,
+}
+
+impl KeptLog {
+    /// What is kept of a log.
+    pub(super) fn new(log: &MeasuredLog) -> Self {
+        Self { kind: log.kind, page_bytes: log.page_bytes, in_force: log.in_force }
+    }
+
+    /// Whether figures of both can be compared.
+    pub(super) fn is_like(self, other: Self) -> bool {
+        (self.kind, self.page_bytes) == (other.kind, other.page_bytes)
+    }
+}
+
+impl Default for KeptLog {
+    fn default() -> Self {
+        Self::new(&MeasuredLog::default())
+    }
 }
 
 /// What is compared of a method with one write size.
@@ -170,6 +201,7 @@ fn probe(found: &Measurement) -> KeptProbe {
     KeptProbe {
         when: found.when.clone(),
         directory: found.directory.clone(),
+        log: KeptLog::new(&found.log),
         rows: found.methods.iter().filter_map(row).collect(),
         doubts: against.map(|caveat| caveat.says.clone()).collect(),
     }

@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-use super::kept::{Kept, KeptProbe, KeptRow};
+use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
 use crate::durability::Standing;
 use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
-use crate::measure::{CaveatId, Estimate, Method};
+use crate::measure::{CaveatId, Estimate, MeasuredLog, Method};
 use crate::report::model::SCHEMA_VERSION;
 use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::rules::Level;
@@ -331,6 +331,8 @@ struct MeasurementEntry {
     when: String,
     directory: String,
     caveats: Vec<CaveatEntry>,
+    #[serde(default)]
+    log: MeasuredLog,
     methods: Vec<Json>,
 }
 
@@ -361,13 +363,13 @@ struct MethodRow {
 }
 
 fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
-    let MeasurementEntry { when, directory, caveats, methods } = measurement;
+    let MeasurementEntry { when, directory, caveats, log, methods } = measurement;
     let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
     let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
         kept.unreadable += 1;
         return;
     };
-    let mut probe = KeptProbe { when, directory, doubts, ..KeptProbe::default() };
+    let mut probe = KeptProbe { when, directory, doubts, log: KeptLog::new(&log), ..KeptProbe::default() };
     // What could not be measured is in the report for its error.
     for json in methods.into_iter().filter(|row| row.get("samples").is_none_or(|samples| *samples != 0)) {
         take(kept, json, |kept, MethodRow { method, pages, as_server, mean_us, median_us, rounds_us }| {

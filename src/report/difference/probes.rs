@@ -15,7 +15,8 @@ use crate::report::model::difference::{Cause, FactChange, ProbeShift, RowShift};
 /// The shift of the price on every target that both reports measured.
 pub fn shifts(before: &Kept, now: &Kept, changes: &[FactChange]) -> Vec<ProbeShift> {
     let both = now.probes.iter().filter_map(|(target, new)| Some((target, before.probes.get(target)?, new)));
-    both.map(|(target, old, new)| of_target(now, target, old, new, changes)).collect()
+    let alike = both.filter(|(_, old, new)| old.log.is_like(new.log));
+    alike.map(|(target, old, new)| of_target(now, target, old, new, changes)).collect()
 }
 
 fn of_target(
@@ -33,7 +34,7 @@ fn of_target(
         before: old.when.clone(),
         directory_before: old.directory.clone(),
         directory_now: new.directory.clone(),
-        method: main_method(now, target, &rows),
+        method: new.log.in_force.or_else(|| main_method(now, target, &rows)),
         rows,
         doubts: doubts(old, new),
         likely_causes: Vec::new(),

@@ -80,7 +80,7 @@ fn server(step: &Step) -> Vec<String> {
     match advice.setting.kind.area().map(|area| area.database().syntax) {
         None => Vec::new(),
         Some(SettingSyntax::Conf) => postgres(step),
-        Some(SettingSyntax::Options) => mysql(step, advice.setting.own_name()),
+        Some(SettingSyntax::Options) => mysql(step),
     }
 }
 
@@ -101,19 +101,11 @@ fn postgres(step: &Step) -> Vec<String> {
     lines
 }
 
-/// The line for an option file, and the statement that changes the running server too where one does.
-fn mysql(step: &Step, name: &str) -> Vec<String> {
+/// What wins over an option file; the commands of the advice say the rest.
+fn mysql(step: &Step) -> Vec<String> {
     let advice = &step.advice;
-    let mut lines = vec![format!("now: {}", origin::now(advice))];
-    lines.extend(origin::stronger(advice).map(|stronger| stronger.says("option files")));
-    let Change::Set(value) = &advice.change else { return lines };
-    lines.push("in the option file, group [mysqld]:".to_owned());
-    lines.push(format!("  {name} = {value}"));
-    if advice.risk == Risk::NeedsRestart {
-        lines.push("then restart the server".to_owned());
-    } else {
-        lines.push("and in the running server:".to_owned());
-        lines.push(format!("  SET GLOBAL {name} = {value};"));
-    }
-    lines
+    let stronger = origin::stronger(advice).map(|stronger| stronger.says("option files"));
+    let is_by_hand = advice.apply.is_empty() && advice.own.is_empty();
+    let by_hand = is_by_hand.then(|| "by hand: no command does this".to_owned());
+    [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).chain(by_hand).collect()
 }

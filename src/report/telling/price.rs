@@ -44,7 +44,8 @@ pub const PRICE: &str = "Price of one commit";
 /// How, where and how long it was measured.
 pub fn lead(measurement: &Measurement) -> String {
     format!(
-        "8 kB pages, one session; measured in {} for {:.1} s, {} rounds, {} written",
+        "{}, one session; measured in {} for {:.1} s, {} rounds, {} written",
+        measurement.log.pages(),
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
@@ -56,7 +57,7 @@ pub fn lead(measurement: &Measurement) -> String {
 pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<Vec<String>> {
     let in_force = in_force(report, target);
     let measured = measurement.methods.iter().filter(|method| method.error.is_none());
-    measured.map(|method| row(method, in_force)).collect()
+    measured.map(|method| row(measurement, method, in_force)).collect()
 }
 
 /// Said where what a commit asks for never reaches the disk.
@@ -98,11 +99,13 @@ fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
     report.facts.value(target.cluster.as_ref()?, &postgres::WAL_SYNC_METHOD)
 }
 
-fn row(result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
-    let mark = match in_force {
-        Some(method) if result.as_server && result.method.server_method() == Some(method) => "in force",
-        _ if result.as_server => "",
-        _ => "compare",
+fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
+    let setting = measurement.log.setting(result.method).unwrap_or_default();
+    let mark = match (measurement.is_in_force(result, in_force), setting) {
+        _ if !result.as_server => "compare".to_owned(),
+        (true, "") => "in force".to_owned(),
+        (true, setting) => format!("in force: {setting}"),
+        (false, setting) => setting.to_owned(),
     };
     // What a session gets done in a second follows from the mean: stalls count.
     let rate = if result.mean_us > 0.0 { format!("{:.0}", 1e6 / result.mean_us) } else { String::new() };
@@ -117,7 +120,7 @@ fn row(result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
         micros(result.max_us),
         rate.parse().map_or(rate, grouped),
         result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),
-        mark.to_owned(),
+        mark,
     ]
 }
 

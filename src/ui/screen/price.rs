@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::facts::Subject;
 use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{self, Flush};
-use crate::measure::{Measurement, MethodResult, beside_default};
+use crate::measure::{LogKind, Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::report::telling::price as told;
 use crate::text::{grouped, micros, micros_between};
@@ -43,7 +43,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     };
     let when =
         if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
-    page.heading(theme, "Price of one commit", &format!("8 kB, one session   {when}"));
+    page.heading(theme, "Price of one commit", &format!("{}, one session   {when}", pages(measurement)));
     let rows = MethodTable { data, report, measurement, room };
     rows.add(page, state, |key| Enter::Open(ScreenId::Probe, key));
     let mut details = Details::new(theme, room);
@@ -134,6 +134,14 @@ pub fn caveats(details: &mut Details, measurement: &Measurement) {
     }
 }
 
+/// What is written at once.
+pub fn pages(measurement: &Measurement) -> String {
+    match measurement.log.kind {
+        LogKind::Wal => measurement.log.page(),
+        LogKind::Redo => measurement.log.pages(),
+    }
+}
+
 /// The rows of the server's methods.
 pub fn of_server(measurement: &Measurement) -> impl Iterator<Item = &MethodResult> {
     let counts = |row: &&MethodResult| row.as_server && row.pages == 1;
@@ -184,7 +192,7 @@ fn cells(
 ) -> Vec<StyledText> {
     let dim = theme.style(TextRole::Dim);
     let plain = theme.style(TextRole::Plain);
-    let is_in_force = is_in_force(row, in_force);
+    let is_in_force = measurement.is_in_force(row, in_force);
     let name =
         (row.method.name().to_owned(), if is_in_force { theme.style(TextRole::Heading) } else { plain });
     if let Some(error) = &row.error {
@@ -204,17 +212,13 @@ fn cells(
     ]
 }
 
-fn is_in_force(row: &MethodResult, in_force: Option<WalSyncMethod>) -> bool {
-    in_force.is_some() && row.method.server_method() == in_force
-}
-
 /// What stands at the end of a row.
 fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncMethod>) -> String {
-    match (beside_default(measurement, row), is_in_force(row, in_force)) {
-        (said, false) => said,
-        (said, true) if said.is_empty() => "← in force".to_owned(),
-        (said, true) => format!("{said}  ← in force"),
-    }
+    let beside = beside_default(measurement, row);
+    let setting = measurement.log.setting(row.method).unwrap_or_default();
+    let mark = if measurement.is_in_force(row, in_force) { "← in force" } else { "" };
+    let parts = [beside.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("  ")
 }
 
 fn per_second(mean_us: f64) -> String {

@@ -138,7 +138,10 @@ impl LatencyTable<'_> {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
             Span::styled("Price of one commit", theme.style(TextRole::Heading)),
-            Span::styled("   8 kB, one session; medians with 95 % intervals", theme.style(TextRole::Dim)),
+            Span::styled(
+                format!("   {}, one session; medians with 95 % intervals", price::pages(measurement)),
+                theme.style(TextRole::Dim),
+            ),
         ])]);
         let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         rows.add(page, self.state, |_| Enter::Unfold);

@@ -23,7 +23,7 @@ use crate::collect::refusal::refused;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::mysql::{self, FlushMethod};
 use crate::facts::note::{MysqlNote, ServerNote};
-use crate::facts::{Area, FactSet, Note, Reading, Remedy, Source, Subject, Why};
+use crate::facts::{Area, FactSet, Key, Note, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Question, path_bytes};
 use crate::text::safe;
 
@@ -275,8 +275,8 @@ impl DataDirectory {
         if unsaid("innodb_flush_method") {
             self.chosen_method(&conf, &subject, facts);
         }
-        if unsaid("innodb_data_file_buffering") {
-            buffering_by_method(&conf, &subject, facts);
+        for key in BY_METHOD.into_iter().filter(|(name, _)| unsaid(name)).map(|(_, key)| key) {
+            decided_by_method(key, &conf, &subject, facts);
         }
         facts.put(&subject, &mysql::REDO_IGNORED, redo::ignored(&self.conf, &self.edition));
         facts.put(&subject, &mysql::VERSION, self.edition.version);
@@ -373,10 +373,14 @@ impl DataDirectory {
     }
 }
 
-/// From 11 on `innodb_flush_method`, where it is set, sets `innodb_data_file_buffering` too (MariaDB 11.0 release
-/// notes); only the server knows the final value.
-fn buffering_by_method(conf: &Conf, subject: &Subject, facts: &mut FactSet) {
-    let key = &mysql::DATA_FILE_BUFFERING;
+/// The settings that `innodb_flush_method`, where it is set, sets too from 11 on (MariaDB 11.0 release notes).
+const BY_METHOD: [(&str, &Key<bool>); 2] = [
+    ("innodb_data_file_buffering", &mysql::DATA_FILE_BUFFERING),
+    ("innodb_log_file_write_through", &mysql::LOG_FILE_WRITE_THROUGH),
+];
+
+/// Only the server knows the final value of such a setting.
+fn decided_by_method(key: &Key<bool>, conf: &Conf, subject: &Subject, facts: &mut FactSet) {
     if conf.get("innodb_flush_method").is_some() && facts.get(subject, key).is_known() {
         let detail = "innodb_flush_method is set and sets it too; ask the running server";
         facts.put(subject, key, Reading::unknown(Why::Ambiguous, detail));

@@ -67,6 +67,14 @@ impl Role {
         }
     }
 
+    /// Whether it is the binary log of MySQL or MariaDB.
+    pub fn is_binlog(self) -> bool {
+        match self {
+            Self::Binlog => true,
+            Self::Data | Self::Wal | Self::Tablespace | Self::Redo | Self::Doublewrite | Self::Undo => false,
+        }
+    }
+
     /// Whether it is the log that a commit of InnoDB waits for.
     pub fn is_redo(self) -> bool {
         match self {

@@ -1,0 +1,162 @@
+//! What walwise prints for a MariaDB, done to a real one: a dynamic setting by its statements, the others by the option
+//! file and a restart. And what it measures there: the log that this server writes, in its words.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::support::mariadb::Mariadb;
+use super::support::{check_json, findings, run, stderr, stdout, walwise};
+
+/// A server that relaxes both a dynamic setting and one that is not.
+const LINES: &str = "[mysqld]\nlog-bin = bin\nsync_binlog = 0\ninnodb_flush_method = nosync\n";
+
+fn server(place: &Path) -> Mariadb {
+    run("chmod", &["755", place.to_str().unwrap()]);
+    let mut server = Mariadb::beneath(place, LINES);
+    server.start();
+    server
+}
+
+/// Every variable of the server.
+fn variables(server: &Mariadb) -> BTreeMap<String, String> {
+    let shown = server.sql("SHOW GLOBAL VARIABLES").unwrap();
+    let pair = |line: &str| line.split_once('\t').map(|(name, value)| (name.to_owned(), value.to_owned()));
+    shown.lines().filter_map(pair).collect()
+}
+
+/// The advice of the plan about a setting.
+fn step<'r>(report: &'r Value, setting: &str) -> &'r Value {
+    let mut steps =
+        report["plans"].as_array().unwrap().iter().flat_map(|plan| plan["steps"].as_array().unwrap());
+    &steps.find(|step| step["advice"]["setting"] == setting).unwrap_or_else(|| panic!("{setting}: {report}"))
+        ["advice"]
+}
+
+/// The commands of a step under a word, as they are printed for people too.
+fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
+    let all: Vec<&str> = advice[word].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    for line in &all {
+        assert!(printed.contains(line), "{line} is not in:\n{printed}");
+    }
+    assert!(!all.is_empty(), "{word}: {advice}");
+    all
+}
+
+/// Pastes lines into a shell.
+fn paste(lines: &[&str]) -> String {
+    let output = Command::new("sh").args(["-e", "-c", &lines.join("\n")]).output().unwrap();
+    assert!(output.status.success(), "{lines:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
+#[test]
+#[ignore = "needs root and MariaDB 10.11"]
+fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
+    let place = tempfile::tempdir().unwrap();
+    let mut server = server(place.path());
+    let data = server.data.to_str().unwrap().to_owned();
+    let (_, report) = check_json(&[&data, "--no-probe"]);
+    let printed = stdout(&walwise().args(["check", &data, "--no-probe"]).output().unwrap());
+
+    // Dynamic: at once, and back.
+    let before = variables(&server);
+    let advice = step(&report, "mysql.sync_binlog");
+    assert_eq!(advice["risk"], "none", "{advice}");
+    let [apply, verify, undo] = ["apply", "verify", "undo"].map(|word| commands(advice, word, &printed));
+    assert!(apply[0].starts_with("mariadb --socket="), "{apply:?}");
+    paste(&apply);
+    assert_eq!(paste(&verify).lines().last(), Some("1"));
+    let changed = variables(&server);
+    let moved: Vec<&String> = before.keys().filter(|name| before.get(*name) != changed.get(*name)).collect();
+    assert_eq!(moved, ["sync_binlog"]);
+    paste(&undo);
+    assert_eq!(paste(&verify).lines().last(), Some("0"));
+    assert_eq!(variables(&server), before);
+
+    // Not dynamic: by the file and a restart.
+    let advice = step(&report, "mysql.innodb_flush_method");
+    assert_eq!(advice["risk"], "needs-restart", "{advice}");
+    let verify = commands(advice, "verify", &printed);
+    let conf = walwise().args(["check", &data, "--no-probe", "--format", "conf"]).output().unwrap();
+    server.write("conf.d/zz-walwise.cnf", &stdout(&conf));
+    let read =
+        run("my_print_defaults", &[&format!("--defaults-file={}/my.cnf", server.own().display()), "mysqld"]);
+    assert!(
+        read.ends_with("--innodb_flush_method=O_DIRECT\n")
+            || read.contains("--innodb_flush_method=O_DIRECT\n")
+    );
+    assert_eq!(paste(&verify).lines().last(), Some("nosync"), "nothing is changed before the restart");
+    server.restart_at_once();
+    assert_eq!(paste(&verify).lines().last(), Some("O_DIRECT"));
+    let after = variables(&server);
+    assert_eq!(after["sync_binlog"], "1", "the file has what SET GLOBAL does not keep");
+    let log = server.log();
+    let complaint = |line: &&str| {
+        line.contains("[ERROR]")
+            || line.contains("unknown variable")
+            || line.contains("zz-walwise")
+            || line.contains("ignored")
+    };
+    assert_eq!(log.lines().find(complaint), None);
+    let (_, report) = check_json(&[&data, "--no-probe"]);
+    let steps = report["plans"].as_array().unwrap().iter().flat_map(|plan| plan["steps"].as_array().unwrap());
+    let left = steps
+        .filter(|step| step["advice"]["setting"].as_str().is_some_and(|name| name.starts_with("mysql.")));
+    let left: Vec<&Value> = left.filter(|step| step["advice"]["change"] != "keep").collect();
+    assert!(left.is_empty(), "nothing of the server is left to change: {left:?}");
+}
+
+/// The method of the redo log, by the settings of 10.11.
+fn expected(variables: &BTreeMap<String, String>) -> &'static str {
+    if variables["innodb_log_file_buffering"] == "ON" { "fdatasync" } else { "fdatasync_direct" }
+}
+
+#[test]
+#[ignore = "needs root and MariaDB 10.11"]
+fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
+    let place = tempfile::tempdir().unwrap();
+    let mut server = server(place.path());
+    server.write("conf.d/storage.cnf", "[mysqld]\nlog-bin = bin\n");
+    server.restart_at_once();
+    let data = server.data.to_str().unwrap().to_owned();
+    for buffering in ["OFF", "ON"] {
+        server.sql(&format!("SET GLOBAL innodb_log_file_buffering = {buffering}")).unwrap();
+        let variables = variables(&server);
+        let (_, report) = check_json(&[&data, "--seconds", "2"]);
+        let probe = &report["probes"][0]["measurement"];
+        let log = &probe["log"];
+        assert_eq!(log["kind"], "redo", "{probe}");
+        assert_eq!(log["page_bytes"].to_string(), variables["innodb_log_write_ahead_size"]);
+        assert_eq!(log["in_force"], expected(&variables), "{log}");
+        let methods: Vec<&str> =
+            probe["methods"].as_array().unwrap().iter().map(|row| row["method"].as_str().unwrap()).collect();
+        assert_eq!(methods[0], expected(&variables), "others are compared with what is in force");
+        assert!(!methods.contains(&"open_sync"), "no setting of this server opens its log so: {methods:?}");
+        let rows: Vec<&str> = probe["workloads"][0]["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(rows, ["redo log", "binary log", "redo log and binary log", "16 sessions"]);
+        let sentence = probe["sentence"].as_str().unwrap();
+        for word in
+            ["redo log", "innodb_flush_log_at_trx_commit = 1", "binary log", "sync_binlog = 1", "16 sessions"]
+        {
+            assert!(sentence.contains(word), "{sentence}");
+        }
+        let target = format!("target {data}");
+        let is_foreign = |finding: &&Value| {
+            finding["rule"].as_str().unwrap().starts_with("pg.") && finding["subject"] == target
+        };
+        assert_eq!(findings(&report).find(is_foreign), None);
+        let text = walwise().args(["probe", &data, "--seconds", "2"]).output().unwrap();
+        let text = stdout(&text);
+        let own = format!("innodb_log_file_buffering = {}", buffering.to_lowercase());
+        let marked = |line: &&str| line.contains(&own) && line.ends_with("← in force");
+        assert!(text.lines().any(|line| marked(&line)), "{text}");
+    }
+}
