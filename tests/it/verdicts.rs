@@ -187,7 +187,7 @@ fn generate() -> String {
     };
     table(&mut text, &Machine::plain(), &[BARRIERS, QUEUE, copy, asked]);
 
-    text.push_str("\n## An NVMe drive\n\n*VWC* is the drive's word on a volatile write cache (`nvme id-ctrl`), *feature 06h* whether that is on, *warnings* its\n`critical_warning` (`nvme smart-log`); all three for root alone.\n");
+    text.push_str("\n## An NVMe drive\n\n*VWC* is the drive's word on a volatile write cache (`nvme id-ctrl`), *feature 06h* whether that is on, *warnings* its\n`critical_warning` (`nvme smart-log`), *capacitor* what its OCP log page says of that (`nvme get-log -i 0xc0 -l 512`); all for root\nalone. Without an answer of the drive, a driver that passes forced unit access (`queue/fua`) counts as *has a cache*.\n");
     let nvme = Machine::plain().with("device.transport", "nvme").with("device.cache_type", "?");
     table(
         &mut text,
@@ -217,6 +217,17 @@ fn generate() -> String {
                     ("none", &[("nvme.critical_warning", "")]),
                     ("memory backup failed", &[("nvme.critical_warning", "memory backup failed")]),
                     ("not read", &[("nvme.critical_warning", "?")]),
+                ],
+            },
+            Column {
+                title: "capacitor",
+                choices: &[
+                    ("healthy", &[("nvme.capacitor", "healthy")]),
+                    ("degraded", &[("nvme.capacitor", "degraded")]),
+                    ("failed", &[("nvme.capacitor", "failed")]),
+                    ("absent", &[("nvme.capacitor", "absent")]),
+                    ("unreadable", &[("nvme.capacitor", "unreadable")]),
+                    ("not read", &[("nvme.capacitor", "?")]),
                 ],
             },
         ],

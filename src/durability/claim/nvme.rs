@@ -2,8 +2,10 @@
 //! base specification, *Identify Controller* and *Volatile Write Cache*).
 //!
 //! The driver sets the queue by VWC, so the drive need not be asked while the queue says *write back*. Drives with
-//! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Their atomic write
-//! sizes (AWUPF) are not used.
+//! capacitors often report no volatile cache, which holds only until they warn of the capacitors. It passes forced unit
+//! access for drives with a volatile cache alone (`nvme_update_ns_info`), and nobody can change that word in sysfs: a
+//! queue that was told *write through* is known by it where the drive was not asked. Atomic write sizes (AWUPF) are not
+//! used.
 
 use super::statement::CacheStatement;
 use crate::durability::ask::Ask;
@@ -16,7 +18,7 @@ const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (
 /// The drive's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
-    let has_one = ask.value(disk, &device::NVME_VOLATILE);
+    let has_one = ask.value(disk, &device::NVME_VOLATILE).or_else(|| told_its_driver(ask, disk));
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheStatement::Torn(format!(
@@ -37,6 +39,11 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
             CacheStatement::Silent(format!("what {name} itself says of its cache is not known"))
         }
     }
+}
+
+/// Whether it told its driver of a volatile cache, so far as forced unit access shows.
+fn told_its_driver(ask: &mut Ask, disk: &Subject) -> Option<bool> {
+    ask.value(disk, &device::FUA).filter(|passed| *passed)
 }
 
 /// Records the facts that would settle it as missing.

@@ -72,6 +72,14 @@ facts! {
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List;
     /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count;
+    /// What an NVMe drive says of the capacitor that carries its memory through a power failure, from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has another GUID or version.
+    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices, with(&["nvme.capacitor_percent"]);
+    /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive was made, 1 the least for a proper shutdown, from the same page.
+    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting, with(&["nvme.capacitor"]);
+    /// How often an NVMe drive was carried through a power failure by its capacitor, from the same page.
+    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
+    /// How often an NVMe drive was shut down before all of its memory was written, from the same page.
+    NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
@@ -149,7 +157,7 @@ mod layer;
 mod medium;
 mod transport;
 
-pub use cache::{Cache, CacheType, DriveCache, NvmeWarning, WriteCache};
+pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
 pub use content::Content;
 pub use kind::DeviceKind;
 pub use layer::{

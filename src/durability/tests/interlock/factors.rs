@@ -77,6 +77,7 @@ fn leaves() -> BTreeMap<Class, Leaf> {
         "device.transport",
         "nvme.volatile_cache",
         "nvme.critical_warning",
+        "nvme.capacitor",
         "device.ephemeral",
         "device.write_cache",
         "device.cache_type",
@@ -86,7 +87,7 @@ fn leaves() -> BTreeMap<Class, Leaf> {
     let kinds =
         ["device.kind", "device.transport", "device.fabric", "device.write_cache", "device.cache_type"];
     visited += disks(&kinds, &start(), &mut found);
-    assert_eq!(visited, 17_280 + 41_310 + 12_240);
+    assert_eq!(visited, 17_280 + 247_860 + 12_240);
     found
 }
 
