@@ -298,6 +298,8 @@ fn held_against(
     let source = match said_by(ask, disk) {
         // Only its queue reports it.
         none if none.is_empty() && cache.forgets() => ask.origin(disk, &device::WRITE_CACHE),
+        // Only its driver was told.
+        none if none.is_empty() && !cache.is_open() => ask.origin(disk, &device::FUA),
         own => own,
     };
     (cache, Evidence::new(Layer::Claim, disk, bears, says, source))

@@ -46,6 +46,8 @@ facts! {
     OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices;
+    /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
+    IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
@@ -114,6 +116,8 @@ facts! {
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices;
+    /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
+    DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.

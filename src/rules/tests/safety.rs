@@ -264,6 +264,12 @@ const SILENT_UNREAD: &[(&str, &str, &str)] = &[
         "nvme.capacitor",
         "few drives have that log page; disk.nvme-failing asks what all have",
     ),
+    (
+        "cache.override-on-disk",
+        "nvme.volatile_cache",
+        "where the drive was not asked, its driver's word is (device.fua)",
+    ),
+    ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
 ];
 
 /// Every other test of an unknown fact is unknown, and a property states the consequence: unknown settles nothing.
