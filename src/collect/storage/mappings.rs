@@ -83,8 +83,12 @@ fn describe(
     }
     if is("multipath") {
         let waits = found.clone().and_then(|all| {
-            let words = all.into_iter().filter(|(target, _)| target == "multipath").map(|(_, word)| word);
-            match words.last().flatten().as_deref() {
+            match all
+                .into_iter()
+                .find(|(target, _)| target == "multipath")
+                .and_then(|(_, word)| word)
+                .as_deref()
+            {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
                 _ => Err("multipath without its features".to_owned()),

@@ -3,6 +3,8 @@
 //! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
 //! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -108,7 +110,7 @@ fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
         let bytes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
         let shown: String =
             line.iter().map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '.' }).collect();
-        dump += &format!("{at:04x}: {} \"{shown}\"\n", bytes.join(" "));
+        writeln!(dump, "{at:04x}: {} \"{shown}\"", bytes.join(" ")).unwrap();
     }
     dump
 }
