@@ -285,6 +285,13 @@ pub const ALL: &[Setting] = &[
         "I/O scheduler of the disk.",
     ),
     one(
+        "block.io_timeout",
+        Queue,
+        Scope::Device,
+        Some(&device::IO_TIMEOUT_MS.info),
+        "How long the disk may take for a request before the kernel gives it up, in milliseconds.",
+    ),
+    one(
         "md.array",
         Other,
         Scope::Device,

@@ -6,6 +6,7 @@
 //! no caching mode page, and an administrator may write it into the queue.
 
 mod statement;
+mod capacitor;
 mod danger;
 mod elsewhere;
 mod nvme;
@@ -36,6 +37,14 @@ pub enum Passage {
 }
 
 impl Passage {
+    /// Whether it is passed on.
+    pub fn is_sent(self) -> bool {
+        match self {
+            Self::Sent => true,
+            Self::Dropped(_) | Self::Unknown | Self::NotNeeded => false,
+        }
+    }
+
     /// The fate of a target's flushes.
     pub fn flush(self) -> Flush {
         match self {
@@ -126,8 +135,13 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let overridden = queue == Some(false) && word.says_volatile();
     let mut claims = Vec::new();
     let mut cache = if overridden {
+        let mut source = said_by(&ask, disk);
         let says = match &word {
             CacheStatement::Torn(how) => how.clone(),
+            CacheStatement::Volatile if source.is_empty() => {
+                source = ask.origin(disk, &device::FUA);
+                format!("{} told its driver that it has one: forced unit access is passed to it", disk.name())
+            }
             CacheStatement::Volatile
             | CacheStatement::Without(_)
             | CacheStatement::SwitchedOff
@@ -135,7 +149,6 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
                 format!("{} itself says that it has one", disk.name())
             }
         };
-        let source = said_by(&ask, disk);
         let bears = Bears::Contradictory(Mend::Queue(disk.clone()));
         claims.push(Evidence::new(Layer::Claim, disk, bears, says, source));
         Cache::Contradictory
@@ -169,7 +182,11 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     if passed_on && cache.forgets() {
         evidence.extend(controller::swallows(&mut ask, disk));
     }
-    let (dangers, forgets) = danger::find(&mut ask, disk);
+    let (dangers, mut forgets) = danger::find(&mut ask, disk);
+    if let Some((says, fails)) = capacitor::find(&mut ask, disk) {
+        evidence.push(says);
+        forgets |= fails;
+    }
     if forgets {
         cache = Cache::Volatile;
     }
@@ -281,6 +298,8 @@ fn held_against(
     let source = match said_by(ask, disk) {
         // Only its queue reports it.
         none if none.is_empty() && cache.forgets() => ask.origin(disk, &device::WRITE_CACHE),
+        // Only its driver was told.
+        none if none.is_empty() && !cache.is_open() => ask.origin(disk, &device::FUA),
         own => own,
     };
     (cache, Evidence::new(Layer::Claim, disk, bears, says, source))

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use super::ask::Ask;
 use super::claim::{Leaf, Passage};
 use super::{Bears, Evidence, Layer, Mend};
-use crate::facts::catalog::{device, probe};
-use crate::facts::{Key, Subject};
+use crate::facts::catalog::device::{self, Capacitor, Medium};
+use crate::facts::catalog::probe;
+use crate::facts::{FactValue, Key, Subject};
 use crate::truth::Truth;
 
 /// Below this number of flushes per commit none of ours arrived; a few may be another process's.
@@ -18,6 +19,8 @@ const NONE_ARRIVED: f64 = 0.01;
 /// Above this number of flushes per commit and disk, other processes contribute. Each of our overwrites takes one; if
 /// the file system commits its journal with it, two more, before and after the commit block.
 const OF_ONE_COMMIT: f64 = 3.0;
+/// From this price on, in microseconds, a flush to flash writes something out. Rules about slow flushes have the same number.
+const WRITTEN_OUT: f64 = 400.0;
 
 /// The sentence for more flushes than our commits can cause, when the count is no evidence about ours.
 pub fn of_others(ask: &mut Ask, target: &Subject, disks: &BTreeMap<&Subject, &Leaf>) -> Option<String> {
@@ -51,9 +54,9 @@ pub fn judge<'l>(
     ask: &mut Ask,
     target: &Subject,
     flush: Passage,
-    leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)>,
+    leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)> + Clone,
 ) -> Vec<Evidence> {
-    let mut found = Vec::new();
+    let mut found: Vec<Evidence> = price(ask, target, leaves.clone()).into_iter().collect();
     let counted = counted(ask, leaves);
     let expected = is_expected(flush) && !counted.is_empty();
     let ours = |arrived: &f64| expected && !is_of_others(*arrived, counted.len());
@@ -79,6 +82,32 @@ pub fn judge<'l>(
         found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Bears::Unproven, says));
     }
     found
+}
+
+/// What a flush costs at a drive that should have nothing to write out: its word and its work disagree. Such a flush is
+/// sent and takes its time, so no commit is lost by it.
+fn price<'l>(
+    ask: &mut Ask,
+    target: &Subject,
+    leaves: impl Iterator<Item = (&'l Subject, &'l Leaf)>,
+) -> Option<Evidence> {
+    let micros = ask.value(target, &probe::FLUSH_COST).filter(|micros| *micros >= WRITTEN_OUT)?;
+    let idle = leaves.filter(|(_, leaf)| leaf.passage.is_sent()).find_map(|(disk, _)| {
+        let claim = if ask.value(disk, &device::NVME_VOLATILE) == Some(false) {
+            "has no volatile cache"
+        } else if ask.value(disk, &device::NVME_CAPACITOR).is_some_and(Capacitor::is_healthy) {
+            "has a healthy capacitor"
+        } else {
+            return None;
+        };
+        let flash = ask.value(disk, &device::MEDIUM).is_some_and(Medium::is_flash);
+        flash.then(|| format!("{} says that it {claim}", disk.name()))
+    })?;
+    let says = format!(
+        "a flush takes {}, although {idle}: it writes something out, whatever it says",
+        probe::FLUSH_COST.info.show(&micros.into_value())
+    );
+    Some(evidence(ask, target, &probe::FLUSH_COST, Bears::Durable, says))
 }
 
 /// Whether flushes should or may arrive at the disks.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::support::{check_json, outcome, stdout, walwise};
 
+mod clouds;
 mod garbled;
 mod kept;
 mod needed;

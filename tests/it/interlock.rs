@@ -183,6 +183,8 @@ const DECIDING: &[(&str, &[&str], &[&str])] = &[
     ("device.drive_cache", &["on", "off", "?"], &[]),
     ("device.ephemeral", &["false"], &["true", "?"]),
     ("nvme.critical_warning", &["", "?", "temperature"], &["memory backup failed", "read-only"]),
+    // A drive's capacitor is never the battery: it opens nothing.
+    ("nvme.capacitor", &["healthy", "degraded", "absent", "unreadable", "?"], &["failed"]),
     ("mount.class", &["block"], &["network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
     ("mount.fstype", &["ext4"], &["ext3", "xfs", "btrfs", "f2fs", "?"]),
     // An option that stands there without effect need not be added.
@@ -251,7 +253,8 @@ fn no_assumed_fact_and_no_other_host_brings_it_about() {
     assert_eq!(offered(&start().report(false)).len(), 0, "a capture of another host");
     for (fact, allowed, _) in DECIDING {
         // Those that decide nothing while they say nothing against it.
-        let idle = ["device.cache_type", "device.drive_cache", "device.fabric"].contains(fact);
+        let idle =
+            ["device.cache_type", "device.drive_cache", "device.fabric", "nvme.capacitor"].contains(fact);
         for value in allowed.iter().filter(|value| !idle && **value != "?") {
             let report = start().with(fact, &format!("~{value}")).report(true);
             assert_eq!(offered(&report), [""; 0], "{fact} = {value}, assumed");

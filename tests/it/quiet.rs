@@ -53,7 +53,7 @@ const OF_PROGRAMS: [(&str, &str); 17] = [
     ("HDIO_DRIVE_CMD", "hdparm -W: IDENTIFY; smartctl: CHECK POWER MODE"),
     ("BLKROGET", "nvme and libblkid: whether the device is read-only"),
     ("BLKSSZGET", "the size of its blocks"),
-    ("NVME_IOCTL", "nvme id-ctrl, smart-log, get-feature: commands of the admin queue that read"),
+    ("NVME_IOCTL", "nvme id-ctrl, smart-log, get-feature, get-log: commands of the admin queue that read"),
 ];
 
 /// Calls that looking may not make.

@@ -187,7 +187,7 @@ fn generate() -> String {
     };
     table(&mut text, &Machine::plain(), &[BARRIERS, QUEUE, copy, asked]);
 
-    text.push_str("\n## An NVMe drive\n\n*VWC* is the drive's word on a volatile write cache (`nvme id-ctrl`), *feature 06h* whether that is on, *warnings* its\n`critical_warning` (`nvme smart-log`); all three for root alone.\n");
+    text.push_str("\n## An NVMe drive\n\n*VWC* is the drive's word on a volatile write cache (`nvme id-ctrl`), *feature 06h* whether that is on, *warnings* its\n`critical_warning` (`nvme smart-log`), *capacitor* what its OCP log page says of that (`nvme get-log -i 0xc0 -l 512`); all for root\nalone. Without an answer of the drive, a driver that passes forced unit access (`queue/fua`) counts as *has a cache*.\n");
     let nvme = Machine::plain().with("device.transport", "nvme").with("device.cache_type", "?");
     table(
         &mut text,
@@ -217,6 +217,17 @@ fn generate() -> String {
                     ("none", &[("nvme.critical_warning", "")]),
                     ("memory backup failed", &[("nvme.critical_warning", "memory backup failed")]),
                     ("not read", &[("nvme.critical_warning", "?")]),
+                ],
+            },
+            Column {
+                title: "capacitor",
+                choices: &[
+                    ("healthy", &[("nvme.capacitor", "healthy")]),
+                    ("degraded", &[("nvme.capacitor", "degraded")]),
+                    ("failed", &[("nvme.capacitor", "failed")]),
+                    ("absent", &[("nvme.capacitor", "absent")]),
+                    ("unreadable", &[("nvme.capacitor", "unreadable")]),
+                    ("not read", &[("nvme.capacitor", "?")]),
                 ],
             },
         ],
@@ -309,6 +320,7 @@ fn generate() -> String {
         ],
     );
 
+    clouds(&mut text);
     text.push_str("\n## Disks of other kinds\n\nEach with barriers on, its queue *write back*, and nothing else known of it.\n\n| disk | verdict | why |\n|---|---|---|\n");
     for (what, facts) in [
         ("virtio-blk", &[("device.transport", "virtio")][..]),
@@ -410,6 +422,93 @@ fn generate() -> String {
     text.push_str(NOTES);
     text
 }
+
+/// A cloud's disks that outlive the machine, each as it is attached.
+const CLOUDS: &[(&str, &[(&str, &str)])] = &[
+    ("Amazon EBS", &[("device.transport", "nvme"), ("device.cloud", "Amazon Elastic Block Store")]),
+    ("Azure, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Azure managed disk")]),
+    ("Azure, by SCSI", &[("device.transport", "hyperv")]),
+    ("Google, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Google persistent disk")]),
+    ("Google, by SCSI", &[("device.transport", "virtio-scsi"), ("device.cloud", "Google persistent disk")]),
+    ("Alibaba, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Alibaba Elastic Block Storage")]),
+    ("Oracle, by SCSI", &[("device.transport", "virtio-scsi"), ("device.cloud", "Oracle block volume")]),
+];
+
+/// What can be known of such a disk: by NVMe, and by SCSI, whose driver keeps no word that nobody can change.
+type Seen = &'static [(&'static str, &'static str)];
+const EVIDENCE: &[(&str, Seen, Option<Seen>)] = &[
+    (
+        "flushes are sent",
+        &[("device.write_cache", "write back")],
+        Some(&[("device.write_cache", "write back"), ("device.cache_type", "write back")]),
+    ),
+    (
+        "none is sent; asked, it says that it has no cache",
+        &[("device.write_cache", "write through"), ("nvme.volatile_cache", "false")],
+        Some(&[
+            ("device.write_cache", "write through"),
+            ("device.cache_type", "write through"),
+            ("device.drive_cache", "off"),
+        ]),
+    ),
+    (
+        "none is sent; its driver was told of no cache",
+        &[("device.write_cache", "write through"), ("device.fua", "false")],
+        None,
+    ),
+    (
+        "none is sent; nothing more is known",
+        &[("device.write_cache", "write through")],
+        Some(&[("device.write_cache", "write through"), ("device.cache_type", "write through")]),
+    ),
+];
+
+/// The verdict follows the evidence and not the provider, which this asserts.
+fn clouds(text: &mut String) {
+    let titles: Vec<&str> = EVIDENCE.iter().map(|(title, ..)| *title).collect();
+    let _ = write!(
+        text,
+        "{CLOUD_NOTES}\n| disk | {} |\n|{}\n",
+        titles.join(" | "),
+        "---|".repeat(titles.len() + 1)
+    );
+    let mut of_evidence: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); titles.len()];
+    for (disk, facts) in CLOUDS {
+        let guest = Machine::plain()
+            .with("host.seen_by", "guest")
+            .with("host.virtualisation", "kvm")
+            .with("device.cache_type", "?");
+        let guest = apply(guest, facts, false);
+        let known = facts.iter().any(|(fact, _)| *fact == "device.cloud");
+        let guest = if known { guest.with("device.ephemeral", "false") } else { guest };
+        let _ = write!(text, "| {disk} |");
+        for ((_, by_nvme, by_scsi), all) in EVIDENCE.iter().zip(&mut of_evidence) {
+            let seen = if facts.contains(&("device.transport", "nvme")) { Some(*by_nvme) } else { *by_scsi };
+            let Some(seen) = seen else {
+                text.push_str(" – |");
+                continue;
+            };
+            let word = apply(guest.clone(), seen, false).verdict().standing.word();
+            all.insert(word);
+            let _ = write!(text, " **{word}** |");
+        }
+        text.push('\n');
+    }
+    assert!(
+        of_evidence.iter().all(|words| words.len() == 1),
+        "the same evidence, the same verdict: {of_evidence:?}"
+    );
+}
+
+const CLOUD_NOTES: &str = "
+## A cloud's disks that outlive the machine
+
+The same evidence comes to the same verdict, whoever the provider is. All of it is the provider's word, and the report says so: a
+guest cannot see whether a flush is honoured, nor what becomes of a write that was acknowledged. What a provider documents of that is
+a claim which nothing here can check, so it lifts no verdict; what an employee has remarked is not even that. Microsoft documents
+that no write is lost with host caching *None* or *ReadOnly*, which only Azure's own interface shows (`cloud.azure-host-caching`).
+By SCSI the kernel's word may be an assumption, or somebody's, so the disk has to be asked.
+";
 
 const INTRODUCTION: &str = "\
 # Verdicts

@@ -6,6 +6,7 @@
 
 mod questions;
 mod flag;
+mod capacitor;
 mod nvme;
 mod smart;
 

@@ -81,6 +81,21 @@ fn describe(
         });
         facts.put(subject, &device::DM_CACHE_MODE, mode);
     }
+    if is("multipath") {
+        let waits = found.clone().and_then(|all| {
+            match all
+                .into_iter()
+                .find(|(target, _)| target == "multipath")
+                .and_then(|(_, word)| word)
+                .as_deref()
+            {
+                Some("queue_if_no_path") => Ok(true),
+                Some("fail_if_no_path") => Ok(false),
+                _ => Err("multipath without its features".to_owned()),
+            }
+        });
+        facts.put(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
+    }
     if is("thin-pool") {
         let shares = status.clone().and_then(|all| match all.get(name) {
             Some(Some(shares)) => Ok(*shares),

@@ -2,8 +2,13 @@
 //! base specification, *Identify Controller* and *Volatile Write Cache*).
 //!
 //! The driver sets the queue by VWC, so the drive need not be asked while the queue says *write back*. Drives with
-//! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Their atomic write
-//! sizes (AWUPF) are not used.
+//! capacitors often report no volatile cache, which holds only until they warn of the capacitors. Atomic write sizes
+//! (AWUPF) are not used.
+//!
+//! The driver passes forced unit access for drives with a volatile cache alone, and nobody can change that in sysfs. So it
+//! still shows what the driver was told where somebody told the queue *write through* (drivers/nvme/host/core.c,
+//! where one flag sets both). Of a drive in this machine that is half of its word; a cloud's disk has no capacitor here that
+//! could fail, and all that is said of it is its provider's word.
 
 use super::statement::CacheStatement;
 use crate::durability::ask::Ask;
@@ -16,7 +21,9 @@ const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (
 /// The drive's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
-    let has_one = ask.value(disk, &device::NVME_VOLATILE);
+    let presented = is_presented(ask, disk);
+    let told = ask.value(disk, &device::FUA).filter(|passed| *passed || presented);
+    let has_one = ask.value(disk, &device::NVME_VOLATILE).or(told);
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
         (Some(false), Some(true)) => CacheStatement::Torn(format!(
@@ -24,6 +31,9 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
         )),
         (Some(true), Some(false)) => CacheStatement::SwitchedOff,
         (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
+        (Some(false), _) if presented => {
+            CacheStatement::Without("its provider's word, which no guest can check".to_owned())
+        }
         // No volatile cache, or one that is protected: the drive's warnings tell whether the protection still works.
         (Some(false), _) => match ask.value(disk, &device::NVME_WARNINGS) {
             Some(_) => CacheStatement::Without(
@@ -37,6 +47,11 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
             CacheStatement::Silent(format!("what {name} itself says of its cache is not known"))
         }
     }
+}
+
+/// Whether it is a cloud's disk that outlives this machine: what could fail behind it is not here.
+fn is_presented(ask: &mut Ask, disk: &Subject) -> bool {
+    ask.value(disk, &device::CLOUD).is_some() && ask.value(disk, &device::EPHEMERAL) == Some(false)
 }
 
 /// Records the facts that would settle it as missing.

@@ -58,6 +58,7 @@ const ALL: &[Fact] = &[
     ("device.drive_cache", &["off", "on", "?"]),
     ("nvme.volatile_cache", &["false", "true", "?"]),
     ("nvme.critical_warning", &["", "?", "temperature", "memory backup failed", "read-only", "singing"]),
+    ("nvme.capacitor", &["healthy", "degraded", "failed", "absent", "unreadable", "?"]),
     ("device.ephemeral", &["false", "true", "?"]),
     ("mount.class", &["block", "network", "memory", "fuse", "overlay", "zfs", "other", "?"]),
     ("mount.fstype", &["ext4", "ext3", "xfs", "btrfs", "?"]),
@@ -89,6 +90,8 @@ fn allowed(fact: &str, value: &str) -> bool {
         "device.transport" => value == "megaraid" || value == "raid",
         "device.fabric" => value == "?",
         "nvme.critical_warning" => ["", "?", "temperature"].contains(&value),
+        // It is no battery: it opens nothing, and a failed one shuts it.
+        "nvme.capacitor" => value != "failed",
         // Only ext4, on a kernel that accepts and heeds the option; the behaviour of kernel 9 is unknown today.
         "mount.class" => value == "block",
         "mount.fstype" => value == "ext4",
@@ -179,7 +182,13 @@ fn every_deviation_alone_and_every_pair_is_as_specified() {
 #[test]
 fn assumed_facts_never_open_it() {
     let deciding = ALL.iter().filter(|(fact, values)| {
-        let needless = ["device.cache_type", "device.drive_cache", "nvme.volatile_cache", "device.fabric"];
+        let needless = [
+            "device.cache_type",
+            "device.drive_cache",
+            "nvme.volatile_cache",
+            "nvme.capacitor",
+            "device.fabric",
+        ];
         !needless.contains(fact) && allowed(fact, values[0]) && start().fact(fact).is_some()
     });
     for (fact, values) in deciding {

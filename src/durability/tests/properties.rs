@@ -66,6 +66,7 @@ const OF_LAYERS: &[(&str, &[&str])] = &[
 /// Facts that can only count against a disk: warnings, incidents, and signs of another machine.
 const AGAINST: &[(&str, &[&str])] = &[
     ("nvme.critical_warning", &["", "memory backup failed", "read-only", "temperature"]),
+    ("nvme.capacitor", &["healthy", "degraded", "failed", "absent", "unreadable"]),
     ("device.ephemeral", &["true", "false"]),
     ("device.fabric", &["tcp", "iscsi", "fibre channel"]),
 ];

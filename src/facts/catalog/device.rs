@@ -46,6 +46,8 @@ facts! {
     OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices;
+    /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
+    IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
@@ -72,6 +74,14 @@ facts! {
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List;
     /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count;
+    /// What an NVMe drive says of the capacitor that carries its memory through a power failure, from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has another GUID or version.
+    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices, with(&["nvme.capacitor_percent"]);
+    /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive was made, 1 the least for a proper shutdown, from the same page.
+    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting, with(&["nvme.capacitor"]);
+    /// How often an NVMe drive was carried through a power failure by its capacitor, from the same page.
+    NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
+    /// How often an NVMe drive was shut down before all of its memory was written, from the same page.
+    NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
@@ -106,6 +116,8 @@ facts! {
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices;
+    /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
+    DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
@@ -149,7 +161,7 @@ mod layer;
 mod medium;
 mod transport;
 
-pub use cache::{Cache, CacheType, DriveCache, NvmeWarning, WriteCache};
+pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
 pub use content::Content;
 pub use kind::DeviceKind;
 pub use layer::{

@@ -1,4 +1,5 @@
-//! Tables of device-mapper, reduced to names, kinds of targets, the mode of a cache, and the fill level of a thin pool
+//! Tables of device-mapper, reduced to names, kinds of targets, the mode of a cache, what multipath does without a
+//! path, and the fill level of a thin pool
 //! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
 //! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are kept, because keys stand
@@ -68,11 +69,15 @@ fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
     }
 }
 
-/// Kinds of targets: `NAME: TARGET`, with the mode behind a cache.
+/// Kinds of targets: `NAME: TARGET`, with the mode behind a cache, and what becomes of requests behind multipath.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
     for DmTargetLine { name, target, rest } in lines(text) {
-        let mode = if target == "cache" { mode(&rest) } else { "" };
+        let mode = match target {
+            "cache" => mode(&rest),
+            "multipath" => without_path(&rest),
+            _ => "",
+        };
         let _ = writeln!(out, "{}: {} {mode}", mangled(name), target);
     }
     out.into_bytes()
@@ -84,6 +89,17 @@ fn mode(rest: &[&str]) -> &'static str {
     let features = count.and_then(|count| rest.get(5..5usize.checked_add(count)?));
     match features {
         Some(features) => MODES.iter().find(|mode| features.contains(mode)).unwrap_or(&"writeback"),
+        None => "",
+    }
+}
+
+/// Whether requests wait or fail without a path, by the features of multipath behind their number.
+fn without_path(rest: &[&str]) -> &'static str {
+    let count = rest.first().and_then(|count| count.parse::<usize>().ok());
+    let features = count.and_then(|count| rest.get(1..1usize.checked_add(count)?));
+    match features {
+        Some(features) if features.contains(&"queue_if_no_path") => "queue_if_no_path",
+        Some(_) => "fail_if_no_path",
         None => "",
     }
 }
@@ -145,11 +161,13 @@ mod tests {
              vg-thin: 0 8 thin 253:4 1\nvg-pool-tpool: 0 8 thin-pool 253:2 253:3 128 0 0 \n\
              vg-hot: 0 8 cache 253:5 253:6 253:7 128 2 metadata2 writethrough smq 0\n\
              vg-warm: 0 8 cache 253:5 253:6 253:7 128 0 smq 0\n\
-             vg-odd: 0 8 cache writeback\na b: 0 8 {KEY} x\nno line at all\n"
+             vg-odd: 0 8 cache writeback\n\
+             mpa: 0 8 multipath 1 queue_if_no_path 1 alua 1 1 service-time 0 2 1 8:0 1 8:16 1\n\
+             mpb: 0 8 multipath 0 0 1 1 queue_if_no_path 0 1 1 8:0 1\nmpc: 0 8 multipath x\na b: 0 8 {KEY} x\nno line at all\n"
         );
         let expect = "vg-data: linear \nvg-data: striped \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
             vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
-            a\\x20b: other \n";
+            mpa: multipath queue_if_no_path\nmpb: multipath fail_if_no_path\nmpc: multipath \na\\x20b: other \n";
         assert_eq!(text(table(table_text.as_bytes())), expect);
     }
 

@@ -68,7 +68,8 @@ tools! {
     /// nvme-cli, for what a controller says of itself.
     Nvme = "nvme" of "nvme-cli", System, Printed, Identities { serials: &["sn"], ..NOTHING } => {
         ["id-ctrl" | "smart-log", "-o", "json", disk] if is_device(disk),
-        ["get-feature", "-f", "6", "-H", disk] if is_device(disk)
+        ["get-feature", "-f", "6", "-H", disk] if is_device(disk),
+        ["get-log", "-i", "0xc0", "-l", "512", disk] if is_device(disk)
     };
     /// smartmontools. A sleeping disk is not woken, and identities are not requested.
     Smartctl = "smartctl" of "smartmontools", System, Printed, SMART => {

@@ -257,8 +257,20 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
 
 /// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence them; and the
 /// justification.
-const SILENT_UNREAD: &[(&str, &str, &str)] =
-    &[("disk.ephemeral", "device.cloud", "no machine but one of a known cloud has it")];
+const SILENT_UNREAD: &[(&str, &str, &str)] = &[
+    ("disk.ephemeral", "device.cloud", "no machine but one of a known cloud has it"),
+    (
+        "disk.capacitor-failed",
+        "nvme.capacitor",
+        "few drives have that log page; disk.nvme-failing asks what all have",
+    ),
+    (
+        "cache.override-on-disk",
+        "nvme.volatile_cache",
+        "where the drive was not asked, its driver's word is (device.fua)",
+    ),
+    ("cache.override-on-disk", "nvme.volatile_cache", "the same"),
+];
 
 /// Every other test of an unknown fact is unknown, and a property states the consequence: unknown settles nothing.
 #[test]

@@ -1,7 +1,7 @@
 //! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether that disk's queue
 //! passes flushes on, and the fact that it was recorded for.
 
-use super::{checked_at, reviewed};
+use super::{checked_at, clouds, reviewed};
 use crate::situations;
 use crate::support::verdict;
 
@@ -13,7 +13,7 @@ type Row = [&'static str; 9];
 const HOSTS: &[Row] = &[
     ["azure-disk", "/data", "unproven", "sdc", "unknown", "write through", "device sdc", "device.ephemeral", "?ambiguous"],
     ["azure-nvme-local", "/data", "at-risk", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.ephemeral", "yes"],
-    ["ec2-ebs", "/data", "unproven", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.cloud", "Amazon Elastic Block Store"],
+    ["ec2-ebs", "/data", "durable", "nvme1n1", "none", "write through", "device nvme1n1", "device.cloud", "Amazon Elastic Block Store"],
     ["el8-xfs-nobarrier", "/data", "durable", "vdb", "volatile", "write back", "mount /data", "mount.fstype", "xfs"],
     ["el9-ext4", "/data", "durable", "vdb", "volatile", "write back", "mount /data", "mount.barrier", "on"],
     ["alinux3-old-e2fsprogs", "/data", "durable", "vdb", "volatile", "write back", "host", "e2fsprogs.version", "1.45.6"],
@@ -133,7 +133,10 @@ pub fn target_of(name: &str) -> &'static str {
 
 fn listed(name: &str) -> Option<&'static str> {
     let mut here = HOSTS.iter().map(|row| (row[0], row[1])).chain(reviewed::HOSTS);
-    here.find(|(other, _)| *other == name).map(|(_, target)| target).or_else(|| situations::target_of(name))
+    here.find(|(other, _)| *other == name)
+        .map(|(_, target)| target)
+        .or_else(|| situations::target_of(name))
+        .or_else(|| clouds::target_of(name))
 }
 
 /// A fact as the table has it.

@@ -2,7 +2,7 @@
 //!
 //! The strings are those that the clouds document for finding their disks: Amazon's EC2 User Guide (NVMe volumes and
 //! instance store), google-guest-configs' 65-gce-disk-naming.rules, azure-vm-utils' 80-azure-disk.rules, and Alibaba's
-//! guide to NVMe disks. Google's `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never
+//! guide to NVMe disks; Oracle's volumes show theirs in SCSI's INQUIRY. Its local NVMe disks carry their makers' names. Google's `nvme_card-pd` is persistent, `nvme_card` and `nvme_card0` are not, so a prefix never
 //! decides.
 
 use super::node::Node;
@@ -21,6 +21,7 @@ const DISKS: &[(&str, &str, bool)] = &[
     ("Microsoft NVMe Direct Disk", "Azure local disk", true),
     ("Microsoft NVMe Direct Disk v2", "Azure local disk", true),
     ("Alibaba Cloud Elastic Block Storage", "Alibaba Elastic Block Storage", false),
+    ("ORACLE BlockVolume", "Oracle block volume", false),
 ];
 
 /// The model of every disk under Hyper-V, Azure's temporary disks included.

@@ -24,6 +24,19 @@ pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     if node.kind.is_disk() {
         let latency = number("queue/wbt_lat_usec").map(|micros| micros as f64);
         facts.put(subject, &device::WRITEBACK_LATENCY, latency);
+        facts.put(subject, &device::IO_TIMEOUT_MS, timeout(host, node));
+    }
+}
+
+/// The time for a request, in milliseconds. SCSI's attribute is older and in seconds.
+fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
+    let of_queue = attribute::number(host, &node.attribute("queue/io_timeout"));
+    match of_queue {
+        Reading::Unknown { why: Why::Absent, .. } => {
+            let of_scsi = attribute::number(host, &node.attribute("device/timeout"));
+            if of_scsi.is_known() { of_scsi.map(|seconds| seconds.saturating_mul(1000)) } else { of_queue }
+        }
+        known => known,
     }
 }
 
@@ -84,6 +97,19 @@ mod tests {
             Fake::default().files("/sys/class/block/sda1", &[("start", start), ("alignment_offset", offset)]);
         partition(&host, &node, &mut facts);
         facts.value(&node.subject, &device::ALIGNED)
+    }
+
+    #[test]
+    fn the_time_for_a_request_is_that_of_the_queue_or_of_scsi() {
+        for (files, expect) in [
+            (&[("queue/io_timeout", "4294967295"), ("device/timeout", "30")][..], Some(4_294_967_295)),
+            (&[("device/timeout", "180")], Some(180_000)),
+            (&[("queue/io_timeout", "x"), ("device/timeout", "180")], None),
+            (&[], None),
+        ] {
+            let host = Fake::default().files("/sys/class/block/sda", files);
+            assert_eq!(timeout(&host, &Node::new("sda", "disk")).value(), expect.as_ref(), "{files:?}");
+        }
     }
 
     #[test]

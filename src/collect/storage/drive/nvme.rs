@@ -1,5 +1,6 @@
 //! NVMe disks: `nvme id-ctrl` for the volatile write cache, `nvme get-feature -f 6` for whether it is on,
-//! `nvme smart-log` for warnings; `smartctl -H` for the warnings where nvme-cli is not installed.
+//! `nvme smart-log` for warnings; `smartctl -H` for the warnings where nvme-cli is not installed. The log page of the
+//! capacitor is read in [`super::capacitor`].
 //!
 //! Output formats follow nvme-cli (nvme-print.c, `json_nvme_id_ctrl` and `json_smart_log`) and smartmontools
 //! (nvmeprint.cpp). Newer versions print the warnings as an object instead of a number. A warning bit that is missing
@@ -7,6 +8,7 @@
 
 use serde_json::Value as Json;
 
+use super::capacitor;
 use super::questions::{DriveFacts, Questions, ToolOutput, unknown};
 use crate::facts::catalog::device::{self, DriveCache, NvmeWarning};
 use crate::facts::{Reading, Why};
@@ -52,6 +54,11 @@ pub fn ask(questions: &Questions) -> DriveFacts {
             }
         }
     };
+    // Without nvme-cli the second question would be refused like the first.
+    match &identity {
+        Ok(_) => capacitor::ask(questions, &mut drive),
+        Err(refusal) => capacitor::leave(refusal, &mut drive),
+    }
     drive.put(&device::NVME_VOLATILE, has_cache);
     drive.put(&device::NVME_AWUPF, awupf);
     drive.put(&device::DRIVE_CACHE, is_on);

@@ -3,10 +3,12 @@
 //! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
 //! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{AT_A_TIME, COLLECTOR, MOST, flag, nvme, smart};
+use super::{AT_A_TIME, COLLECTOR, MOST, capacitor, flag, nvme, smart};
 use crate::collect::collector::Request;
 use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::{self, Content, DriveCache};
@@ -88,7 +90,78 @@ fn nvme_disks_tell_their_cache_and_their_warnings() {
     assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(false));
     assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), None);
     assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["spare low"]);
-    assert_eq!(host.asked().len(), 2);
+    assert_eq!(host.asked().len(), 3);
+}
+
+/// Log page C0h as `nvme get-log` dumps it, made from the published layout: GUID, version, Capacitor Health, PLP Start
+/// Count and Incomplete Shutdowns.
+fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
+    let mut page = vec![0; 512];
+    let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+    put(112, &1u32.to_le_bytes());
+    put(128, &health.to_le_bytes());
+    put(160, &17u128.to_le_bytes());
+    put(494, &version.to_le_bytes());
+    put(496, guid);
+    let mut dump = String::from(
+        "Device:nvme0n1 log-id:192 namespace-id:0xffffffff\n       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f\n",
+    );
+    for (at, line) in (0..).step_by(16).zip(page.chunks(16)) {
+        let bytes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+        let shown: String =
+            line.iter().map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '.' }).collect();
+        writeln!(dump, "{at:04x}: {} \"{shown}\"", bytes.join(" ")).unwrap();
+    }
+    dump
+}
+
+const OCP: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
+
+#[test]
+fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
+    use device::Capacitor::{Absent, Degraded, Failed, Healthy, Unreadable};
+    let disk = Subject::device("nvme0n1");
+    let other = [0x5a; 16];
+    for (guid, version, health, expect, percent) in [
+        (OCP.to_le_bytes(), 3, 118, Healthy, Some(118.0)),
+        (OCP.to_le_bytes(), 2, 100, Healthy, Some(100.0)),
+        (OCP.to_le_bytes(), 4, 99, Degraded, Some(99.0)),
+        (OCP.to_le_bytes(), 3, 1, Degraded, Some(1.0)),
+        (OCP.to_le_bytes(), 3, 0, Failed, Some(0.0)),
+        (OCP.to_le_bytes(), 3, 0xffff, Absent, None),
+        (OCP.to_le_bytes(), 1, 118, Unreadable, None),
+        (OCP.to_le_bytes(), 5, 0, Unreadable, None),
+        (OCP.to_be_bytes(), 3, 118, Unreadable, None),
+        (other, 3, 118, Unreadable, None),
+    ] {
+        let host = nvme(0, "", &json!(0)).answer(
+            run_of(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
+            capacitor_page(&guid, version, health),
+        );
+        let facts = collect(&host, "nvme");
+        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), Some(expect), "{version} {health}");
+        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR_PERCENT), percent, "{version} {health}");
+        let counted = (expect != Unreadable).then_some(17);
+        assert_eq!(facts.value(&disk, &device::NVME_PLP_STARTS), counted, "{version} {health}");
+        let incomplete = (expect != Unreadable).then_some(1);
+        assert_eq!(facts.value(&disk, &device::NVME_INCOMPLETE_SHUTDOWNS), incomplete, "{version} {health}");
+    }
+}
+
+#[test]
+fn half_a_page_says_nothing_of_a_capacitor() {
+    let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
+    assert!(capacitor::dumped(whole.as_bytes()).is_some());
+    let lines = || whole.lines().enumerate();
+    for lost in 2..34 {
+        let rest: Vec<&str> = lines().filter(|(at, _)| *at != lost).map(|(_, line)| line).collect();
+        assert_eq!(capacitor::dumped(rest.join("\n").as_bytes()), None, "line {lost}");
+    }
+    assert_eq!(capacitor::dumped(whole.replace("0010: 00", "0010: 0x").as_bytes()), None);
+    assert_eq!(capacitor::dumped(whole.replace("01f0: c5 ", "01f0: ").as_bytes()), None);
+    let disk = Subject::device("nvme0n1");
+    let facts = collect(&nvme(0, "", &json!(0)), "nvme");
+    assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), None, "a drive without that page");
 }
 
 #[test]

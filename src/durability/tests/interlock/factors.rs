@@ -83,10 +83,20 @@ fn leaves() -> BTreeMap<Class, Leaf> {
         "device.drive_cache",
     ];
     visited += disks(&own, &start(), &mut found);
+    // Everything that an NVMe drive says of its cache, its warnings and its capacitor.
+    let capacitor = [
+        "device.transport",
+        "nvme.volatile_cache",
+        "nvme.critical_warning",
+        "nvme.capacitor",
+        "device.write_cache",
+        "device.drive_cache",
+    ];
+    visited += disks(&capacitor, &start(), &mut found);
     let kinds =
         ["device.kind", "device.transport", "device.fabric", "device.write_cache", "device.cache_type"];
     visited += disks(&kinds, &start(), &mut found);
-    assert_eq!(visited, 17_280 + 41_310 + 12_240);
+    assert_eq!(visited, 17_280 + 41_310 + 16_524 + 12_240);
     found
 }
 

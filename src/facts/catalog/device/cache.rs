@@ -115,3 +115,30 @@ choice! {
         PersistentMemory = "persistent memory",
     }
 }
+
+choice! {
+    /// The capacitor behind a drive's memory, by the drive's own word (OCP Datacenter NVMe SSD Specification, *SMART /
+    /// Health Information Extended*, Capacitor Health).
+    pub enum Capacitor {
+        /// At least as much as it had to hold when the drive was made.
+        Healthy = "healthy",
+        /// Less than that, and enough for a proper shutdown.
+        Degraded = "degraded",
+        /// Perhaps too little for a proper shutdown.
+        Failed = "failed",
+        /// The drive has none.
+        Absent = "absent",
+        /// The drive has a page in that place, and it is not this one.
+        Unreadable = "unreadable",
+    }
+}
+
+impl Capacitor {
+    /// Whether it holds all that it should.
+    pub fn is_healthy(self) -> bool {
+        match self {
+            Self::Healthy => true,
+            Self::Degraded | Self::Failed | Self::Absent | Self::Unreadable => false,
+        }
+    }
+}

@@ -11,6 +11,14 @@ choice! {
 }
 
 impl Medium {
+    /// Whether it is flash of this machine's own.
+    pub fn is_flash(self) -> bool {
+        match self {
+            Self::Flash => true,
+            Self::Platters | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
+        }
+    }
+
     /// Whether it turns, so that a flush waits for a turn of it.
     pub fn turns(self) -> bool {
         match self {
