@@ -8,6 +8,7 @@
 mod table;
 mod load;
 mod release;
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 pub use crate::facts::Area;
 pub use load::TEXT;
 pub use release::ReleaseDefault;
+pub use spelling::{postgres_size, postgres_time};
 pub use table::{ChangedBy, Leave, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown and nothing

@@ -7,7 +7,7 @@
 mod join;
 mod takes;
 
-pub use join::{Overrides, as_written};
+pub use join::Overrides;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

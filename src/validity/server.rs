@@ -136,10 +136,21 @@ pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version
 impl Mysql {
     fn is_about(&self, value: &str) -> bool {
         match self.range {
-            Some([low, high]) => value.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
+            Some([low, high]) => figure(value).is_some_and(|number| (low..=high).contains(&number)),
             None => self.values.is_empty() || self.values.iter().any(|one| one == value),
         }
     }
+}
+
+/// A number, with a unit as option files take it (my_getopt).
+fn figure(value: &str) -> Option<f64> {
+    const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
+    let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
+        return value.parse().ok();
+    };
+    let power = UNITS.iter().position(|one| one.eq_ignore_ascii_case(&unit))?;
+    let number: u64 = value.strip_suffix(unit)?.parse().ok()?;
+    Some(UNITS.iter().take(power + 1).fold(number as f64, |number, _| number * 1024.0))
 }
 
 /// All settings of a server's release in the table, each once.

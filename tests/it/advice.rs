@@ -278,7 +278,9 @@ fn unconfigured(release: &Release) -> FactSet {
     for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
     {
         let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
-        let reading = match setting.and_then(|setting| setting.default) {
+        // -1 is what the server works out.
+        let default = setting.and_then(|setting| setting.default).filter(|default| *default != "-1");
+        let reading = match default {
             Some(default) => {
                 Reading::known(as_value(info.kind, default), Source::Default { of: "x".to_owned() })
             }

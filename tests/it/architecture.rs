@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("measure", &["facts", "text"]),
     ("durability", &["drivers", "facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["checked", "facts", "rows", "servers", "settings", "text", "truth", "version"]),
+    ("sizing", &["facts", "servers", "text"]),
     ("probes", &["drill", "facts", "host", "measure", "quote", "text", "version", "way"]),
     ("rules", &["checked", "facts", "quote", "settings", "text", "truth", "version"]),
     (
@@ -59,6 +60,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "report",
             "rows",
             "rules",
+            "sizing",
             "text",
             "validity",
             "version",
@@ -106,6 +108,7 @@ const PURE: &[&str] = &[
     "drill",
     "durability",
     "validity",
+    "sizing",
     "rules",
     "report",
 ];
