@@ -33,7 +33,7 @@ fn values(change: &ChangeSpec) -> Vec<String> {
             "probe.best_method" => methods(),
             "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
             "pg.wal_size" | "pg.min_wal_size_wanted" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
-            "mysql.redo_size_wanted" => ["16777216", "137438953472"].map(str::to_owned).to_vec(),
+            "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
             "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),
         },
