@@ -112,7 +112,7 @@ pub enum Question {
     PgSettings(PathBuf),
     /// Storage settings of a running MySQL or MariaDB, through its Unix socket (this path), without a password and as
     /// the asking user, except that root keeps his name. Each line holds name and value, separated by a tab, both
-    /// display-safe. `version`, `datadir` and `log_bin_basename` are among the names.
+    /// display-safe. `version`, `datadir` and `log_bin_basename` are among the names, and counters, which begin with a capital.
     MysqlSettings(PathBuf),
     /// The output of an allow-listed program, see [`Tool`].
     Run(Tool, Vec<String>),

@@ -17,7 +17,7 @@
 //! - [`drill`] — what was written before a power cut, and what is left of it
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
-//! - [`measure`], [`validity`], [`durability`] — judgement, pure
+//! - [`measure`], [`validity`], [`durability`], [`sizing`] — judgement, pure
 //! - [`probes`] — measurements in scratch files, and the drill; the only other writes
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
@@ -45,6 +45,7 @@ mod collect;
 mod measure;
 mod validity;
 mod durability;
+mod sizing;
 mod probes;
 mod rules;
 mod report;

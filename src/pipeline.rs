@@ -20,6 +20,7 @@ use crate::measure::Measurement;
 use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
 use crate::settings::NewFilesystem;
+use crate::sizing;
 use crate::{validity, workers};
 use hypothesis::Hypothesis;
 
@@ -124,6 +125,7 @@ impl Session {
         }
         drilled::to_facts(&self.drills, self.live, &mut facts);
         validity::derive(&mut facts);
+        sizing::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);
         if let Some(hypothesis) = &self.hypothesis {
             hypothesis.mark(&mut facts);

@@ -9,6 +9,7 @@ mod leaving;
 mod table;
 mod load;
 mod release;
+mod spelling;
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ pub use crate::facts::Area;
 pub use leaving::{Leave, TEXT as LEAVING};
 pub use load::TEXT;
 pub use release::{ReleaseDefault, Statement, client, has_persist};
+pub use spelling::{postgres_size, postgres_time};
 pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
 
 /// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.

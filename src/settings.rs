@@ -7,6 +7,7 @@
 
 mod filesystem;
 mod kind;
+mod words;
 
 use std::fmt;
 
@@ -17,11 +18,12 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Key, KeyInfo, Scope, ValueKind};
+use crate::facts::{Area, Key, KeyInfo, Scope, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
 pub use kind::{Mounting, SettingKind};
+use words::{LOSING_OPTIONS, OFF, ON, plain};
 
 /// A setting that can be advised.
 #[derive(Debug)]
@@ -85,13 +87,25 @@ impl Setting {
             Some(ValueKind::Bool) => any_case(ON) || any_case(OFF),
             Some(ValueKind::Choice(words)) => any_case(words),
             Some(ValueKind::Count) => plain(value).parse::<u64>().is_ok(),
-            Some(ValueKind::Micros | ValueKind::Number) => number(value),
-            Some(ValueKind::Bytes) => {
+            Some(ValueKind::Number) => number(value),
+            Some(ValueKind::Bytes | ValueKind::Micros) => {
                 number(value.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end())
             }
             Some(ValueKind::Text | ValueKind::Version | ValueKind::List | ValueKind::Choices(_)) | None => {
                 true
             }
+        }
+    }
+
+    /// A value of it in the syntax of the configuration files of its server.
+    pub fn written(&self, value: &Value) -> String {
+        let is_measure = self.kind.area() == Some(Area::Pg);
+        match (value, self.current.map(|fact| fact.kind)) {
+            (Value::Bool(true), _) => "on".to_owned(),
+            (Value::Bool(false), _) => "off".to_owned(),
+            (Value::Whole(bytes), Some(ValueKind::Bytes)) if is_measure => servers::postgres_size(*bytes),
+            (Value::Number(micros), Some(ValueKind::Micros)) if is_measure => servers::postgres_time(*micros),
+            (value, _) => value.to_string(),
         }
     }
 
@@ -137,48 +151,6 @@ impl Serialize for Setting {
         serializer.serialize_str(self.name)
     }
 }
-
-/// Mount options that disable flushes or the journal, let it run ahead of the data, or give up on errors: ext4(5),
-/// nfs(5), mount(8) for jfs, and Documentation/filesystems/f2fs.rst and overlayfs.rst of the kernel; the last is
-/// bcachefs's.
-const LOSING_OPTIONS: &[&str] = &[
-    "nobarrier",
-    "barrier=0",
-    "barrier=none",
-    "data=writeback",
-    "journal_async_commit",
-    "fsync_mode=nobarrier",
-    "norecovery",
-    "noload",
-    "soft",
-    "softerr",
-    "volatile",
-    "fsync=volatile",
-    "nointegrity",
-    "nolog",
-    "journal_flush_disabled",
-    "checkpoint=disable",
-    "nostrictsync",
-];
-
-/// The value with a whole number at its end normalised: `00`, `+0` and `0x0` are 0.
-fn plain(value: &str) -> String {
-    let (before, number) = match value.split_once('=') {
-        Some((key, number)) => (format!("{key}="), number),
-        None => (String::new(), value),
-    };
-    let unsigned = number.strip_prefix('+').unwrap_or(number);
-    let hex = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"));
-    let read = match hex {
-        Some(hex) => u64::from_str_radix(hex, 16).ok(),
-        None => unsigned.parse().ok(),
-    };
-    read.map_or_else(|| value.to_owned(), |number| format!("{before}{number}"))
-}
-
-/// Servers' words for off, and for on.
-const OFF: &[&str] = &["off", "false", "no", "0"];
-const ON: &[&str] = &["on", "true", "yes", "1"];
 
 /// The shape of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -387,6 +359,30 @@ pub const ALL: &[Setting] = &[
         "Which files PostgreSQL opens for direct I/O; a developer's option.",
     ),
     server(
+        "pg.max_wal_size",
+        Postgres,
+        &postgres::MAX_WAL_SIZE.info,
+        "How large the WAL may grow before its amount forces a checkpoint; a soft limit.",
+    ),
+    server(
+        "pg.min_wal_size",
+        Postgres,
+        &postgres::MIN_WAL_SIZE.info,
+        "Up to which size old WAL files are kept for recycling.",
+    ),
+    server(
+        "pg.checkpoint_timeout",
+        Postgres,
+        &postgres::CHECKPOINT_TIMEOUT.info,
+        "The longest time between two checkpoints.",
+    ),
+    server(
+        "pg.wal_buffers",
+        Postgres,
+        &postgres::WAL_BUFFERS.info,
+        "Memory for WAL that is not written yet; -1 lets the server choose.",
+    ),
+    server(
         "pg.wal_compression",
         Postgres,
         &postgres::WAL_COMPRESSION.info,
@@ -471,6 +467,36 @@ pub const ALL: &[Setting] = &[
         "How InnoDB's pages are made to tell that they are damaged.",
     ),
     server(
+        "mysql.innodb_redo_log_capacity",
+        Mysql,
+        &mysql::REDO_CAPACITY.info,
+        "The size of MySQL's redo log, in bytes.",
+    ),
+    server(
+        "mysql.innodb_log_file_size",
+        Mysql,
+        &mysql::LOG_FILE_SIZE.info,
+        "The size of a file of the redo log, in bytes; MariaDB has one.",
+    ),
+    server(
+        "mysql.innodb_log_buffer_size",
+        Mysql,
+        &mysql::LOG_BUFFER_SIZE.info,
+        "Memory for redo that is not written yet, in bytes.",
+    ),
+    server(
+        "mysql.max_binlog_size",
+        Mysql,
+        &mysql::MAX_BINLOG_SIZE.info,
+        "The size at which the binary log goes on in a new file, in bytes.",
+    ),
+    server(
+        "mysql.binlog_commit_wait_count",
+        Mysql,
+        &mysql::BINLOG_WAIT_COUNT.info,
+        "For how many commits one waits before the binary log is flushed.",
+    ),
+    server(
         "mysql.innodb_use_fdatasync",
         Mysql,
         &mysql::USE_FDATASYNC.info,
@@ -487,6 +513,12 @@ pub const ALL: &[Setting] = &[
         Mysql,
         &mysql::LOG_WRITE_AHEAD.info,
         "The size to which MySQL fills up writes of its redo log.",
+    ),
+    server(
+        "pg.wal_segment_size",
+        InitDb,
+        &postgres::WAL_SEGMENT_SIZE.info,
+        "The size of a WAL file, chosen when a cluster is created.",
     ),
     server(
         "pg.data_checksums",

@@ -126,14 +126,22 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A latency given in microseconds: `182 µs`, `2.13 ms`, `1.40 s`.
+/// A duration given in microseconds: `182 µs`, `2.13 ms`, `1.40 s`, `5 min`, `1.5 h`, `4.2 days`.
 pub fn micros(us: f64) -> String {
     match us {
         us if us < 10.0 => format!("{us:.1} µs"),
         us if us < 1_000.0 => format!("{us:.0} µs"),
         us if us < 1_000_000.0 => format!("{:.2} ms", us / 1e3),
-        us => format!("{:.2} s", us / 1e6),
+        us if us < 120_000_000.0 => format!("{:.2} s", us / 1e6),
+        us if us < 7_200_000_000.0 => format!("{} min", to_a_tenth(us / 60e6)),
+        us if us < 172_800_000_000.0 => format!("{} h", to_a_tenth(us / 3600e6)),
+        us => format!("{} days", to_a_tenth(us / 86_400e6)),
     }
+}
+
+/// A figure with one decimal, where that is not 0.
+fn to_a_tenth(figure: f64) -> String {
+    format!("{figure:.1}").trim_end_matches(".0").to_owned()
 }
 
 /// An interval of durations in microseconds, with a common unit printed once: `178 – 187 µs`.
@@ -234,6 +242,9 @@ mod tests {
         assert_eq!(bytes(1_920_383_410_176), "1.7 TiB");
         assert_eq!(micros(182.4), "182 µs");
         assert_eq!(micros(2130.0), "2.13 ms");
+        assert_eq!(micros(300e6), "5 min");
+        assert_eq!(micros(5400e6), "90 min");
+        assert_eq!(micros(4.2 * 86_400e6), "4.2 days");
         assert_eq!(grouped(5490), "5 490");
         assert_eq!(grouped(412), "412");
     }

@@ -1,6 +1,5 @@
 //! `walwise check`: facts, probe, rules, report, and an exit code for the result.
 
-
 use anyhow::Context as _;
 
 use super::args::{Check, Measure};

@@ -16,3 +16,31 @@ pub const OVERRIDES: &str = "(overrides)";
 
 /// The largest number of overrides in an answer.
 pub const MOST_OVERRIDES: usize = 100;
+
+/// What a server counts: `NAME`, number. A counter that its release or its state does not have is missing, or empty.
+pub mod counters {
+    /// Its clock, in microseconds since 1970.
+    pub const NOW: &str = "(now)";
+    /// The byte of the WAL at which it writes; empty on a standby, which makes none.
+    pub const POSITION: &str = "(wal_position)";
+    /// The byte of the WAL at which its last checkpoint began.
+    pub const REDO: &str = "(redo_position)";
+    /// When that checkpoint began, in microseconds since 1970, to the second.
+    pub const CHECKPOINT: &str = "(checkpoint_time)";
+    /// Bytes of WAL made since [`WAL_SINCE`] (14 and later), as are the next three.
+    pub const WAL_BYTES: &str = "(wal_bytes)";
+    /// Records in it.
+    pub const WAL_RECORDS: &str = "(wal_records)";
+    /// Full-page images in it.
+    pub const WAL_IMAGES: &str = "(wal_fpi)";
+    /// How often WAL was written because its buffers were full.
+    pub const BUFFERS_FULL: &str = "(wal_buffers_full)";
+    /// When these were last reset, in microseconds since 1970.
+    pub const WAL_SINCE: &str = "(wal_stats_reset)";
+    /// Checkpoints that the time made due, since [`CHECKPOINTS_SINCE`].
+    pub const TIMED: &str = "(checkpoints_timed)";
+    /// All other checkpoints.
+    pub const REQUESTED: &str = "(checkpoints_req)";
+    /// When these were last reset, in microseconds since 1970.
+    pub const CHECKPOINTS_SINCE: &str = "(checkpoints_stats_reset)";
+}

@@ -125,10 +125,10 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
         "not judged: nothing was measured that tells whether another is faster"
     };
     let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
-    let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));
+    let line = now.value().map(|value| format!("{name} = {}", quoted(&setting.written(value))));
     Some(format!(
         "# now: {}\n# {}   # {why}\n",
-        comment::inline(&origin::of(now)),
+        comment::inline(&origin::of(setting, now)),
         line.unwrap_or_else(|| name.to_owned())
     ))
 }
@@ -163,7 +163,7 @@ fn postgres(step: &Step, setting: &Setting) -> Option<String> {
         Change::Keep if !is_in_file(setting.kind) => {
             Some(format!("# {name}: already so; not a line of this file. {why}\n"))
         }
-        Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
+        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
             Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
             None => format!("# {name}   # leave it as it is: {why}\n"),
         }),
@@ -184,7 +184,7 @@ fn option(step: &Step, name: &str) -> Option<String> {
     let (why, note) = (comment::inline(&step.title), restart(step));
     match &step.advice.change {
         Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quote::mysql::option(value))),
-        Change::Keep => Some(match step.advice.current.value().map(super::plan::as_written) {
+        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
             Some(now) => format!("# {name} = {}   # already so: {why}\n", quote::mysql::option(&now)),
             None => format!("# {name}   # leave it as it is: {why}\n"),
         }),

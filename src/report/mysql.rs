@@ -5,7 +5,6 @@
 //! table of servers says which settings of which release are dynamic. Commands of a user's rule stay as written.
 
 use super::origin::{self, Stronger};
-use super::plan::as_written;
 use crate::facts::catalog::{cluster, mysql};
 use crate::facts::{Area, FactSet, Scope, ServerKind, Source, Subject};
 use crate::quote::{self, Command};
@@ -67,7 +66,7 @@ impl Server {
 
     fn complete(&self, advice: &mut Advice) {
         let Change::Set(value) = advice.change.clone() else { return };
-        let now = advice.current.value().map(as_written);
+        let now = advice.current.value().map(|now| advice.setting.written(now));
         if now.as_ref() == Some(&value) {
             return;
         }

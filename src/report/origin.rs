@@ -4,9 +4,9 @@
 //! MySQL manual, *Using Option Files*). PostgreSQL's command line overrides ALTER SYSTEM, but MySQL's SET PERSIST
 //! overrides its command line.
 
-use super::plan::as_written;
 use crate::facts::{Reading, Source, Value};
 use crate::rules::Advice;
+use crate::settings::Setting;
 
 /// A source that overrides the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,14 +52,14 @@ pub fn stronger(advice: &Advice) -> Option<Stronger> {
 
 /// The value in force and where it is set: `open_sync, set in /etc/postgresql/postgresql.conf:1`.
 pub fn now(advice: &Advice) -> String {
-    of(&advice.current)
+    of(advice.setting, &advice.current)
 }
 
 /// The same of any setting.
-pub fn of(current: &Reading<Value>) -> String {
+pub fn of(setting: &Setting, current: &Reading<Value>) -> String {
     match current {
         Reading::Known { value, source } => {
-            let value = as_written(value);
+            let value = setting.written(value);
             match source {
                 Source::File { .. } => format!("{value}, set in {source}"),
                 Source::Command { .. } => format!("{value}, says {source}"),

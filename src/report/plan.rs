@@ -9,7 +9,7 @@ mod filesystem;
 mod takes;
 
 pub use filesystem::FilesystemRefusal;
-pub use join::{Overrides, as_written};
+pub use join::Overrides;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

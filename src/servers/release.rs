@@ -148,11 +148,22 @@ pub fn client(of: ServerKind, server: Option<&Version>) -> &'static str {
     }
 }
 
+/// A number, with a unit as option files take it (my_getopt).
+fn figure(value: &str) -> Option<f64> {
+    const UNITS: [char; 6] = ['k', 'm', 'g', 't', 'p', 'e'];
+    let Some(unit) = value.chars().next_back().filter(char::is_ascii_alphabetic) else {
+        return value.parse().ok();
+    };
+    let power = UNITS.iter().position(|one| one.eq_ignore_ascii_case(&unit))?;
+    let number: u64 = value.strip_suffix(unit)?.parse().ok()?;
+    Some(UNITS.iter().take(power + 1).fold(number as f64, |number, _| number * 1024.0))
+}
+
 impl Mysql {
     /// Whether this row is about a value.
     pub fn is_about(&self, value: &str) -> bool {
         match self.range {
-            Some([low, high]) => value.parse().is_ok_and(|number: f64| (low..=high).contains(&number)),
+            Some([low, high]) => figure(value).is_some_and(|number| (low..=high).contains(&number)),
             None => self.values.is_empty() || self.values.iter().any(|one| one == value),
         }
     }

@@ -246,9 +246,20 @@ const PLACE: &[(&str, &str)] = &[
     ("device.cache", "volatile"),
     ("pg.running", "off"),
     ("pg.wal_room", "60"),
+    ("pg.wal_size_fit", "enough"),
+    ("pg.wal_busy_rate", "1048576"),
+    ("pg.wal_segment_size", "16777216"),
+    ("pg.wal_buffers_share", "1"),
+    ("pg.wal_buffers_full", "0"),
+    ("pg.checkpoint_timeout_trade", ""),
+    ("pg.min_wal_size_wanted", ""),
     ("mysql.running", "off"),
     ("mysql.log_bin", "off"),
     ("mysql.redo_sizes_ignored", ""),
+    ("mysql.redo_size_fit", "enough"),
+    ("mysql.log_waits", "0"),
+    ("mysql.log_buffer_wanted", ""),
+    ("mysql.commits_per_group", "1"),
 ];
 
 /// A server without any configuration.
@@ -278,7 +289,9 @@ fn unconfigured(release: &Release) -> FactSet {
     for info in catalog::all().filter(|info| info.name.starts_with(&own) && !info.name.ends_with(".version"))
     {
         let setting = settings.iter().find(|setting| Some(setting.name) == info.name.strip_prefix(&own));
-        let reading = match setting.and_then(|setting| setting.default) {
+        // -1 is what the server works out.
+        let default = setting.and_then(|setting| setting.default).filter(|default| *default != "-1");
+        let reading = match default {
             Some(default) => {
                 Reading::known(as_value(info.kind, default), Source::Default { of: "x".to_owned() })
             }

@@ -26,6 +26,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("measure", &["facts", "text"]),
     ("durability", &["drivers", "facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["checked", "facts", "rows", "servers", "settings", "text", "truth", "version"]),
+    ("sizing", &["facts", "servers", "text"]),
     ("probes", &["drill", "facts", "host", "measure", "quote", "servers", "text", "version", "way"]),
     ("rules", &["checked", "facts", "quote", "settings", "text", "truth", "version"]),
     (
@@ -61,6 +62,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "rows",
             "rules",
             "settings",
+            "sizing",
             "text",
             "validity",
             "version",
@@ -109,6 +111,7 @@ const PURE: &[&str] = &[
     "drill",
     "durability",
     "validity",
+    "sizing",
     "rules",
     "report",
 ];

@@ -13,6 +13,7 @@ mod settings;
 mod options;
 mod redo;
 mod server;
+mod counters;
 mod places;
 mod instance;
 

@@ -13,6 +13,7 @@ mod process;
 mod settings;
 mod server;
 mod checksums;
+mod counters;
 mod start;
 mod cluster;
 mod units;

@@ -55,6 +55,42 @@ facts! {
     LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes, with(&["mysql.redo_sizes_ignored"]);
     /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List, never;
+    /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
+    REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, concluded;
+    /// `innodb_log_buffer_size` in force.
+    LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
+    /// `max_binlog_size` in force: where the binary log goes on in a new file.
+    MAX_BINLOG_SIZE: u64 = Cluster "mysql.max_binlog_size" ValueKind::Bytes;
+    /// `binlog_commit_wait_count` in force (MariaDB): for how many commits one waits before the binary log is flushed.
+    BINLOG_WAIT_COUNT: u64 = Cluster "mysql.binlog_commit_wait_count" ValueKind::Count;
+    /// `binlog_commit_wait_usec` in force (MariaDB): how long it waits for them at most, in microseconds.
+    BINLOG_WAIT_USEC: u64 = Cluster "mysql.binlog_commit_wait_usec" ValueKind::Count;
+    /// For how long the server has run (`Uptime`).
+    UPTIME: f64 = Cluster "mysql.uptime" ValueKind::Micros, drifting;
+    /// Redo written since the start (`Innodb_os_log_written`).
+    REDO_WRITTEN: u64 = Cluster "mysql.redo_written" ValueKind::Bytes, drifting;
+    /// Redo that is not in the data files yet, and would be replayed (`Innodb_checkpoint_age`; `Innodb_redo_log_logical_size` of MySQL 8.0.30 and later).
+    CHECKPOINT_AGE: u64 = Cluster "mysql.checkpoint_age" ValueKind::Bytes, drifting;
+    /// How often a session waited for room in the log buffer (`Innodb_log_waits`).
+    LOG_WAITS: u64 = Cluster "mysql.log_waits" ValueKind::Count, drifting;
+    /// Commits in the binary log for each group that was flushed together (`Binlog_commits`, `Binlog_group_commits`; MariaDB).
+    COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
+    /// Redo written per second, on average since the start.
+    REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, concluded;
+    /// For how long the redo log lasts at that rate.
+    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, concluded;
+    /// The least time that recovery would take after a crash now.
+    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, concluded;
+    /// The most time that it would take, on flash.
+    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, concluded;
+    /// Whether the redo log suffices for what is written to it.
+    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", concluded;
+    /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET GLOBAL take them.
+    REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, concluded;
+    /// What that size would come to: how long it lasts, and recovery.
+    REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, concluded;
+    /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it is large.
+    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, concluded;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).
@@ -73,4 +109,5 @@ mod words;
 
 pub use words::{Doublewrite, FlushMethod, PageChecksum};
 
+use super::cluster::SizeFit;
 use crate::version::Version;

@@ -45,6 +45,60 @@ facts! {
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" ValueKind::Count;
     /// `max_wal_size` in force (9.5 and later).
     MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" ValueKind::Bytes, carries(Propagation::Collected);
+    /// `min_wal_size` in force (9.5 and later): WAL up to this is kept for recycling.
+    MIN_WAL_SIZE: u64 = Cluster "pg.min_wal_size" ValueKind::Bytes;
+    /// `checkpoint_timeout` in force.
+    CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" ValueKind::Micros;
+    /// `wal_buffers` in force in the running server, which works it out where nothing sets it.
+    WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes, carries(Propagation::Collected);
+    /// `shared_buffers` in force in the running server.
+    SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes, carries(Propagation::Collected);
+    /// Size of a WAL segment, chosen when the cluster was created; from the running server.
+    WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes, never;
+    /// WAL made since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14 and later).
+    WAL_MADE: u64 = Cluster "pg.wal_made" ValueKind::Bytes, drifting;
+    /// Records in that WAL (`pg_stat_wal.wal_records`).
+    WAL_RECORDS: u64 = Cluster "pg.wal_records" ValueKind::Count, drifting;
+    /// Full-page images in that WAL (`pg_stat_wal.wal_fpi`).
+    WAL_IMAGES: u64 = Cluster "pg.wal_full_page_images" ValueKind::Count, drifting;
+    /// How often WAL was written because its buffers were full (`pg_stat_wal.wal_buffers_full`).
+    WAL_BUFFERS_FULL: u64 = Cluster "pg.wal_buffers_full" ValueKind::Count, drifting;
+    /// The moment from which the server has counted its WAL (`pg_stat_wal.stats_reset`).
+    WAL_SINCE: String = Cluster "pg.wal_since" ValueKind::Text, drifting;
+    /// How long ago that moment was, by the server's clock.
+    WAL_TIME: f64 = Cluster "pg.wal_time" ValueKind::Micros, drifting;
+    /// WAL made since the last checkpoint began (`pg_control_checkpoint()`, 10 and later).
+    WAL_RECENT: u64 = Cluster "pg.wal_recent" ValueKind::Bytes, drifting;
+    /// How long ago the last checkpoint began, to the second.
+    WAL_RECENT_TIME: f64 = Cluster "pg.wal_recent_time" ValueKind::Micros, drifting;
+    /// Checkpoints that `checkpoint_timeout` made due (`pg_stat_bgwriter`; `pg_stat_checkpointer` from 17 on).
+    CHECKPOINTS_TIMED: u64 = Cluster "pg.checkpoints_timed" ValueKind::Count, drifting;
+    /// All other checkpoints: those that the amount of WAL forced, and those that somebody asked for.
+    CHECKPOINTS_REQUESTED: u64 = Cluster "pg.checkpoints_requested" ValueKind::Count, drifting;
+    /// For how long checkpoints have been counted, by the server's clock.
+    CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
+    /// WAL made per second, on average since it is counted, or else since the last checkpoint.
+    WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, concluded;
+    /// WAL made per second while its amount forced checkpoints.
+    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, concluded;
+    /// At most so many of a hundred checkpoints were forced by the amount of WAL.
+    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, concluded;
+    /// Whether `max_wal_size` suffices for the WAL that was made.
+    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", concluded;
+    /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room for it.
+    WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, concluded;
+    /// What that size would come to: checkpoints, full-page images, recovery.
+    WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, concluded;
+    /// The least time that recovery takes after a crash at the end of a busy interval between checkpoints.
+    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, concluded;
+    /// The most time that it takes after a crash at the end of the checkpoint that follows, on flash.
+    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, concluded;
+    /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its WAL has no room.
+    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, concluded;
+    /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is wanted.
+    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, concluded;
+    /// `wal_buffers` in units of what the server chooses by itself.
+    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, concluded;
     /// How many times `max_wal_size` is free on the file system of the WAL.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting, instead(&["pg.max_wal_size", "mount.free"]);
     /// `data_sync_retry` in force.
@@ -81,4 +135,5 @@ pub use words::{
     FileExtendMethod, RecoveryInitSync, SynchronousCommit, WalCompression, WalLevel, WalSyncMethod,
 };
 
+use super::cluster::SizeFit;
 use crate::version::Version;

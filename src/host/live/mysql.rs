@@ -1,7 +1,7 @@
 //! Asks a running MySQL or MariaDB for its storage settings, over its Unix socket, as the invoking user.
 //!
 //! It implements the minimum of the client/server protocol (MySQL's and MariaDB's manuals have a chapter of that name):
-//! greeting, log in, one SHOW, end. No password is sent, and the server cannot request the contents of a file
+//! greeting, log in, two SHOW, end. No password is sent, and the server cannot request the contents of a file
 //! (CLIENT_LOCAL_FILES is not offered). The socket itself authenticates us (plugins unix_socket and auth_socket). The
 //! server speaks first, and may then ask for another authentication method, to which the answer is empty too.
 
@@ -13,6 +13,17 @@ use super::machine;
 use crate::host::{Miss, MissKind};
 use crate::servers::{self, Area};
 use crate::text;
+
+/// Counters of the redo log and the binary log, under the names that servers have for them; each lacks some.
+const COUNTERS: [&str; 7] = [
+    "Uptime",
+    "Innodb_os_log_written",
+    "Innodb_checkpoint_age",
+    "Innodb_redo_log_logical_size",
+    "Innodb_log_waits",
+    "Binlog_commits",
+    "Binlog_group_commits",
+];
 
 /// Name and value, a line each.
 pub fn settings(socket: &Path, server: Option<u32>) -> Result<Vec<u8>, Miss> {
@@ -44,11 +55,18 @@ fn log_in(user: &[u8]) -> Vec<u8> {
 
 fn query() -> Vec<u8> {
     // As an option log_bin is a path prefix, as a variable a switch.
-    let names =
-        servers::leaving(Area::Mysql).keys().map(String::as_str).chain(["log_bin_basename", "version"]);
-    let names = names.map(|name| format!("'{name}'"));
-    let names = names.collect::<Vec<_>>().join(", ");
-    [b"\x03", format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})").as_bytes()].concat()
+    let names = servers::leaving(Area::Mysql).keys().map(String::as_str);
+    show("VARIABLES", names.chain(["log_bin_basename", "version"]))
+}
+
+fn counters_query() -> Vec<u8> {
+    show("STATUS", COUNTERS)
+}
+
+/// COM_QUERY with a SHOW for these names.
+fn show<'n>(what: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<u8> {
+    let names: Vec<String> = names.into_iter().map(|name| format!("'{name}'")).collect();
+    format!("\x03SHOW GLOBAL {what} WHERE Variable_name IN ({})", names.join(", ")).into_bytes()
 }
 
 /// A packet: length, number, body.
@@ -77,6 +95,8 @@ struct MysqlClient {
     user: Vec<u8>,
     heard: Vec<u8>,
     expected: ProtocolState,
+    /// Whether the settings have been said, and counters are asked for.
+    counting: bool,
     answer: String,
 }
 
@@ -103,6 +123,8 @@ impl conversation::Conversation for MysqlClient {
         let say = |body: &[u8]| Ok(ProtocolAction::Say(packet(number.wrapping_add(1), body)));
         let end = body.first() == Some(&0xfe) && body.len() < 9;
         match (self.expected, body) {
+            // Whatever it counts or not, its settings are known.
+            (_, [0xff, ..]) if self.counting => return Ok(self.done()),
             (_, [0xff, error @ ..]) => return Err(Miss::new(MissKind::Denied, complaint(error))),
             (ProtocolState::Greeting, [PROTOCOL, ..]) => {
                 self.expected = ProtocolState::Welcome(0);
@@ -126,9 +148,11 @@ impl conversation::Conversation for MysqlClient {
             (ProtocolState::Column(more), _) if more > 0 && !end => {
                 self.expected = ProtocolState::Column(more - 1);
             }
+            (ProtocolState::Rows, _) if end && self.counting => return Ok(self.done()),
             (ProtocolState::Rows, _) if end => {
-                let answer = std::mem::take(&mut self.answer).into_bytes();
-                return Ok(ProtocolAction::Done { answer, farewell: packet(0, &[1]) });
+                self.counting = true;
+                self.expected = ProtocolState::Columns;
+                return Ok(ProtocolAction::Say(packet(0, &counters_query())));
             }
             (ProtocolState::Rows, row) => {
                 let (name, rest) = string(row).ok_or_else(garbled)?;
@@ -152,6 +176,11 @@ impl conversation::Conversation for MysqlClient {
 impl MysqlClient {
     fn new(user: &[u8]) -> Self {
         Self { user: user.to_vec(), ..Self::default() }
+    }
+
+    fn done(&mut self) -> ProtocolAction {
+        let answer = std::mem::take(&mut self.answer).into_bytes();
+        ProtocolAction::Done { answer, farewell: packet(0, &[1]) }
     }
 }
 
@@ -200,22 +229,45 @@ mod tests {
 
     #[test]
     fn a_conversation_in_single_bytes() {
-        let rows = [row("sync_binlog", Some("1")), row("datadir", Some("/a\tb")), row("socket", None)];
+        let rows = [
+            row("sync_binlog", Some("1")),
+            row("datadir", Some("/a\tb")),
+            row("socket", None),
+            row("Uptime", Some("7")),
+        ];
         let said = packets(&[
-            GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2], END,
+            GREETING, b"", WELCOME, b"\x02", b"def", b"def", END, &rows[0], &rows[1], &rows[2], END, b"\x02",
+            b"def", b"def", END, &rows[3], END,
         ]);
         // The second packet of a real conversation is ours.
         let said = said.split_at(GREETING.len() + 4);
         let steps = talk(&[said.0, &said.1[4..]].concat());
-        let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\n".to_vec();
+        let answer = b"sync_binlog\t1\ndatadir\t/a\\x09b\nsocket\t\nUptime\t7\n".to_vec();
         assert_eq!(
             steps,
             [
                 ProtocolAction::Say(packet(1, &log_in(b"root"))),
                 ProtocolAction::Say(packet(0, &query())),
+                ProtocolAction::Say(packet(0, &counters_query())),
                 ProtocolAction::Done { answer, farewell: packet(0, &[1]) },
             ]
         );
+    }
+
+    #[test]
+    fn a_server_that_counts_nothing_has_said_its_settings() {
+        let said = packets(&[WELCOME, b"\x02", b"def", b"def", END, &row("port", Some("1")), END]);
+        let mut ours = MysqlClient::new(b"root");
+        ours.hear(&packet(0, GREETING)).unwrap();
+        ours.hear(&said).unwrap();
+        ours.hear(&[]).unwrap();
+        let refusal = packet(1, b"\xff\x15\x04#42000no");
+        let mut steps = vec![];
+        for piece in [&refusal[..], &[], &[], &[]] {
+            steps.push(ours.hear(piece).unwrap());
+        }
+        let answer = b"port\t1\n".to_vec();
+        assert!(steps.contains(&ProtocolAction::Done { answer, farewell: packet(0, &[1]) }), "{steps:?}");
     }
 
     #[test]
@@ -241,7 +293,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a server says, we say nothing but these three things, and its answer is safe.
+        /// Whatever a server says, we say nothing but these four things, and its answer is safe.
         #[test]
         fn garbage_does_no_harm(pieces in prop::collection::vec(
             prop_oneof![
@@ -256,7 +308,8 @@ mod tests {
                 match ours.hear(&piece) {
                     Ok(ProtocolAction::Say(words)) => {
                         let body = words.get(4..).unwrap_or_default();
-                        prop_assert!(body.is_empty() || body == log_in(b"root") || body == query());
+                        let known = [vec![], log_in(b"root"), query(), counters_query()];
+                        prop_assert!(known.iter().any(|one| one == body));
                     }
                     Ok(ProtocolAction::Done { answer, .. }) => {
                         let text = String::from_utf8(answer).unwrap();

@@ -1,17 +1,17 @@
 //! Asks a running PostgreSQL for its storage settings, over its Unix socket, as the user of this process, who owns the
 //! server.
 //!
-//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name): start up, two simple
+//! It implements the minimum of the frontend/backend protocol (the manual's chapter of that name): start up, three simple
 //! queries, end. The session is read-only from its first packet on, and no schema but the server's own is searched.
 //! Peer authentication is the only one supported: a password is never requested, looked up or sent. The server's answer
-//! is as hostile as any file. Settings of databases and roles exist in a catalog alone. They are queried last, so that
-//! a server that refuses has already answered the rest.
+//! is as hostile as any file. Settings of databases and roles exist in a catalog alone, and counters in views that
+//! differ between releases. They are queried last, so that a server that refuses has already answered the rest.
 
 use std::path::Path;
 
 use super::conversation::{self, LARGEST, LARGEST_ANSWER, ProtocolAction, WireFrame};
 use super::machine;
-use crate::host::pg_lines::{COMPRESSIONS, LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES};
+use crate::host::pg_lines::{COMPRESSIONS, LOADED, MOST_OVERRIDES, OVERRIDE, OVERRIDES, counters};
 use crate::host::{Miss, MissKind, redact};
 use crate::servers::{self, Area};
 use crate::text;
@@ -79,6 +79,50 @@ fn overrides_query() -> String {
     )
 }
 
+/// The query for counters of WAL and checkpoints (10 and later); `None` for a release that has none of them. A standby
+/// has no position of its own to write at.
+fn counters_query(major: u64) -> Option<String> {
+    use counters::{
+        BUFFERS_FULL, CHECKPOINT, CHECKPOINTS_SINCE, NOW, POSITION, REDO, REQUESTED, TIMED, WAL_BYTES,
+        WAL_IMAGES, WAL_RECORDS, WAL_SINCE,
+    };
+    if major < 10 {
+        return None;
+    }
+    let us = |time: &str| format!("trunc(extract(epoch FROM {time}) * 1000000)::bigint::text");
+    let mut parts = vec![
+        format!("SELECT '{NOW}', {}", us("clock_timestamp()")),
+        format!(
+            "SELECT '{POSITION}', CASE WHEN pg_is_in_recovery() THEN NULL \
+             ELSE pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text END"
+        ),
+        format!("SELECT '{REDO}', pg_wal_lsn_diff(redo_lsn, '0/0')::text FROM pg_control_checkpoint()"),
+        format!("SELECT '{CHECKPOINT}', {} FROM pg_control_checkpoint()", us("checkpoint_time")),
+    ];
+    let mut of = |view: &str, columns: &[(&str, &str)]| {
+        let one = |(name, column): &(&str, &str)| format!("SELECT '{name}', {column} FROM pg_catalog.{view}");
+        parts.extend(columns.iter().map(one));
+    };
+    let since = us("stats_reset");
+    if major >= 14 {
+        let columns = [
+            (WAL_BYTES, "wal_bytes::text"),
+            (WAL_RECORDS, "wal_records::text"),
+            (WAL_IMAGES, "wal_fpi::text"),
+            (BUFFERS_FULL, "wal_buffers_full::text"),
+            (WAL_SINCE, &since),
+        ];
+        of("pg_stat_wal", &columns);
+    }
+    let (view, timed, requested) = if major >= 17 {
+        ("pg_stat_checkpointer", "num_timed::text", "num_requested::text")
+    } else {
+        ("pg_stat_bgwriter", "checkpoints_timed::text", "checkpoints_req::text")
+    };
+    of(view, &[(TIMED, timed), (REQUESTED, requested), (CHECKPOINTS_SINCE, &since)]);
+    Some(format!("{}\0", parts.join(" UNION ALL ")))
+}
+
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length(body), body].concat()
 }
@@ -95,10 +139,13 @@ struct PostgresClient {
     heard: Vec<u8>,
     authenticated: bool,
     refused: bool,
+    /// The major release, once it has said so; 0 before.
+    major: u64,
     asking: Asking,
     answer: String,
     overrides: Vec<String>,
-    /// Bytes of both.
+    counters: String,
+    /// Bytes of all of them.
     told: usize,
 }
 
@@ -109,6 +156,7 @@ enum Asking {
     Nothing,
     Settings,
     Overrides,
+    Counters,
 }
 
 impl conversation::Conversation for PostgresClient {
@@ -140,8 +188,10 @@ impl conversation::Conversation for PostgresClient {
                 }
                 None => return Err(garbled()),
             },
+            b'S' => self.major = major(body).unwrap_or(self.major),
             b'E' => match self.asking {
                 Asking::Overrides => self.refused = true,
+                Asking::Counters => self.counters.clear(),
                 Asking::Nothing | Asking::Settings => {
                     return Err(Miss::new(MissKind::Denied, complaint(body)));
                 }
@@ -155,6 +205,7 @@ impl conversation::Conversation for PostgresClient {
                 match self.asking {
                     Asking::Settings => self.answer.push_str(&line),
                     Asking::Overrides if self.overrides.len() <= MOST_OVERRIDES => self.overrides.push(line),
+                    Asking::Counters => self.counters.push_str(&line),
                     Asking::Overrides | Asking::Nothing => return Err(garbled()),
                 }
             }
@@ -168,7 +219,11 @@ impl conversation::Conversation for PostgresClient {
                     self.asking = Asking::Overrides;
                     return Ok(ProtocolAction::Say(message(b'Q', overrides_query().as_bytes())));
                 }
-                Asking::Overrides => {
+                Asking::Overrides if let Some(query) = counters_query(self.major) => {
+                    self.asking = Asking::Counters;
+                    return Ok(ProtocolAction::Say(message(b'Q', query.as_bytes())));
+                }
+                Asking::Overrides | Asking::Counters => {
                     return Ok(ProtocolAction::Done { answer: self.said(), farewell: message(b'X', b"") });
                 }
             },
@@ -188,6 +243,7 @@ impl PostgresClient {
             let lines = self.overrides.iter().take(MOST_OVERRIDES).map(String::as_str);
             answer.extend(std::iter::once(told.as_str()).chain(lines));
         }
+        answer.push_str(&self.counters);
         answer.into_bytes()
     }
 }
@@ -214,6 +270,13 @@ fn row(body: &[u8]) -> Option<Vec<&[u8]>> {
         rest = behind;
     }
     Some(fields)
+}
+
+/// The major release in a parameter's status, where that is `server_version`.
+fn major(status: &[u8]) -> Option<u64> {
+    let version = status.strip_prefix(b"server_version\0")?;
+    let digits = version.iter().take_while(|b| b.is_ascii_digit()).copied().collect();
+    String::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The primary message of an error.
@@ -255,6 +318,8 @@ mod tests {
             data(&[Some("(override)"), Some("app"), None, Some("synchronous_commit"), Some("off")]),
             message(b'C', b"SELECT 1\0"),
             message(b'Z', b"I"),
+            data(&[Some("(wal_position)"), Some("83886080")]),
+            message(b'Z', b"I"),
         ]
         .concat();
         for byte in [ready(), rows].concat() {
@@ -264,11 +329,12 @@ mod tests {
             }
         }
         let answer = b"fsync\ton\t\tfile\t/a\\x09b\t3\nsynchronous_standby_names\tFIRST 2 (_, _, _)\t\n(overrides)\tall\n\
-            (override)\tapp\t\tsynchronous_commit\toff\n"
+            (override)\tapp\t\tsynchronous_commit\toff\n(wal_position)\t83886080\n"
             .to_vec();
         let say = |query: String| ProtocolAction::Say(message(b'Q', query.as_bytes()));
         let done = ProtocolAction::Done { answer, farewell: message(b'X', b"") };
-        assert_eq!(steps, [say(settings_query()), say(overrides_query()), done]);
+        let counters = say(counters_query(16).unwrap());
+        assert_eq!(steps, [say(settings_query()), say(overrides_query()), counters, done]);
     }
 
     #[test]
@@ -289,7 +355,9 @@ mod tests {
         let mut conversation = PostgresClient::default();
         let one = data(&[Some("(override)"), None, Some("r"), Some("synchronous_commit"), Some("off")]);
         let end = if refused { message(b'E', b"SERROR\0Mno\0\0") } else { message(b'C', b"SELECT\0") };
-        let all = [ready(), message(b'Z', b"I"), one.repeat(overrides), end, message(b'Z', b"I")];
+        let ready_again = || message(b'Z', b"I");
+        let all =
+            [ready(), ready_again(), one.repeat(overrides), end.clone(), ready_again(), end, ready_again()];
         all.iter()
             .find_map(|bytes| match conversation.hear(bytes).unwrap() {
                 ProtocolAction::Done { answer, .. } => Some(String::from_utf8(answer).unwrap()),

@@ -173,20 +173,11 @@ fn unique<T: PartialEq>(words: impl IntoIterator<Item = T>) -> Vec<T> {
 fn single(pieces: &[AdviceItem<'_>]) -> Option<Advice> {
     let mut advice = pieces.first()?.advice.clone();
     if let Change::Set(value) = &advice.change
-        && advice.current.value().is_some_and(|now| as_written(now) == *value)
+        && advice.current.value().is_some_and(|now| advice.setting.written(now) == *value)
     {
         advice.change = Change::Keep;
     }
     Some(advice)
-}
-
-/// A value in the syntax of configuration files.
-pub fn as_written(value: &Value) -> String {
-    match value {
-        Value::Bool(true) => "on".to_owned(),
-        Value::Bool(false) => "off".to_owned(),
-        value => value.to_string(),
-    }
 }
 
 /// The statements of all pieces, each once.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::facts::catalog::target;
 use crate::facts::{Key, Need, Reading, Scope, Subject, Value};
-use crate::report::plan::as_written;
 use crate::report::{Alternative, Plan, Report, Step, options};
 use crate::rules::{Change, Reach, Risk};
 
@@ -12,7 +11,7 @@ use crate::rules::{Change, Reach, Risk};
 pub fn change(step: &Step) -> String {
     let advice = &step.advice;
     let now = match &advice.current {
-        Reading::Known { value, .. } => Some(as_written(value)),
+        Reading::Known { value, .. } => Some(advice.setting.written(value)),
         Reading::Unknown { .. } => None,
     };
     match &advice.change {

@@ -32,6 +32,9 @@ fn values(change: &ChangeSpec) -> Vec<String> {
         ChangeSpec::SetFrom(fact) => match fact.name {
             "probe.best_method" => methods(),
             "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
+            "pg.wal_size" | "pg.min_wal_size_wanted" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
+            "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),
+            "mysql.log_buffer_wanted" => ["4194304", "268435456"].map(str::to_owned).to_vec(),
             other => panic!("say here what {other} can be"),
         },
         _ => Vec::new(),
@@ -55,7 +58,13 @@ pub fn as_value(kind: ValueKind, text: &str) -> Value {
             let (digits, of): (&str, u64) = unit.unwrap_or((text, 1));
             Value::Whole(digits.parse::<u64>().unwrap() * of)
         }
-        ValueKind::Micros | ValueKind::Number => Value::Number(number(text)),
+        ValueKind::Micros => {
+            let units = [("min", 60e6), ("s", 1e6)];
+            let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
+            let (digits, of): (&str, f64) = unit.unwrap_or((text, 1.0));
+            Value::Number(number(digits) * of)
+        }
+        ValueKind::Number => Value::Number(number(text)),
         ValueKind::Text | ValueKind::Choice(_) => Value::Text(text.to_owned()),
         ValueKind::Version => Value::Version(Version::parse(text).unwrap()),
         ValueKind::List | ValueKind::Choices(_) => Value::List(text.split(',').map(str::to_owned).collect()),

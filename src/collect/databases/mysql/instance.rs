@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use super::counters;
 use super::edition::Edition;
 use super::options;
 use super::places::PathInputs;
@@ -271,6 +272,7 @@ impl DataDirectory {
             let chosen = self.in_force(setting, &conf, answer.as_ref(), &shown, facts);
             setting.put(facts, &subject, chosen, &self.edition);
         }
+        counters::put(facts, &subject, answer.as_ref());
         let unsaid = |name: &str| answer.as_ref().is_none_or(|answer| answer.get(name).is_none());
         if unsaid("innodb_flush_method") {
             self.chosen_method(&conf, &subject, facts);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::checksums;
 use super::conf::Conf;
+use super::counters;
 use super::process::Postmaster;
 use super::server::{self, SettingsReply};
 use super::start::Start;
@@ -207,6 +208,8 @@ impl ClusterConfig<'_> {
             &postgres::WAL_COMPRESSIONS,
             compressions(answer.as_ref(), &running, remedy.clone()),
         );
+        let unsaid = |what: &str| untold(what, &running, remedy.clone());
+        counters::put(facts, &subject, answer.as_ref(), &unsaid);
         facts.put(&subject, &postgres::COMMIT_OVERRIDES, overrides(answer.as_ref(), &running, remedy));
         if answer.as_ref().is_some_and(SettingsReply::lacks_overrides) {
             facts.warn(PostgresNote::OverridesBeyondBound { data: shown_data, most: MOST_OVERRIDES });

@@ -55,7 +55,8 @@ impl ConfigParameter {
         match self.fact.kind {
             ValueKind::Bool => flag(text).map(Value::Bool),
             ValueKind::Count => count(text).map(Value::Whole),
-            ValueKind::Number | ValueKind::Micros => number(text).map(Value::Number),
+            ValueKind::Number => number(text).map(Value::Number),
+            ValueKind::Micros => duration(text, self.row.unit_of(version)).map(Value::Number),
             ValueKind::Bytes => size(text, self.row.unit_of(version)).map(Value::Whole),
             // A word that a choice lacks is malformed, which is reported where it becomes the fact.
             ValueKind::Text
@@ -166,7 +167,18 @@ impl ConfigParameter {
                 | ValueKind::List
                 | ValueKind::Choices(_) => number.to_string(),
             },
-            Ok(Value::Number(number)) => number.to_string(),
+            Ok(Value::Number(number)) => match self.fact.kind {
+                ValueKind::Micros => format!("{number}us"),
+                ValueKind::Bool
+                | ValueKind::Count
+                | ValueKind::Bytes
+                | ValueKind::Number
+                | ValueKind::Text
+                | ValueKind::Choice(_)
+                | ValueKind::Version
+                | ValueKind::List
+                | ValueKind::Choices(_) => number.to_string(),
+            },
             Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
         }
     }
@@ -249,6 +261,18 @@ fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` is more than there can be"))
 }
 
+/// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or `d`, or of the setting's
+/// unit (guc.c). Case is lost before.
+fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 6] =
+        [("us", 1.0), ("ms", 1e3), ("min", 60e6), ("s", 1e6), ("h", 3600e6), ("d", 86_400e6)];
+    let word = text.trim().to_ascii_lowercase();
+    let with_unit = UNITS.iter().find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
+    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
+    let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    Ok(number(figure)? * unit)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -299,6 +323,27 @@ mod tests {
                 assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);
             }
         }
+    }
+
+    #[test]
+    fn times_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("300", Some(300e6)),
+            ("5min", Some(300e6)),
+            ("1.5 h", Some(5400e6)),
+            ("30 S", Some(30e6)),
+            ("1d", Some(86_400e6)),
+            ("500ms", Some(0.5e6)),
+            ("min", None),
+            ("5 weeks", None),
+            ("-1", None),
+        ] {
+            assert_eq!(duration(text, Some(1_000_000)).ok(), expected, "{text}");
+        }
+        assert!(duration("300", None).is_err());
+        let spelled = |text: &str| setting("checkpoint_timeout").spelled(text.as_bytes(), None);
+        assert_eq!(spelled("5min"), spelled("300"));
+        assert_eq!(spelled(&spelled("5min")), spelled("300"));
     }
 
     fn default(name: &str, of: &str) -> Reading<String> {
