@@ -1,6 +1,6 @@
-//! The manual of the rules: every rule that it names exists, and the files that it shows are valid.
+//! The manual of the rules: every rule that it names exists, and what it shows of files is valid.
 
-use super::super::{RuleFile, RuleSet};
+use super::super::{RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
@@ -20,6 +20,17 @@ fn the_manual_names_rules_that_exist() {
     assert!(named.len() >= 4, "{named:?}");
     let unknown: Vec<&&str> = named.iter().filter(|id| builtin.find(id).is_none()).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The first sample is a built-in rule with every field, so it is read beside the tables, not beside that rule.
+#[test]
+fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
+    let shown = samples()[0];
+    let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "shown.toml".to_owned(), text: shown.to_owned() }]);
+    assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
+    assert_eq!(set.rules().len(), 1);
+    let failures: Vec<String> = examples::run(set.rules()).iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
