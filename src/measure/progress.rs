@@ -87,7 +87,7 @@ impl Progress {
     pub fn so_far_in_words(&self) -> Option<String> {
         self.so_far.as_ref()?;
         if self.settled {
-            return Some("settled: more rounds would not change which method is advised".to_owned());
+            return Some("decided: more rounds would not change the advised method".to_owned());
         }
         let look = match (LOOKS.iter().find(|look| **look > self.round as usize), self.round) {
             (Some(look), round) if round < FIRST_LOOK => format!("first look after round {look}"),
@@ -95,11 +95,11 @@ impl Progress {
             (None, _) => "next look at the end".to_owned(),
         };
         Some(match self.open().as_ref().map(|(open, _)| open.as_slice()) {
-            None => format!("not settled yet; {look}"),
-            Some([]) => format!("not settled yet, though no method looks better now; {look}"),
+            None => format!("undecided so far; {look}"),
+            Some([]) => format!("undecided so far, but no method looks better; {look}"),
             Some(open) => {
                 let names: Vec<&str> = open.iter().map(|method| method.name()).collect();
-                format!("not settled yet: {} may still prove better; {look}", names.join(", "))
+                format!("undecided so far: {} may still prove better; {look}", names.join(", "))
             }
         })
     }

@@ -82,9 +82,9 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let place = report.facts.resolve(cluster, Scope::Target);
     let is_measured = place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
     let why = if is_measured {
-        "not judged: what was measured does not settle whether another is faster"
+        "not judged: the measurement does not decide whether another is faster"
     } else {
-        "not judged: nothing was measured that tells whether another is faster"
+        "not judged: no measurement tells whether another is faster"
     };
     let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
     let line = now.value().map(|value| format!("{name} = {}", quoted(&super::plan::as_written(value))));

@@ -128,7 +128,7 @@ impl MarkdownBuilder {
             self.line(0, &prose(remedy));
         }
         if let Some(none) = &rule.no_remedy {
-            self.heading(if rule.remedy.is_some() { "Where that is not known" } else { "No remedy here" });
+            self.heading(if rule.remedy.is_some() { "It is unknown where that" } else { "No remedy here" });
             self.line(0, &prose(none));
         }
         if !rule.overrides.is_empty() {

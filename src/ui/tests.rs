@@ -244,7 +244,7 @@ fn the_target_stays_when_a_fresher_report_comes() {
 
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
-    const SAID: &str = "No flush was sent: these are not the figures";
+    const SAID: &str = "No flush was sent: not the cost";
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 40), RICH);
@@ -365,7 +365,7 @@ fn help_filters_runs_and_gives_reasons() {
     assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(_, Job::Collect)]));
     assert!(model.overlay.is_none());
     press(&mut model, "? p r o b e");
-    assert!(shown(&model).contains("not now: the machine is still being read"), "{}", shown(&model));
+    assert!(shown(&model).contains("not now: facts are still being collected"), "{}", shown(&model));
     press(&mut model, "q backspace esc");
     assert_eq!(model.exit, None, "typing in help is typing");
     press(&mut model, "q");

@@ -93,7 +93,7 @@ fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
         media.filter(|media| !media.is_empty())
     };
     let unknown =
-        |of: &One| Reading::unknown(Why::Absent, format!("the media that {} lies on", of.subject.name()));
+        |of: &One| Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()));
     let Some(own) = media(log) else { return unknown(log) };
     let mut slower = Vec::new();
     for one in data {

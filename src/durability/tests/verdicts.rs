@@ -539,7 +539,7 @@ fn sentences() {
     assert_eq!(
         risky.sentence,
         "A commit acknowledged now may be lost at power failure: /data is ext4 mounted without barriers, so no flush \
-         is sent, and sda holds writes in a volatile cache."
+         is sent, and sda caches writes in a volatile cache."
     );
     assert!(risky.limits.is_empty());
     let sound = Machine::plain().with_cluster().verdict();

@@ -75,7 +75,7 @@ fn segment(rows: &[WorkloadRow]) -> Option<String> {
 fn group(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = ends(rows)?;
     Some(format!(
-        "One session gets {} commits done a second, {} together {} ({}), each waiting {} (median), with {:.2} flushes \
+        "One session completes {} commits a second, {} together {} ({}), each waiting {} (median), with {:.2} flushes \
          per commit.",
         text::rounded(one.per_second.value),
         most.threads,

@@ -26,7 +26,8 @@ fn the_manual_names_rules_that_exist() {
 #[test]
 fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
     let shown = samples()[0];
-    let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "shown.toml".to_owned(), text: shown.to_owned() }]);
+    let (set, mistakes) =
+        RuleSet::parse(&[RuleFile { name: "shown.toml".to_owned(), text: shown.to_owned() }]);
     assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
     assert_eq!(set.rules().len(), 1);
     let failures: Vec<String> = examples::run(set.rules()).iter().map(ToString::to_string).collect();

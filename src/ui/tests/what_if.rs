@@ -200,7 +200,7 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
     let mut left = model.clone();
     finish(&mut model, JobResult::Failed("there is no such fact any more".to_owned()));
     assert!(model.data.supposed.is_none());
-    assert!(shown(&model).contains("nothing is supposed any more: there is no such fact any more"));
+    assert!(shown(&model).contains("no assumptions any more: there is no such fact any more"));
     // Whoever leaves meanwhile has left.
     let job = left.data.activity.job().unwrap();
     press(&mut left, "W");
