@@ -335,8 +335,8 @@ mod tests {
         assert_eq!(
             found[0].says,
             format!(
-                "200 commits per second with fdatasync are more than {disk} can do honestly: something answers flushes \
-                 without doing them, or the disk has a cache of its own that survives a power failure."
+                "200 commits per second with fdatasync exceed what {disk} can do: flushes are acknowledged but not \
+                 done, or the disk has a cache of its own that survives a power failure."
             )
         );
     }

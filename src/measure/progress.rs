@@ -175,11 +175,8 @@ mod tests {
     #[test]
     fn nothing_is_settled_between_two_looks() {
         let said = |round, price| after(round, price, false).so_far_in_words().unwrap();
-        assert_eq!(said(3, 50.0), "not settled yet; first look after round 8");
-        assert_eq!(
-            said(9, 200.0),
-            "not settled yet, though no method looks better now; next look after round 12"
-        );
+        assert_eq!(said(3, 50.0), "undecided so far; first look after round 8");
+        assert_eq!(said(9, 200.0), "undecided so far, but no method looks better; next look after round 12");
         assert!(said(41, 50.0).ends_with("; next look at the end"));
         let mut unclear = after(8, 100.0, false);
         for comparison in unclear.so_far.iter_mut().flat_map(|found| &mut found.comparisons) {
@@ -187,9 +184,9 @@ mod tests {
         }
         assert_eq!(
             unclear.so_far_in_words().as_deref(),
-            Some("not settled yet: open_datasync may still prove better; next look after round 12")
+            Some("undecided so far: open_datasync may still prove better; next look after round 12")
         );
-        assert!(after(12, 200.0, true).so_far_in_words().unwrap().starts_with("settled: "));
+        assert!(after(12, 200.0, true).so_far_in_words().unwrap().starts_with("decided: "));
         assert_eq!(Progress { so_far: None, ..after(12, 200.0, true) }.so_far_in_words(), None);
     }
 }

@@ -113,7 +113,7 @@ mod tests {
         );
         let asleep = SampleContext { suspended_seconds: 9.0, ..seen };
         let refused = measured(&asleep).sentence;
-        assert!(refused.starts_with(&format!("{costs}. No method can be advised")), "{refused}");
+        assert!(refused.starts_with(&format!("{costs}. No method advised")), "{refused}");
         assert!(!unseen.contains("commit_delay"), "only PostgreSQL has it, and a rule tells of it: {unseen}");
     }
 

@@ -360,7 +360,7 @@ mod tests {
             _ => Ok(true),
         };
         let ended = write_in(directory.path(), Segments::Fresh, &mut tell);
-        assert!(ended.unwrap_err().message.contains("nobody listens"));
+        assert!(ended.unwrap_err().message.contains("the reader is gone"));
     }
 
     /// Renaming files around the drill's directory redirects nothing.

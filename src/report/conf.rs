@@ -249,7 +249,7 @@ mod tests {
         report.facts.know(&cluster, &KIND, ServerKind::Postgres, Source::file("/srv/pg/15/main"));
         report.facts.forget(&place);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}nothing was measured")), "{text}");
+        assert!(text.contains(&format!("{told}no measurement")), "{text}");
         let outcome =
             Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
         report.facts.put(&place, &probe::OUTCOME, outcome);

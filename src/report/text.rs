@@ -252,7 +252,8 @@ mod tests {
             "{text}"
         );
         assert!(
-            at("dm.targets of ") < at("(layer.other)") && at("would settle") < at("layer.blind"),
+            at("dm.targets of ") < at("(layer.other)")
+                && at("Cannot be decided on this machine") < at("layer.blind"),
             "{text}"
         );
     }

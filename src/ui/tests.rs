@@ -173,7 +173,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
     let screen = shown(&model);
     assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
-    assert!(screen.contains("not settled yet; first look after round 8"), "{screen}");
+    assert!(screen.contains("undecided so far; first look after round 8"), "{screen}");
     press(&mut model, "1");
     assert!(shown(&model).contains("8 kB, one session   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");

@@ -92,8 +92,7 @@ fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
             one.disks.iter().map(|disk| facts.value(disk, &device::MEDIUM)).collect();
         media.filter(|media| !media.is_empty())
     };
-    let unknown =
-        |of: &One| Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()));
+    let unknown = |of: &One| Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()));
     let Some(own) = media(log) else { return unknown(log) };
     let mut slower = Vec::new();
     for one in data {

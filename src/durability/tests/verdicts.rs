@@ -160,9 +160,9 @@ fn what_nobody_here_can_prove_says_why() {
         ("scsi", "fibre channel", "Fibre Channel"),
         ("network", "iscsi", "iSCSI"),
         ("network", "rbd", "Ceph"),
-        ("network", "?", "another machine"),
+        ("network", "?", "is remote"),
         ("pmem", "?", "ndctl"),
-        ("other", "?", "cannot see through"),
+        ("other", "?", "cannot inspect"),
     ] {
         let machine = Machine::plain().with("device.transport", transport).with("device.fabric", fabric);
         assert_eq!(machine.word(), "unproven", "{transport} {fabric}");
@@ -545,11 +545,11 @@ fn sentences() {
     let sound = Machine::plain().with_cluster().verdict();
     assert_eq!(
         sound.sentence,
-        "A commit acknowledged now survives a power failure: flushes are sent all the way to sda, which has to write \
-         its volatile cache out."
+        "A commit acknowledged now survives a power failure: flushes are passed down to sda, which must write out \
+         its volatile cache."
     );
     let unread = Machine::bare().verdict();
-    assert!(unread.sentence.contains("cannot be shown from here"), "{}", unread.sentence);
+    assert!(unread.sentence.starts_with("Cannot show that"), "{}", unread.sentence);
     assert!(unread.sentence.matches(", and ").count() <= 2, "{}", unread.sentence);
     let guest = Machine::plain().with("host.seen_by", "guest").verdict();
     assert!(guest.limits.contains("hypervisor honours flushes"));

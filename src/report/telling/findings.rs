@@ -154,8 +154,8 @@ fn undecided<'a>(
     };
     let explain =
         |before: String, behind: &str| Phrase::plain(before).and_command("walwise explain RULE").and(behind);
-    rules(explain(format!("{lead}{} of less weight; ", minor.len()), " says what each needs"), minor);
-    rules(explain("Cannot be decided on this machine: ".to_owned(), " shows"), blind);
+    rules(explain(format!("{lead}{} at lower levels; ", minor.len()), " says what each needs"), minor);
+    rules(explain("Cannot be decided on this machine; ".to_owned(), " shows why"), blind);
     let measured = Phrase::plain("Waiting for a measurement (").and_command("walwise check DIR").and(")");
     rules(measured, waiting);
     section.unless_empty()

@@ -54,7 +54,7 @@ fn section(part: Part, items: &[&Item]) -> Section {
     section.bullets(&["level", "what"], items.iter().filter(|item| !is_minor(item)).map(bullet).collect());
     let minor: Vec<&str> = items.iter().filter(is_minor).filter_map(|item| item.rule.as_deref()).collect();
     if !minor.is_empty() {
-        let says = Phrase::plain(format!("and {} of less weight: ", minor.len()));
+        let says = Phrase::plain(format!("and {} at lower levels: ", minor.len()));
         section.say(says.join(Phrase::codes(words::distinct(minor.into_iter()))));
     }
     section

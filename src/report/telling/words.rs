@@ -110,8 +110,8 @@ pub fn reach(reach: Reach) -> &'static str {
 pub fn risk(risk: Risk) -> &'static str {
     match risk {
         Risk::None => "effective immediately",
-        Risk::NeedsReload => "reload the server",
-        Risk::NeedsRestart => "restart the server",
+        Risk::NeedsReload => "needs a reload",
+        Risk::NeedsRestart => "needs a restart",
         Risk::NeedsRemount => "needs a remount",
         Risk::NeedsUnmount => "needs the file system unmounted",
         Risk::NeedsNewFilesystem => "needs a new file system",
@@ -150,9 +150,9 @@ pub fn alternative(step: &Step, other: &Alternative) -> String {
 pub fn affects(affected: Reach, danger: Risk) -> String {
     match (affected, danger) {
         (Reach::NextBoot, Risk::NeedsNewFilesystem | Risk::DataLossIfWrong) => {
-            format!("{}; from the next boot; {}", reach(affected), risk(danger))
+            format!("{}; nothing changes now; {}", reach(affected), risk(danger))
         }
-        (Reach::NextBoot, _) => format!("{}; from the next boot", reach(affected)),
+        (Reach::NextBoot, _) => format!("{}; nothing changes now", reach(affected)),
         _ => format!("{}; {}", reach(affected), risk(danger)),
     }
 }

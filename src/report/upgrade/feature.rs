@@ -238,7 +238,7 @@ mod tests {
             ),
             (DEBIAN_12, DEBIAN_13, "ext4", None, Works, ""),
             (DEBIAN_12, DEBIAN_11, "ext3", None, CannotBeTold, "were not read"),
-            (DEBIAN_12, SLES_15, "ext4", Some(MADE), CannotBeTold, "Which e2fsprogs"),
+            (DEBIAN_12, SLES_15, "ext4", Some(MADE), CannotBeTold, "which e2fsprogs"),
             (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
             (DEBIAN_13, DEBIAN_12, "xfs", Some("v5 crc exchange"), Fails, "exchange"),
             (DEBIAN_12, DEBIAN_13, "xfs", Some("v5 crc incompat_15"), CannotBeTold, "incompat_15"),

@@ -273,11 +273,8 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         };
         if missing.contains(&name) {
             items.push(
-                open(
-                    "no block device is there for it",
-                    Ruling::unknown("Its contents cannot be mounted."),
-                )
-                .blocks(),
+                open("no block device is there for it", Ruling::unknown("Its contents cannot be mounted."))
+                    .blocks(),
             );
         } else if unseen.contains(&name) {
             items.push(open(

@@ -76,7 +76,7 @@ fn what_else_shares_the_disks_is_said() {
         press(&mut model, "2");
         let screen = shown(&model);
         for said in [
-            "Shares the disks of /srv/wal.",
+            "Shares the disks with /srv/wal.",
             "Swap is on the same disk: sdb",
             "wal     /srv/pg/15/main/pg_wal",
         ] {
