@@ -114,7 +114,7 @@ pub(super) fn terminal_is_dumb() -> bool {
 /// The progress of a probe, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
     let settled = match now.open() {
-        _ if now.settled => ", settled".to_owned(),
+        _ if now.settled => ", decided".to_owned(),
         Some((open, of)) if !open.is_empty() => {
             format!(", undecided: {} of {of} methods open", open.len())
         }

@@ -33,8 +33,7 @@ pub fn put(places: &[ProspectiveTarget], facts: &mut FactSet) {
         let systems = named(&same_fs);
         let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
         let source = || Source::derived(["target.roles"]);
-        let unseen =
-            || Reading::unknown(Why::Absent, format!("a block device beneath {}", of.subject.name()));
+        let unseen = || Reading::unknown(Why::Absent, format!("a block device under {}", of.subject.name()));
         let known =
             |found: Vec<String>, seen: bool| if seen { Reading::known(found, source()) } else { unseen() };
         facts.put(&of.subject, &target::SHARES_DISK, known(disks, !of.disks.is_empty()));

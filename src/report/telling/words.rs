@@ -186,7 +186,7 @@ mod tests {
                 let said = affects(affected, danger);
                 let waits = affected == Reach::NextBoot;
                 assert_eq!(said.contains("nothing changes now"), waits, "{said}");
-                assert!(!(waits && said.contains("at once")), "{said}");
+                assert!(!(waits && said.contains("immediately")), "{said}");
                 let grave = danger >= Risk::NeedsNewFilesystem;
                 assert!(!grave || said.ends_with(risk(danger)), "{said}");
             }
