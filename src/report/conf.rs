@@ -254,7 +254,7 @@ mod tests {
             Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
         report.facts.put(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}what was measured does not settle")), "{text}");
+        assert!(text.contains(&format!("{told}the measurement does not decide")), "{text}");
         assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
     }
 

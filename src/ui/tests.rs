@@ -185,7 +185,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert!(shown(&model).contains("the default stays"));
     press(&mut model, "3");
     let screen = shown(&model);
-    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
+    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"), "{screen}");
     assert!(matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(_))]), "and again");
 }
 

@@ -149,7 +149,11 @@ fn y_copies_the_document_that_is_shown() {
 fn nothing_is_exported_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     assert_eq!(press(&mut model, "e enter s y"), []);
-    assert!(model.overlay.is_none() && shown(&model).contains("still being collected"), "{}", shown(&model));
+    assert!(
+        model.overlay.is_none() && shown(&model).contains("Still collecting facts."),
+        "{}",
+        shown(&model)
+    );
 }
 
 #[test]

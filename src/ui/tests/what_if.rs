@@ -107,7 +107,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         "Title of ext4.option-ignored (ext4.option-ignored)",
         "kernel.vendor of host: not known → mainline (assumed)",
         "without   mount.options: ",
-        "Plans, exports and the exit code are those of the machine as it is",
+        "Assumptions do not affect plans, exports or the exit code.",
     ] {
         assert!(advice.contains(says), "{says}: {advice}");
     }
