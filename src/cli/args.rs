@@ -12,11 +12,11 @@ use crate::report::exit::FailCondition;
 use crate::rules::Level;
 use crate::settings::NewFilesystem;
 
-/// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
+/// File system, mount option and WAL advice for databases, from the evidence of this machine.
 #[derive(Debug, Parser)]
 #[command(name = "walwise", version, about, args_conflicts_with_subcommands = true, after_help = help(""))]
 pub struct Cli {
-    /// What to do; without it the screens, or the text report where there is no terminal.
+    /// The command; without one the screens, or the text report without a terminal.
     #[command(subcommand)]
     pub command: Option<CliCommand>,
     /// What to look at when there is no command.
@@ -35,7 +35,7 @@ pub struct Bare {
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// Configuration of servers that do not run.
+    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: Servers,
     /// Draw with ASCII characters only.
@@ -46,43 +46,43 @@ pub struct Bare {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing.
+    /// Check storage and settings and report. With a TARGET it measures there; without one it writes nothing.
     #[command(after_help = help("check"))]
     Check(Check),
-    /// What the next kernel, distribution or tools change: what will not mount or not boot first.
+    /// Show what another kernel, distribution or tools would change, boot failures first.
     #[command(after_help = help("upgrade"))]
     Upgrade(UpgradeArgs),
-    /// The measurements alone.
+    /// Measure commit latency only.
     #[command(after_help = help("probe"))]
     Probe(Probe),
-    /// Pull the plug and see what survived: what to do, a writer, and the comparison afterwards.
+    /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
     #[command(after_help = help("drill"))]
     Drill(Drill),
-    /// What was read, and from where.
+    /// Show collected facts and their sources.
     #[command(after_help = help("facts"))]
     Facts(Facts),
-    /// The rules: list, show, check, test.
+    /// List, show, check and test rules.
     #[command(subcommand, after_help = help("rules"))]
     Rules(Rules),
-    /// Why a rule applies, does not, or cannot be decided.
+    /// Explain why a rule applies, does not, or is undecided.
     #[command(after_help = help("explain"))]
     Explain(Explain),
-    /// This host as one text file, serial numbers and names masked.
+    /// Save this host as one text file, with serial numbers and names masked.
     #[command(after_help = help("capture"))]
     Capture(Capture),
-    /// Things made from the program itself: manual pages, completions, schema, reference, pictures.
+    /// Generate manual pages, completions, schema, reference or pictures.
     #[command(subcommand, after_help = help("generate"))]
     Generate(Generate),
 }
 
-/// Configuration of servers that do not run.
+/// Configuration of stopped servers.
 #[derive(Args, Debug, Default, Clone)]
 pub struct Servers {
-    /// The option file that a MySQL or MariaDB which does not run is started with, as its own --defaults-file: only this
+    /// The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this
     /// file and what it includes is read. Its data are where it says, or in the target.
     #[arg(long, value_name = "FILE")]
     pub mysql_defaults: Option<PathBuf>,
-    /// The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where
+    /// The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where
     /// it says, or in the target.
     #[arg(long, value_name = "FILE")]
     pub postgres_config: Option<PathBuf>,
@@ -94,19 +94,19 @@ pub struct From {
     /// Look at a captured host instead of this one.
     #[arg(long, value_name = "FILE")]
     pub host: Option<PathBuf>,
-    /// More rules, beside the built-in ones and those in /etc/walwise/rules.d: every *.toml file in DIR.
+    /// More rules, in addition to the built-in ones and /etc/walwise/rules.d: every *.toml file in DIR.
     #[arg(long, value_name = "DIR")]
     pub rules: Option<PathBuf>,
     /// The target is a directory that does not exist yet.
     #[arg(long)]
     pub new: bool,
-    /// Configuration of servers that do not run.
+    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: Servers,
-    /// Run no other program; what only they can tell stays unknown.
+    /// Do not run external tools; facts only they report stay unknown.
     #[arg(long)]
     pub no_programs: bool,
-    /// Count what drills of this stack have shown: a record that `walwise drill check --record` made.
+    /// Use the results of drills of this stack: a record of `walwise drill check --record`.
     #[arg(long, value_name = "RECORD.json")]
     pub drill: Vec<PathBuf>,
 }
@@ -114,7 +114,7 @@ pub struct From {
 /// Where a document goes.
 #[derive(Args, Debug, Default, Clone)]
 pub struct Output {
-    /// Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are.
+    /// Write to FILE atomically: an existing file is replaced by a new one, owned by you.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Permissions of that file, in octal, such as 0640; without it root's is for root alone, that of others as their umask
@@ -131,38 +131,38 @@ pub struct Check {
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,
-    /// How to say it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
-    /// Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was
-    /// kept last.
+    /// Compare with a report of --save or --format json; `last`, or no value, is the one
+    /// saved last.
     #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
-    /// Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or
+    /// Save the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or
     /// ~/.local/state/walwise, as root in /var/lib/walwise.
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
-    /// Tell too what would be different if this fact were so; may be given again. Without @SUBJECT the fact of the host, or
-    /// of the one thing here that has it. It never unlocks a setting that can lose data.
+    /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the fact of the host, or
+    /// of the only subject with that fact. It never unlocks a setting that can lose data.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it.
     /// It allows nothing that is refused without it.
     #[arg(long, value_enum, value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
-    /// Measure nothing.
+    /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,
-    /// How long to measure at most.
+    /// Time limit of the measurement.
     #[command(flatten)]
     pub measure: Measure,
-    /// Fail when a finding is at least this.
+    /// Exit non-zero for a finding at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Fail too when a rule that would reach --fail-on cannot be decided.
+    /// Exit non-zero also for an undecided rule that would reach --fail-on.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }
@@ -188,22 +188,22 @@ pub struct UpgradeArgs {
     /// Version of btrfs-progs.
     #[arg(long, value_name = "VERSION")]
     pub btrfs_progs: Option<String>,
-    /// Any other fact that will be another, as with `walwise check`.
+    /// Any other fact that will change, as in `walwise check`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,
-    /// How to say it; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
+    /// Output format; the JSON is the report of the machine as it is, with `what_if` and `upgrade`.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
-    /// Fail when something is at least this.
+    /// Exit non-zero for anything at this level or above.
     #[arg(long, value_enum, default_value_t = FailOn::Critical, value_name = "LEVEL")]
     pub fail_on: FailOn,
-    /// Fail too when something that would reach --fail-on cannot be decided.
+    /// Exit non-zero also for anything undecided that would reach --fail-on.
     #[arg(long)]
     pub fail_on_undecided: bool,
 }
@@ -211,10 +211,10 @@ pub struct UpgradeArgs {
 /// How and where to measure.
 #[derive(Args, Debug, Clone)]
 pub struct Measure {
-    /// How long to measure at most.
+    /// Time limit of the measurement.
     #[arg(long, alias = "probe-seconds", value_name = "N", default_value_t = 10.0, value_parser = seconds)]
     pub seconds: f64,
-    /// Where scratch files may lie, on the target's file system.
+    /// Directory for scratch files, on the target's file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
 }
@@ -225,25 +225,25 @@ pub struct Probe {
     /// The directory to measure in.
     #[arg(required_unless_present = "import")]
     pub directory: Option<PathBuf>,
-    /// Figures that others measured: pg_test_fsync's text or fio's JSON. They are shown beside, and nothing rests on them.
+    /// Figures measured elsewhere: pg_test_fsync's text or fio's JSON. They are shown, but no advice depends on them.
     #[arg(long, value_name = "FILE", conflicts_with = "pg_test_fsync")]
     pub import: Vec<PathBuf>,
-    /// How long to measure at most, each workload: 10 when left out; with --pg-test-fsync how long each test, else 5.
+    /// Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by default.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// What to measure; several with commas. Without it, which way to write WAL is best.
+    /// What to measure, comma-separated; by default which way to write WAL is best.
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     pub workload: Vec<Load>,
-    /// The tests of pg_test_fsync, in its layout.
+    /// Run the tests of pg_test_fsync, in its layout.
     #[arg(long, conflicts_with_all = ["workload", "samples"])]
     pub pg_test_fsync: bool,
-    /// Where scratch files may lie, on the same file system.
+    /// Directory for scratch files, on the same file system.
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
-    /// How it goes about that.
+    /// How to measure.
     #[command(flatten)]
     pub flags: ProbeFlags,
-    /// How to say it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,
 }
@@ -251,13 +251,13 @@ pub struct Probe {
 /// How a probe goes about its work.
 #[derive(Args, Debug)]
 pub struct ProbeFlags {
-    /// Measure network and FUSE file systems too, and nearly full ones.
+    /// Also measure network, FUSE and nearly full file systems.
     #[arg(long)]
     pub force: bool,
-    /// Run at the lowest priority; figures are then those of a process that waits for all others.
+    /// Run at the lowest priority; the figures then include waiting for all other processes.
     #[arg(long)]
     pub nice: bool,
-    /// Every sample in the JSON.
+    /// Include every sample in the JSON.
     #[arg(long)]
     pub samples: bool,
 }
@@ -287,34 +287,34 @@ pub enum Load {
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Drill {
-    /// A step of it; without one, what to do in order.
+    /// A step of the drill; without one, the instructions in order.
     #[command(subcommand)]
     pub step: Option<DrillStep>,
-    /// The directory that it is about.
+    /// The directory to drill.
     pub directory: Option<PathBuf>,
 }
 
 /// The steps of a drill that walwise does.
 #[derive(Debug, Subcommand)]
 pub enum DrillStep {
-    /// Writes commits into DIR/walwise-drill until the power goes or it is stopped, and prints each number once it is
+    /// Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is
     /// durable, for a machine that keeps its power.
     #[command(after_help = help("drill write"))]
     Write(DrillWrite),
-    /// Prints which of them are there.
+    /// Print which commits are there.
     #[command(after_help = help("drill read"))]
     Read {
-        /// The directory that was written in.
+        /// The directory that was written to.
         directory: PathBuf,
     },
-    /// Says what is lost: exit code 3 if anything is.
+    /// Show what is lost: exit code 3 if anything is.
     #[command(after_help = help("drill check"))]
     Check {
         /// What `drill write` printed.
         acknowledged: PathBuf,
         /// What `drill read` printed.
         survived: PathBuf,
-        /// Add it to this record, which is made where there is none; `walwise check --drill` reads it.
+        /// Add the result to this record, which is created if missing; `walwise check --drill` reads it.
         #[arg(long, value_name = "RECORD.json")]
         record: Option<PathBuf>,
     },
@@ -325,10 +325,10 @@ pub enum DrillStep {
 pub struct DrillWrite {
     /// An existing directory on the file system in question.
     pub directory: PathBuf,
-    /// How each commit is made durable.
+    /// How to make each commit durable.
     #[arg(long, value_enum, default_value_t = DrillMethod::Fdatasync)]
     pub method: DrillMethod,
-    /// Where commits go.
+    /// Where to write commits.
     #[arg(long, value_enum, default_value_t = DrillSegments::Recycled)]
     pub segments: DrillSegments,
 }
@@ -363,21 +363,21 @@ pub enum DrillSegments {
 /// `walwise facts`.
 #[derive(Args, Debug)]
 pub struct Facts {
-    /// Facts to show: names, or beginnings of names such as `device.`; all when left out. A path, such as `.` or one with a
-    /// slash, is the directory or device to look at too.
+    /// Facts to show: names, or prefixes such as `device.`; all by default. A path, such as `.` or one with a
+    /// slash, is a directory or device to look at as well.
     #[arg(value_name = "KEY|DIR")]
     pub keys: Vec<String>,
-    /// Every fact there can be, with what it means.
+    /// List every fact and its meaning.
     #[arg(long)]
     pub list: bool,
     /// Look at this directory or device too.
     #[arg(long, value_name = "TARGET")]
     pub target: Option<PathBuf>,
-    /// Show the machine as it would be if this fact were so, what is assumed and what follows from it marked; may be given
-    /// again. As with `walwise check`.
+    /// Show the machine as if this fact had this value, with assumed and derived facts marked;
+    /// repeatable. As in `walwise check`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE", conflicts_with = "list")]
     pub assume: Vec<String>,
-    /// How to say it.
+    /// Output format.
     #[arg(long, value_enum, default_value_t = PlainFormat::Text)]
     pub format: PlainFormat,
     /// Where facts come from.
@@ -388,17 +388,17 @@ pub struct Facts {
 /// `walwise rules`.
 #[derive(Debug, Subcommand)]
 pub enum Rules {
-    /// Every rule in a line.
+    /// List the rules, one per line.
     #[command(after_help = help("rules list"))]
     List {
-        /// The settings that rules can advise instead.
+        /// List the settings that rules can advise instead.
         #[arg(long)]
         settings: bool,
         /// More rules: every *.toml file in DIR.
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// One rule in full.
+    /// Show one rule in full.
     #[command(after_help = help("rules show"))]
     Show {
         /// Its id.
@@ -407,29 +407,29 @@ pub enum Rules {
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// Whether files hold well-formed rules; all mistakes at once.
+    /// Check that files contain valid rules; lists all mistakes at once.
     #[command(after_help = help("rules check"))]
     Check {
         /// Rule files, or directories of them.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// What nobody has compared with its source, or not for a while, and what had a release since.
+    /// List what was never compared with its source, not recently, or not since a new release.
     #[command(after_help = help("rules stale"))]
     Stale {
         /// Checks before this many years, months or days are too old: 1y, 6mo, 90d.
         #[arg(long, value_name = "AGE", default_value = "1y")]
         older_than: String,
     },
-    /// What differs between two packs of rules and tables.
+    /// Compare two packs of rules and tables.
     #[command(after_help = help("rules diff"))]
     Diff {
         /// A directory of rule files, with their tables in DIR/tables.
         old: PathBuf,
-        /// The same; the pack of this walwise when left out.
+        /// The same; by default the pack of this walwise.
         new: Option<PathBuf>,
     },
-    /// Run the examples in rules: of these files, or of all in force.
+    /// Run the examples of rules: of these files, or of all in force.
     #[command(after_help = help("rules test"))]
     Test {
         /// Rule files, or directories of them.
@@ -442,9 +442,9 @@ pub enum Rules {
 pub struct Explain {
     /// The rule's id.
     pub rule: String,
-    /// A directory or device; every subject of the rule when left out.
+    /// A directory or device; by default every subject of the rule.
     pub target: Option<PathBuf>,
-    /// Explain it on the machine as it would be if this fact were so; may be given again. As with `walwise check`.
+    /// Explain it as if this fact had this value; repeatable. As in `walwise check`.
     #[arg(long, value_name = "KEY[@SUBJECT]=VALUE")]
     pub assume: Vec<String>,
     /// Where facts come from.
@@ -457,10 +457,10 @@ pub struct Explain {
 pub struct Capture {
     /// Look at this directory or device too, so that the capture can answer for it.
     pub target: Option<PathBuf>,
-    /// Configuration of servers that do not run.
+    /// Configuration of stopped servers.
     #[command(flatten)]
     pub servers: Servers,
-    /// Keep serial numbers, UUIDs, addresses, names of hosts and users as they are.
+    /// Do not mask serial numbers, UUIDs, addresses, and names of hosts and users.
     #[arg(long)]
     pub no_mask: bool,
     /// Where it goes.
@@ -471,26 +471,26 @@ pub struct Capture {
 /// `walwise generate`.
 #[derive(Debug, Subcommand)]
 pub enum Generate {
-    /// Manual pages: those of all commands into a directory, or walwise(1) to standard output.
+    /// Write the manual pages of all commands to a directory, or walwise(1) to standard output.
     #[command(after_help = help("generate man"))]
     Man {
-        /// Where to; made if it is not there.
+        /// The directory, created if missing.
         directory: Option<PathBuf>,
     },
-    /// What completes commands, options and their values in a shell.
+    /// Print shell completions of commands, options and values.
     #[command(after_help = help("generate completions"))]
     Completions {
         /// The shell.
         #[arg(value_enum)]
         shell: Shell,
     },
-    /// The JSON schema of the report.
+    /// Print the JSON schema of the report.
     #[command(after_help = help("generate schema"))]
     Schema,
-    /// The reference of the built-in rules, Markdown.
+    /// Print the reference of the built-in rules, as Markdown.
     #[command(after_help = help("generate reference"))]
     Reference,
-    /// A picture of every screen, SVG, as it shows this host or a captured one.
+    /// Draw every screen of this host, or of a captured one, as SVG.
     #[command(after_help = help("generate screens"))]
     Screens(Screens),
 }
@@ -514,12 +514,12 @@ impl Shell {
 /// `walwise generate screens`.
 #[derive(Args, Debug)]
 pub struct Screens {
-    /// Where to; made if it is not there.
+    /// The directory, created if missing.
     pub directory: PathBuf,
     /// Look at this directory or device.
     #[arg(long, value_name = "TARGET")]
     pub target: Option<PathBuf>,
-    /// What was measured: the JSON of `walwise probe`.
+    /// Measurements: the JSON of `walwise probe`.
     #[arg(long, value_name = "FILE")]
     pub measured: Option<PathBuf>,
     /// Columns of the terminal.
@@ -589,7 +589,7 @@ impl FailOn {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(n) if (0.1..=3600.0).contains(&n) => Ok(n),
-        Ok(_) => Err("between 0.1 and 3600 seconds, please".to_owned()),
-        Err(_) => Err("a number of seconds, please".to_owned()),
+        Ok(_) => Err("expected 0.1 to 3600 seconds".to_owned()),
+        Err(_) => Err("expected a number of seconds".to_owned()),
     }
 }

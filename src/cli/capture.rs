@@ -16,10 +16,7 @@ pub(super) fn run(args: &Capture) -> ExitResult {
     let from = From { new: true, servers: args.servers.clone(), ..From::default() };
     let session = host::look_at(&recording, &from, args.target.as_deref(), RuleSet::default())?;
     collect::ask_of_all(&recording, &session.read);
-    let comment = format!(
-        "walwise {}, {}; read it before you give it away",
-        env!("CARGO_PKG_VERSION"),
-        pipeline::now()
-    );
+    let comment =
+        format!("walwise {}, {}; read it before you share it", env!("CARGO_PKG_VERSION"), pipeline::now());
     delivery.deliver(&recording.archive(&comment, !args.no_mask))
 }

@@ -25,12 +25,9 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "",
         lines: &[
-            ("walwise", "look around on the screens; nothing is written until you say so"),
+            ("walwise", "browse on screens; nothing is written until you say so"),
             ("walwise check /srv/pgdata", "verdict, measurement and plan of one directory"),
-            (
-                "walwise check --format json > report.json",
-                "everything found on this host; writes nothing else",
-            ),
+            ("walwise check --format json > report.json", "everything found on this host, as JSON"),
             (
                 "walwise check /srv/pgdata --format fstab",
                 "lines of /etc/fstab to change, to review and paste",
@@ -44,10 +41,7 @@ pub const ALL: &[Examples] = &[
         of: "check",
         lines: &[
             ("walwise check /srv/pgdata --save", "before an upgrade of the system: keep the report"),
-            (
-                "walwise check /srv/pgdata --baseline last",
-                "after it: what is worse, what is fixed, which facts changed",
-            ),
+            ("walwise check /srv/pgdata --baseline last", "after it: regressions, fixes and changed facts"),
             (
                 "walwise check --mysql-defaults /srv/db/my.cnf",
                 "a stopped MariaDB or MySQL, as it would start with this file",
@@ -56,7 +50,7 @@ pub const ALL: &[Examples] = &[
                 "walwise check /dev/sdb --fs xfs --format script",
                 "a free disk: the script that makes XFS on it and mounts it",
             ),
-            ("walwise check --assume kernel.release=6.18", "what would be different with another kernel"),
+            ("walwise check --assume kernel.release=6.18", "what would differ with another kernel"),
             (
                 "walwise check --assume controller.battery@sda=failed",
                 "or if the battery before that disk failed",
@@ -69,12 +63,12 @@ pub const ALL: &[Examples] = &[
         notes: &[
             (
                 "What if",
-                "what is assumed changes neither the plan nor an export nor the exit code; what would be different is told \
+                "assumptions change neither plan nor exports nor exit code; the differences are shown \
                  apart, at the end (in JSON as `what_if`). `walwise facts --list` names all facts.",
             ),
             (
                 "Another disk",
-                "an NVMe drive with power-loss protection is one without a volatile cache, and the kernel goes by that: assume \
+                "an NVMe drive with power-loss protection has no volatile cache, and the kernel goes by that: assume \
                  nvme.volatile_cache@nvme0n1=false, device.drive_cache@nvme0n1=off and \
                  'device.write_cache@nvme0n1=write through' together. What is assumed never unlocks a setting that can lose \
                  data: that takes facts which were seen on this machine.",
@@ -86,7 +80,7 @@ pub const ALL: &[Examples] = &[
         of: "upgrade",
         lines: &[
             ("walwise upgrade --kernel 6.12", "the next kernel of the same distribution"),
-            ("walwise upgrade --os rhel10 --host db7.host", "a captured host with Red Hat 10 and its kernel"),
+            ("walwise upgrade --os rhel10 --host db7.host", "a captured host with RHEL 10 and its kernel"),
             ("walwise upgrade --kernel 6.18 --xfsprogs 6.18", "kernel and tools together"),
         ],
         notes: &[(
@@ -98,7 +92,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "probe",
         lines: &[
-            ("walwise probe /srv/pgdata", "what a commit costs with each way to make it durable"),
+            ("walwise probe /srv/pgdata", "what a commit costs with each method"),
             (
                 "walwise probe /srv/pgdata --workload group,segment",
                 "sessions that share flushes; new WAL segments",
@@ -110,7 +104,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "drill",
         lines: &[
-            ("walwise drill /srv/test", "print what to do, in order; nothing is written"),
+            ("walwise drill /srv/test", "print the instructions; nothing is written"),
             ("walwise drill check acknowledged.log survived.log", "afterwards: what is lost"),
         ],
         notes: &[],
@@ -120,7 +114,7 @@ pub const ALL: &[Examples] = &[
         lines: &[
             (
                 "walwise drill write /srv/test",
-                "commit until the power goes; keep the output on another machine",
+                "commit until the power fails; keep the output on another machine",
             ),
             (
                 "walwise drill write /srv/test --method open_datasync --segments fresh",
@@ -151,26 +145,23 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "facts",
         lines: &[
-            ("walwise facts device. /srv/pgdata", "every fact of the devices below it, each with its source"),
-            ("walwise facts --list", "all facts there can be, and what they mean"),
+            ("walwise facts device. /srv/pgdata", "every fact of the devices below it, with sources"),
+            ("walwise facts --list", "every fact and its meaning"),
         ],
         notes: &[],
     },
     Examples {
         of: "rules",
         lines: &[
-            ("walwise rules list", "every rule in a line"),
-            (
-                "walwise rules show barrier.ext4-off",
-                "one of them: when it applies, what it advises, its sources",
-            ),
+            ("walwise rules list", "the rules, one per line"),
+            ("walwise rules show barrier.ext4-off", "one rule: when it applies, its advice, its sources"),
         ],
         notes: &[],
     },
     Examples {
         of: "rules list",
         lines: &[
-            ("walwise rules list", "every rule in force, your own among them"),
+            ("walwise rules list", "every rule in force, including your own"),
             ("walwise rules list --settings", "what can be advised"),
         ],
         notes: &[],
@@ -188,7 +179,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "rules stale",
         lines: &[
-            ("walwise rules stale", "what was not checked for a year, and what was never"),
+            ("walwise rules stale", "what was not checked for a year, or never"),
             ("walwise rules stale --older-than 90d", "the same of ninety days"),
         ],
         notes: &[],
@@ -196,7 +187,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "rules diff",
         lines: &[
-            ("walwise rules diff walwise-0.1/rules", "what this version judges by other rules than that one"),
+            ("walwise rules diff walwise-0.1/rules", "which rules differ from that version"),
             (
                 "walwise rules diff old/rules new/rules",
                 "rules, options and settings that differ, field by field",
@@ -207,7 +198,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "rules test",
         lines: &[
-            ("walwise rules test our-rules.toml", "whether the rules say what their examples say"),
+            ("walwise rules test our-rules.toml", "whether the examples of the rules hold"),
             ("walwise rules test", "the same of all rules in force"),
         ],
         notes: &[],
@@ -229,12 +220,12 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "capture",
         lines: &[
-            ("walwise capture > db7.host", "this host; masked, and text: read it before you give it away"),
+            ("walwise capture > db7.host", "this host as masked text: read it before you share it"),
             (
                 "walwise capture /srv/pgdata --output db7.host",
-                "with a directory that would not be found by itself",
+                "with a directory that is not found automatically",
             ),
-            ("walwise capture --output db7.host --output-mode 0640", "for its group to read, too"),
+            ("walwise capture --output db7.host --output-mode 0640", "readable by its group"),
         ],
         notes: &[
             (
@@ -261,8 +252,8 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "generate",
         lines: &[
-            ("walwise generate completions bash", "print what completes commands and options in bash"),
-            ("walwise generate schema > report.schema.json", "what `check --format json` keeps to"),
+            ("walwise generate completions bash", "print the completions for bash"),
+            ("walwise generate schema > report.schema.json", "the schema of `check --format json`"),
         ],
         notes: &[],
     },
@@ -277,7 +268,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "generate completions",
         lines: &[
-            ("walwise generate completions bash > /etc/bash_completion.d/walwise", "for everybody's bash"),
+            ("walwise generate completions bash > /etc/bash_completion.d/walwise", "for all users of bash"),
             (
                 "walwise generate completions fish > ~/.config/fish/completions/walwise.fish",
                 "for your own fish",
@@ -287,18 +278,18 @@ pub const ALL: &[Examples] = &[
     },
     Examples {
         of: "generate schema",
-        lines: &[("walwise generate schema > report.schema.json", "what `check --format json` keeps to")],
+        lines: &[("walwise generate schema > report.schema.json", "the schema of `check --format json`")],
         notes: &[],
     },
     Examples {
         of: "generate reference",
-        lines: &[("walwise generate reference > REFERENCE.md", "what every built-in rule says, and when")],
+        lines: &[("walwise generate reference > REFERENCE.md", "the reference of the built-in rules")],
         notes: &[],
     },
     Examples {
         of: "generate screens",
         lines: &[
-            ("walwise generate screens pictures --host db7.host", "every screen as it shows a captured host"),
+            ("walwise generate screens pictures --host db7.host", "every screen of a captured host"),
             (
                 "walwise generate screens pictures --target /srv/pgdata --measured probe.json",
                 "this host, with what `walwise probe --format json` found",

@@ -114,11 +114,11 @@ pub(super) fn terminal_is_dumb() -> bool {
 /// The progress of a probe, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
     let settled = match now.open() {
-        _ if now.settled => ", settled".to_owned(),
+        _ if now.settled => ", decided".to_owned(),
         Some((open, of)) if !open.is_empty() => {
-            format!(", not settled yet: {} of {of} methods open", open.len())
+            format!(", undecided: {} of {of} methods open", open.len())
         }
-        _ if now.so_far.is_some() && now.phase != Phase::CleaningUp => ", not settled yet".to_owned(),
+        _ if now.so_far.is_some() && now.phase != Phase::CleaningUp => ", undecided".to_owned(),
         _ => String::new(),
     };
     format!("{}: {}{settled}", now.phase.words(), now.how_far())

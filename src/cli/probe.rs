@@ -41,7 +41,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
     let (facts, _) = session.judged();
     let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
         let why = pipeline::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
-        let nothing = || CliError::Usage(format!("{} is no directory that is there", directory.display()));
+        let nothing = || CliError::Usage(format!("{} is not an existing directory", directory.display()));
         return Err(why.unwrap_or_else(nothing));
     };
     let per_test = args.seconds.unwrap_or(PG_TEST_SECONDS);

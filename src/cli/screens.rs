@@ -66,7 +66,7 @@ pub(super) fn run(args: Bare) -> ExitResult {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
     let desk = Desk { host: from.host, request, looked: Mutex::default(), failed: Mutex::default() };
-    match ui::run(Arc::new(desk), options).context("the terminal gave up")? {
+    match ui::run(Arc::new(desk), options).context("the terminal failed")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
     }
@@ -91,7 +91,7 @@ fn to_confirm(plan: &ProbePlan) -> Vec<String> {
     vec![
         format!("It {}.", plan.says),
         format!("It compares {}.", methods.join(", ")),
-        "It ends sooner when that is settled; c stops it and keeps what was measured. However it ends, the scratch \
+        "It ends sooner when the result is clear; c stops it and keeps the results so far. However it ends, the scratch \
          directory is removed."
             .to_owned(),
     ]

@@ -87,7 +87,7 @@ fn entry(line: &[u8], number: u32) -> Result<(Entry, bool), &'static str> {
     }
     let super_options = split_options(&last);
     if !point.starts_with(b"/") {
-        return Err("the mount point is no absolute path");
+        return Err("the mount point is not an absolute path");
     }
     let entry =
         Entry { line: number, id, parent, devno, root, point, options, fstype, source, super_options };

@@ -88,7 +88,7 @@ impl Record {
             return Err(why.to_owned());
         }
         if acks.stack.is_empty() || survived.stack.is_empty() {
-            return Err("the logs do not say what the directory stands on".to_owned());
+            return Err("the logs do not say which devices are under the directory".to_owned());
         }
         if let Some(changed) = acks.stack.changed(&survived.stack) {
             return Err(format!("what was read is not what was written to: {changed}"));
@@ -198,7 +198,7 @@ mod tests {
             with(machine("sda"), &device::FIRMWARE, Reading::known("1.3".to_owned(), Source::file("/sys")));
         assert!(refused(&mut record, logs(&newer, 3, 9, 9)).contains("device.firmware was 1.2 and is 1.3"));
         let bare = logs(&FactSet::default(), 3, 9, 9);
-        assert!(refused(&mut record, bare).contains("do not say what the directory stands on"));
+        assert!(refused(&mut record, bare).contains("do not say which devices are under the directory"));
         let record = Record::parse(&record.render()).unwrap();
 
         let mut told = machine("sdc");

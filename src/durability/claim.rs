@@ -91,10 +91,10 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
         Some(DeviceKind::Zvol) => opaque(
             ask,
             disk,
-            format!("{name} is a volume of a ZFS pool, whose property sync and whose disks are not known"),
+            format!("{name} is a volume of a ZFS pool; its sync property and disks are unknown"),
         ),
         Some(DeviceKind::Other) => {
-            opaque(ask, disk, format!("{name} is a kind of device that walwise cannot see through"))
+            opaque(ask, disk, format!("{name} is a kind of device that walwise cannot inspect"))
         }
         Some(
             DeviceKind::Partition
@@ -108,8 +108,8 @@ pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
             | DeviceKind::Bcache
             | DeviceKind::Drbd
             | DeviceKind::Loop,
-        ) => opaque(ask, disk, format!("what {name} stands on was not found")),
-        None => opaque(ask, disk, format!("what kind of device {name} is, is not known")),
+        ) => opaque(ask, disk, format!("the device under {name} was not found")),
+        None => opaque(ask, disk, format!("it is unknown what kind of device {name} is")),
     }
 }
 
@@ -146,7 +146,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
             | CacheStatement::Without(_)
             | CacheStatement::SwitchedOff
             | CacheStatement::Silent(_) => {
-                format!("{} itself says that it has one", disk.name())
+                format!("{} itself reports one", disk.name())
             }
         };
         let bears = Bears::Contradictory(Mend::Queue(disk.clone()));
@@ -254,36 +254,32 @@ fn held_against(
         _ if writes_back && bridged => (
             Cache::Volatile,
             Unproven,
-            format!("{name} is attached by USB, and such bridges may answer a flush themselves"),
+            format!("{name} is attached by USB, and USB bridges may answer flushes themselves"),
         ),
         CacheStatement::Without(_) if bridged => (
             Cache::Unknown,
             Unproven,
-            format!(
-                "{name} says that it has no volatile cache, but through a USB bridge, which may answer itself"
-            ),
+            format!("{name} reports no volatile cache, but through a USB bridge, which may answer itself"),
         ),
         CacheStatement::Without(_) if writes_back => (
             Cache::Volatile,
             Durable,
             format!(
-                "{name} says that it has no volatile cache although its queue says write back; the worse is taken to be true"
+                "{name} reports no volatile cache, but its queue says write back; the worse case is assumed"
             ),
         ),
-        CacheStatement::Torn(how) => {
-            (Cache::Volatile, seen(), format!("{how}; the worse is taken to be true"))
-        }
+        CacheStatement::Torn(how) => (Cache::Volatile, seen(), format!("{how}; the worse case is assumed")),
         CacheStatement::SwitchedOff => {
-            (Cache::None, seen(), format!("{name} has its volatile cache switched off, by its own word"))
+            (Cache::None, seen(), format!("{name} reports that its volatile cache is off"))
         }
         CacheStatement::Volatile => {
-            (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache"))
+            (Cache::Volatile, seen(), format!("{name} caches writes in a volatile cache"))
         }
         CacheStatement::Silent(_) if writes_back => {
-            (Cache::Volatile, seen(), format!("{name} holds writes in a volatile cache"))
+            (Cache::Volatile, seen(), format!("{name} caches writes in a volatile cache"))
         }
         CacheStatement::Without(how) => {
-            (Cache::None, seen(), format!("{name} says that it has no volatile cache ({how})"))
+            (Cache::None, seen(), format!("{name} reports no volatile cache ({how})"))
         }
         CacheStatement::Silent(why) => {
             match asked_as(transport) {
@@ -346,7 +342,7 @@ fn believed(
                 Passage::Unknown,
                 Unproven,
                 format!(
-                    "the queue of {name} says write through, and whether the disk says so too is not known"
+                    "the queue of {name} says write through, and it is unknown whether the disk says so too"
                 ),
             )
         }
@@ -359,9 +355,9 @@ fn believed(
             Passage::Unknown,
             Unproven,
             format!(
-                "the queue of {name} says write through, so no flush is sent, and whether none is needed is not shown"
+                "the queue of {name} says write through, so no flush is sent, and nothing shows that none is needed"
             ),
         ),
-        None => (Passage::Unknown, Unproven, format!("whether flushes are sent to {name} is not known")),
+        None => (Passage::Unknown, Unproven, format!("it is unknown whether flushes are sent to {name}")),
     }
 }

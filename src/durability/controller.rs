@@ -80,8 +80,8 @@ fn power(battery: Battery) -> Power {
 /// Why the state of the battery is temporary; `None` where it is not.
 fn passing(battery: Option<Battery>) -> Option<&'static str> {
     match battery {
-        Some(Battery::Learning) => Some("its battery runs a learn cycle"),
-        Some(Battery::Charging) => Some("its battery charges"),
+        Some(Battery::Learning) => Some("its battery is in a learn cycle"),
+        Some(Battery::Charging) => Some("its battery is charging"),
         Some(
             Battery::Healthy | Battery::Degraded | Battery::Failed | Battery::Absent | Battery::Unreadable,
         )
@@ -134,7 +134,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Cache::Unknown,
             Unproven,
             format!(
-                "whether the controller of {name} protects its cache is not known, and it may answer flushes itself"
+                "it is unknown whether the controller of {name} protects its cache, and it may answer flushes itself"
             ),
         )
     };
@@ -143,13 +143,13 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Cache::Volatile,
             AtRisk(Mend::MemberCaches(disk.clone())),
             format!(
-                "the disks behind {name} hold writes in caches of their own, which no battery of the controller protects"
+                "the disks behind {name} cache writes themselves, which no battery of the controller protects"
             ),
         ),
         Some((Power::Gone, battery)) if holds || (in_force.is_none() && unguarded) => (
             Cache::Volatile,
             AtRisk(Mend::Battery(disk.clone())),
-            format!("the controller of {name} holds writes in its cache although its battery is {battery}"),
+            format!("the controller of {name} caches writes although its battery is {battery}"),
         ),
         _ if members_write_through && writes_through => {
             let until = passing(battery).filter(|_| fell_back(policy));
@@ -164,7 +164,7 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Cache::Protected,
             Durable,
             format!(
-                "the controller's cache before {name} is protected by a healthy battery or flash module, and falls back to write through without it"
+                "the controller's cache before {name} is protected by a healthy battery or flash module, and the controller falls back to write-through without it"
             ),
         ),
         Some((Power::Doubtful, battery)) if !writes_through => (
@@ -172,17 +172,17 @@ pub fn judge(ask: &mut Ask, disk: &Subject) -> (Cache, Evidence) {
             Unproven,
             match passing(Some(battery)) {
                 Some(why) => format!(
-                    "whether the cache of the controller of {name} is protected is not shown while {why}"
+                    "nothing shows that the cache of the controller of {name} is protected while {why}"
                 ),
                 None => format!(
-                    "the battery of the controller of {name} is {battery}, so whether it protects the cache is not shown"
+                    "the battery of the controller of {name} is {battery}, so nothing shows that it protects the cache"
                 ),
             },
         ),
         Some((Power::Sound, _)) if unguarded => (
             Cache::Unknown,
             Unproven,
-            format!("the controller of {name} keeps holding writes in its cache when its battery fails"),
+            format!("the controller of {name} keeps caching writes when its battery fails"),
         ),
         Some((Power::Sound | Power::Doubtful | Power::Gone, _)) | None => unsettled(),
     };

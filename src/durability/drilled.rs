@@ -64,7 +64,7 @@ impl Drilled {
     pub fn sentence(&self) -> String {
         let share = self.least_share_found() * 100.0;
         format!(
-            "Proven by drill on {}: {}. From here alone it cannot be shown, for the reasons below; and a cause that strikes in \
+            "Proven by drill on {}: {}. The facts alone do not show it, for the reasons below; and a cause that strikes in \
              less than {share:.0} % of power cuts may have been missed.",
             self.on,
             self.counts()
@@ -80,7 +80,7 @@ impl Drilled {
         let acknowledged = grouped(*acknowledged);
         let lost = if *lost == 0 { "none".to_owned() } else { grouped(*lost) };
         let cuts = if *cuts == 1 { "1 power cut".to_owned() } else { format!("{cuts} power cuts") };
-        format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of what this stands on")
+        format!("of {acknowledged} acknowledged commits {lost} lost in {cuts} of this stack")
     }
 
     /// The smallest share of cuts with a loss that would have shown with 95 % probability: 1 − 0.05^(1/cuts).

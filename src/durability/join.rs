@@ -209,7 +209,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
     let unread = match (&way.broken, last) {
         (Some(why), _) => Some(why.clone()),
         (None, Some(last)) if nothing && sound => {
-            Some(format!("what {} stands on was not found", last.name()))
+            Some(format!("the device under {} was not found", last.name()))
         }
         _ => None,
     };
@@ -230,7 +230,7 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
     }
     let more = reasons.len().saturating_sub(3);
     let mut why = match reasons.get(..3).unwrap_or(&reasons) {
-        [] => "what it stands on was not found".to_owned(),
+        [] => "the device under it was not found".to_owned(),
         most => most.join(", and "),
     };
     if more > 0 {
@@ -239,14 +239,10 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
     match standing {
         Standing::AtRisk => format!("A commit acknowledged now may be lost at power failure: {why}."),
         Standing::Contradictory => {
-            format!(
-                "A commit acknowledged now may be lost at power failure, because the layers disagree: {why}."
-            )
+            format!("The layers disagree, so a commit acknowledged now may be lost at power failure: {why}.")
         }
         Standing::Unproven | Standing::ProvenByDrill => {
-            format!(
-                "That a commit acknowledged now survives a power failure cannot be shown from here: {why}."
-            )
+            format!("Cannot show that a commit acknowledged now survives a power failure: {why}.")
         }
         Standing::Durable => {
             let several = disks.len() > 1;
@@ -261,15 +257,15 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                     format!("the cache before {disks} is protected by a healthy battery or flash module")
                 }
                 Cache::None if several => {
-                    format!("{disks} hold nothing back in volatile caches, by their own word")
+                    format!("{disks} report no volatile caches")
                 }
-                Cache::None => format!("{disks} holds nothing back in a volatile cache, by its own word"),
-                Cache::Volatile | Cache::Contradictory | Cache::Unknown if several => format!(
-                    "flushes are sent all the way to {disks}, which have to write their volatile caches out"
-                ),
-                Cache::Volatile | Cache::Contradictory | Cache::Unknown => format!(
-                    "flushes are sent all the way to {disks}, which has to write its volatile cache out"
-                ),
+                Cache::None => format!("{disks} reports no volatile cache"),
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown if several => {
+                    format!("flushes are passed down to {disks}, which must write out their volatile caches")
+                }
+                Cache::Volatile | Cache::Contradictory | Cache::Unknown => {
+                    format!("flushes are passed down to {disks}, which must write out its volatile cache")
+                }
             };
             let condition = if no_database { ", once the database has flushed it," } else { "" };
             format!("A commit acknowledged now{condition} survives a power failure: {because}.")
@@ -289,17 +285,16 @@ fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<&str>) ->
     let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
     let mut limits = Vec::new();
     if in_container {
-        limits
-            .push("Seen from a container: what the host mounted beneath may differ from what is shown here.");
+        limits.push("Seen from a container: the host's mounts below may differ from what is shown here.");
     }
     if guest {
         limits.push(
-            "Seen from a guest: whether its hypervisor honours flushes cannot be seen here, only in the hypervisor's cache \
+            "Seen from a guest: whether its hypervisor honours flushes is not visible here, only in the hypervisor's cache \
              mode or by pulling the plug.",
         );
     }
     if unseen {
-        limits.push("Whether this is a virtual machine is not known; in one, whether the hypervisor honours flushes cannot be seen.");
+        limits.push("It is unknown whether this is a virtual machine; in one, it is not visible whether the hypervisor honours flushes.");
     }
     limits.extend(of_others);
     limits.join(" ")

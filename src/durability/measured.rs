@@ -67,18 +67,18 @@ pub fn judge<'l>(
                 let mend = Mend::LostBelow(target.clone());
                 if safe { Bears::Contradictory(mend) } else { Bears::AtRisk(mend) }
             };
-            (bears, "of the flushes we sent none arrived at the disks: something drops them".to_owned())
+            (bears, "none of the flushes sent reached the disks: something drops them".to_owned())
         } else if arrived < probe::TOO_FEW_FLUSHES {
-            (Bears::Unproven, format!("only {arrived:.2} flushes per commit arrived at the disks"))
+            (Bears::Unproven, format!("only {arrived:.2} flushes per commit reached the disks"))
         } else {
-            (Bears::Durable, format!("{arrived:.2} flushes per commit arrived at the disks' drivers"))
+            (Bears::Durable, format!("{arrived:.2} flushes per commit reached the disks' drivers"))
         };
         found.push(evidence(ask, target, &probe::FLUSHES_PER_COMMIT, bears, says));
     }
     if ask.value(target, &probe::IMPLAUSIBLE) == Some(true) {
         let because = ask.value(target, &probe::IMPLAUSIBLE_BECAUSE);
-        let says =
-            because.unwrap_or_else(|| "flushes came back faster than such a disk can do them".to_owned());
+        let says = because
+            .unwrap_or_else(|| "flushes returned faster than such a disk can complete them".to_owned());
         found.push(evidence(ask, target, &probe::IMPLAUSIBLE, Bears::Unproven, says));
     }
     found

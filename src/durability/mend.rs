@@ -136,7 +136,7 @@ impl Mend {
                 format!("Set {setting} = {value} for the server on {}.", server.name())
             }
             Self::LeaveOut { setting, server } => format!(
-                "Take {setting} out of the option files of the server on {}, and restart it.",
+                "Remove {setting} from the option files of the server on {}, and restart it.",
                 server.name()
             ),
             Self::Unload { library, server } => {
@@ -147,7 +147,7 @@ impl Mend {
             }
             Self::Journal(mount) => {
                 format!(
-                    "Unmount {}, run e2fsck -f, then give it a journal: tune2fs -O has_journal.",
+                    "Unmount {}, run e2fsck -f, then add a journal: tune2fs -O has_journal.",
                     mount.name()
                 )
             }
@@ -165,7 +165,7 @@ impl Mend {
             Self::ZfsFlush => "Set zfs_nocacheflush and zil_nocacheflush of the ZFS module to 0.".to_owned(),
             Self::Queue(device) => {
                 format!(
-                    "Write `write back` into queue/write_cache of {}, and end what overrides it.",
+                    "Write `write back` into queue/write_cache of {}, and stop what overrides it.",
                     device.name()
                 )
             }

@@ -69,7 +69,7 @@ fn mapping(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
     let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
     let says = format!(
-        "Whether the copies of {} are whole is not known: see `lvs -a -o name,lv_health_status,sync_percent`.",
+        "It is unknown whether the copies of {} are complete: see `lvs -a -o name,lv_health_status,sync_percent`.",
         hop.name()
     );
     copies.then_some((Redundancy::Unknown, Some(says)))

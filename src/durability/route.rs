@@ -34,11 +34,11 @@ pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
         if below.is_empty() {
             done.push(ended(hops, None));
         } else if hops.len() >= MOST_HOPS {
-            done.push(ended(hops, Some(format!("more than {MOST_HOPS} layers lie on top of each other"))));
+            done.push(ended(hops, Some(format!("more than {MOST_HOPS} layers are stacked"))));
         } else {
             for base in below.iter().rev() {
                 if hops.contains(base) {
-                    done.push(ended(hops.clone(), Some(format!("{base} stands on itself"))));
+                    done.push(ended(hops.clone(), Some(format!("{base} is stacked on itself"))));
                 } else {
                     open.push(hops.iter().chain([base]).cloned().collect());
                 }

@@ -136,7 +136,7 @@ fn implausible(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate for people")]
     let rate = text::grouped(commits_per_second(cell)? as u64);
     let says = format!(
-        "{rate} commits per second with {} are more than {} can do honestly: something answers flushes without doing them{}.",
+        "{rate} commits per second with {} exceed what {} can do: flushes are acknowledged but not done{}.",
         cell.method.name(),
         limit.of,
         limit.or
@@ -157,9 +157,7 @@ fn free_flush(samples: &Samples) -> Option<Caveat> {
 
 fn few_rounds(samples: &Samples) -> Option<Caveat> {
     let (rounds, least) = (samples.rounds(), compare::LOOKS.first().copied().unwrap_or(0));
-    let says = format!(
-        "Only {rounds} rounds were completed; a comparison needs {least}. Give the probe more seconds."
-    );
+    let says = format!("Only {rounds} rounds completed; a comparison needs {least}. Probe for longer.");
     (rounds < least && !samples.cells.is_empty()).then(|| caveat(CaveatId::FewSamples, says, true))
 }
 
@@ -167,7 +165,7 @@ fn clock(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
     let durable = samples.cells.iter().filter(|c| c.method.is_durable() && c.count() > 0);
     let fastest = durable.map(|c| median_of(&c.round_medians())).min_by(f64::total_cmp)?;
     let says = format!(
-        "Reading the clock takes {}, much beside a commit of {}; differences look smaller than they are.",
+        "Reading the clock takes {}, a large part of a commit of {}; differences look smaller than they are.",
         text::micros(seen.clock_us),
         text::micros(fastest)
     );
@@ -194,7 +192,7 @@ fn less_work_slower(samples: &Samples) -> Option<Caveat> {
     let pairs = medians(Method::Fdatasync)?.into_iter().zip(medians(Method::Fsync)?);
     let ratios: Vec<f64> = pairs.filter(|(_, all)| *all > 0.0).map(|(data, all)| data / all).collect();
     let low = interval(&ratios, 0.01)?.low;
-    let says = "fdatasync took longer than fsync, of whose work it does a part; the figures depend on more than the \
+    let says = "fdatasync took longer than fsync, although it does less work; the figures depend on more than the \
                 method.";
     (low > 1.1).then(|| caveat(CaveatId::LessWorkSlower, says.to_owned(), true))
 }
@@ -215,7 +213,7 @@ fn not_arrived(seen: &SampleContext) -> Option<Caveat> {
 
 fn suspended(seen: &SampleContext) -> Option<Caveat> {
     let says = format!(
-        "The machine was suspended for {:.1} s during the probe; measure again without.",
+        "The machine was suspended for {:.1} s during the probe; measure again.",
         seen.suspended_seconds
     );
     (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
@@ -237,11 +235,15 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let rate = |bytes_per_second: f64| format!("{}/s", text::bytes(bytes_per_second as u64));
     let says = if before > 1e6 {
         format!(
-            "Others used {disks} at {} before the probe began; the figures include waiting for them.",
+            "Other I/O used {disks} at {} before the probe began; the figures include waiting for it.",
             rate(before)
         )
     } else if rounds * 10 > seen.traffic.len() {
-        format!("Others used {disks} at {} during {rounds} of {} rounds.", rate(during), seen.traffic.len())
+        format!(
+            "Other I/O used {disks} at {} during {rounds} of {} rounds.",
+            rate(during),
+            seen.traffic.len()
+        )
     } else {
         return None;
     };
@@ -251,7 +253,7 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
 fn steal(seen: &SampleContext) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
     let says =
-        format!("The hypervisor gave {percent:.0} % of the processor time to others during the probe.");
+        format!("The hypervisor gave {percent:.0} % of the processor time to other guests during the probe.");
     Some(caveat(CaveatId::Steal, says, false))
 }
 
@@ -274,14 +276,16 @@ fn pauses(samples: &Samples) -> Option<Caveat> {
                 return None;
             }
             format!(
-                "With 10 ms between commits fsync took {}, {ratio:.1} × as long as fdatasync; in an unbroken loop \
+                "With 10 ms between commits fsync took {}, {ratio:.1} × as long as fdatasync; in a tight loop \
                  fsync and open_sync look cheaper than that.",
                 text::micros(median_of(&all))
             )
         }
-        None => "fsync and open_sync may cost more at a server's pace than in this unbroken loop; there was no time \
+        None => {
+            "fsync and open_sync may cost more at a server's pace than in this tight loop; there was no time \
                  to measure it."
-            .to_owned(),
+                .to_owned()
+        }
     };
     Some(caveat(CaveatId::FsyncPace, says, false))
 }
@@ -334,8 +338,8 @@ mod tests {
         assert_eq!(
             found[0].says,
             format!(
-                "200 commits per second with fdatasync are more than {disk} can do honestly: something answers flushes \
-                 without doing them, or the disk has a cache of its own that survives a power failure."
+                "200 commits per second with fdatasync exceed what {disk} can do: flushes are acknowledged but not \
+                 done, or the disk has a cache of its own that survives a power failure."
             )
         );
     }

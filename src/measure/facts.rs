@@ -145,7 +145,7 @@ fn measured_in_force(
             let measured = found.methods.iter().find(is_it).map(|r| r.method);
             measured.ok_or((Why::Absent, "the wal_sync_method in force was not measured"))
         }
-        WalFlushMethod::Unknown => Err((Why::Ambiguous, "which wal_sync_method is in force is not known")),
+        WalFlushMethod::Unknown => Err((Why::Ambiguous, "it is unknown which wal_sync_method is in force")),
     }
 }
 

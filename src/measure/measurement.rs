@@ -111,7 +111,7 @@ impl Caveat {
     pub fn in_full(&self) -> String {
         if self.refuses_advice {
             let says = self.says.trim_end_matches('.');
-            return format!("{says}; no change of method is advised on these figures");
+            return format!("{says}; no method advised from these figures");
         }
         self.says.clone()
     }

@@ -88,7 +88,7 @@ impl Progress {
     pub fn so_far_in_words(&self) -> Option<String> {
         self.so_far.as_ref()?;
         if self.settled {
-            return Some("settled: more rounds would not change which method is advised".to_owned());
+            return Some("decided: more rounds would not change the advised method".to_owned());
         }
         let look = match (LOOKS.iter().find(|look| **look > self.round as usize), self.round) {
             (Some(look), round) if round < FIRST_LOOK => format!("first look after round {look}"),
@@ -96,11 +96,11 @@ impl Progress {
             (None, _) => "next look at the end".to_owned(),
         };
         Some(match self.open().as_ref().map(|(open, _)| open.as_slice()) {
-            None => format!("not settled yet; {look}"),
-            Some([]) => format!("not settled yet, though no method looks better now; {look}"),
+            None => format!("undecided so far; {look}"),
+            Some([]) => format!("undecided so far, but no method looks better; {look}"),
             Some(open) => {
                 let names: Vec<&str> = open.iter().map(|method| method.name()).collect();
-                format!("not settled yet: {} may still prove better; {look}", names.join(", "))
+                format!("undecided so far: {} may still prove better; {look}", names.join(", "))
             }
         })
     }
@@ -176,11 +176,8 @@ mod tests {
     #[test]
     fn nothing_is_settled_between_two_looks() {
         let said = |round, price| after(round, price, false).so_far_in_words().unwrap();
-        assert_eq!(said(3, 50.0), "not settled yet; first look after round 8");
-        assert_eq!(
-            said(9, 200.0),
-            "not settled yet, though no method looks better now; next look after round 12"
-        );
+        assert_eq!(said(3, 50.0), "undecided so far; first look after round 8");
+        assert_eq!(said(9, 200.0), "undecided so far, but no method looks better; next look after round 12");
         assert!(said(41, 50.0).ends_with("; next look at the end"));
         let mut unclear = after(8, 100.0, false);
         for comparison in unclear.so_far.iter_mut().flat_map(|found| &mut found.comparisons) {
@@ -188,9 +185,9 @@ mod tests {
         }
         assert_eq!(
             unclear.so_far_in_words().as_deref(),
-            Some("not settled yet: open_datasync may still prove better; next look after round 12")
+            Some("undecided so far: open_datasync may still prove better; next look after round 12")
         );
-        assert!(after(12, 200.0, true).so_far_in_words().unwrap().starts_with("settled: "));
+        assert!(after(12, 200.0, true).so_far_in_words().unwrap().starts_with("decided: "));
         assert_eq!(Progress { so_far: None, ..after(12, 200.0, true) }.so_far_in_words(), None);
     }
 }

@@ -23,10 +23,10 @@ pub fn of(measurement: &Measurement, default: Method, seen: &SampleContext) -> S
     let costs = if log.is_redo() {
         format!(
             "A flush of the redo log with {name} costs {cost} (median); with innodb_flush_log_at_trx_commit = 1 one session \
-             gets {rate} commits done a second"
+             completes {rate} commits a second"
         )
     } else {
-        format!("A commit with {name} costs {cost} (median); one session gets {rate} done a second")
+        format!("A commit with {name} costs {cost} (median); one session completes {rate} a second")
     };
     let found = compared(measurement, default, &costs);
     if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
@@ -45,12 +45,12 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
         );
     }
     if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("{costs}. No method can be advised from this: {}", lower_first(&caveat.says));
+        return format!("{costs}. No method advised: {}", lower_first(&caveat.says));
     }
     match outcome(measurement, default) {
         Conclusion::NotSettled => {
             format!(
-                "{costs}; whether another method is better was not settled in {:.1} s, and may be in more.",
+                "{costs}; after {:.1} s there is no clear winner among the methods; a longer probe may find one.",
                 measurement.seconds
             )
         }
@@ -62,11 +62,11 @@ fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
 /// The sentence about other users of the disks.
 fn of_others(measurement: &Measurement, seen: &SampleContext) -> &'static str {
     if measurement.caveats.iter().any(|caveat| caveat.id.is_of_others()) {
-        "Others used the disks meanwhile; without them it costs less."
+        "Other programs used the disks meanwhile; without them it costs less."
     } else if seen.traffic.is_empty() {
-        "Whether others used the disks meanwhile is not known."
+        "It is unknown whether other programs used the disks meanwhile."
     } else {
-        "The disks were idle otherwise; beside other work it costs more."
+        "The disks were otherwise idle; expect more under load."
     }
 }
 
@@ -77,8 +77,7 @@ pub fn of_workload(found: &WorkloadResult) -> Option<String> {
         return Some(found.sentence.clone());
     }
     let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
-    let says =
-        || format!("Sixteen sessions together get {} done a second.", text::rounded(row.per_second.value));
+    let says = || format!("Together, 16 sessions complete {} a second.", text::rounded(row.per_second.value));
     (found.workload == Workload::Group).then(says)
 }
 
@@ -109,20 +108,23 @@ mod tests {
     fn it_says_what_follows_and_what_would_change_it() {
         let rate = text::grouped(5_000);
         let costs =
-            format!("A commit with fdatasync costs 200 µs (median); one session gets {rate} done a second");
+            format!("A commit with fdatasync costs 200 µs (median); one session completes {rate} a second");
         let quiet = DiskTraffic { seconds: 0.1, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20, read: 0 };
         let seen = SampleContext { traffic: vec![quiet; 20], ..SampleContext::default() };
         assert_eq!(
             measured(&seen).sentence,
             format!(
-                "{costs}; the other methods cost more. The disks were idle otherwise; beside other work it costs more."
+                "{costs}; the other methods cost more. The disks were otherwise idle; expect more under load."
             )
         );
         let unseen = measured(&SampleContext::default()).sentence;
-        assert!(unseen.ends_with("Whether others used the disks meanwhile is not known."), "{unseen}");
+        assert!(
+            unseen.ends_with("It is unknown whether other programs used the disks meanwhile."),
+            "{unseen}"
+        );
         let asleep = SampleContext { suspended_seconds: 9.0, ..seen };
         let refused = measured(&asleep).sentence;
-        assert!(refused.starts_with(&format!("{costs}. No method can be advised")), "{refused}");
+        assert!(refused.starts_with(&format!("{costs}. No method advised")), "{refused}");
         assert!(!unseen.contains("commit_delay"), "only PostgreSQL has it, and a rule tells of it: {unseen}");
     }
 
@@ -133,7 +135,7 @@ mod tests {
         let series = Series { threads: 16, rounds: vec![pass; 8], ..Series::new("16 sessions", 512) };
         let group = WorkloadResult::new(Workload::Group, &[series], false);
         add_workloads(&mut found, vec![group]);
-        let says = format!("Sixteen sessions together get {} done a second.", text::grouped(32_000));
+        let says = format!("Together, 16 sessions complete {} a second.", text::grouped(32_000));
         assert!(found.sentence.ends_with(&says), "{}", found.sentence);
     }
 }

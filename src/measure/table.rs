@@ -59,7 +59,7 @@ pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
         _ if gain.high < 0.0 && pauses => format!("{ratio:.1} × slower with pauses"),
         _ if gain.high < 0.0 => format!("{ratio:.1} × slower"),
         Conclusion::Settled => format!("{:.0} % faster", gain.value),
-        Conclusion::NotSettled => "not settled".to_owned(),
+        Conclusion::NotSettled => "undecided".to_owned(),
     }
 }
 

@@ -134,7 +134,7 @@ pub fn write(
     let page = memory.get_mut(start..start + PAGE).unwrap_or_default();
     let told = |answer: io::Result<bool>| {
         answer.map_err(|error| {
-            let says = format!("nobody listens any more: {}", crate::text::error_words(&error));
+            let says = format!("the reader is gone: {}", crate::text::error_words(&error));
             ProbeError::new(ErrorKind::Gone, says)
         })
     };
@@ -360,7 +360,7 @@ mod tests {
             _ => Ok(true),
         };
         let ended = write_in(directory.path(), Segments::Fresh, &mut tell);
-        assert!(ended.unwrap_err().message.contains("nobody listens"));
+        assert!(ended.unwrap_err().message.contains("the reader is gone"));
     }
 
     /// Renaming files around the drill's directory redirects nothing.

@@ -70,12 +70,12 @@ fn because(facts: &FactSet, target: &TargetSummary) -> String {
         Some(Cache::None) => "claims no volatile cache",
         Some(Cache::Protected) => "cache protected against power failure",
         Some(Cache::Volatile) => "volatile cache, so every commit waits for a flush",
-        Some(Cache::Contradictory) => "what is said of its cache is contradictory",
+        Some(Cache::Contradictory) => "contradictory cache reports",
         Some(Cache::Unknown) | None => "cache not known",
     };
     let rotation = match facts.value(disk, &device::ROTATIONAL) {
         Some(false) => Some("not rotational"),
-        Some(true) => Some("says that it is rotational"),
+        Some(true) => Some("reports itself rotational"),
         None => None,
     };
     let transport = facts.value(disk, &device::TRANSPORT).filter(|transport| transport.is_named());

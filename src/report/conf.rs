@@ -120,9 +120,9 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
     let place = report.facts.resolve(cluster, Scope::Target);
     let is_measured = place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
     let why = if is_measured {
-        "not judged: what was measured does not settle whether another is faster"
+        "not judged: the measurement does not decide whether another is faster"
     } else {
-        "not judged: nothing was measured that tells whether another is faster"
+        "not judged: no measurement tells whether another is faster"
     };
     let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
     let line = now.value().map(|value| format!("{name} = {}", quoted(&setting.written(value))));
@@ -305,12 +305,12 @@ mod tests {
         report.facts.know(&cluster, &KIND, ServerKind::Postgres, Source::file("/srv/pg/15/main"));
         report.facts.forget(&place);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}nothing was measured")), "{text}");
+        assert!(text.contains(&format!("{told}no measurement")), "{text}");
         let outcome =
             Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
         report.facts.put(&place, &probe::OUTCOME, outcome);
         let text = render(&report);
-        assert!(text.contains(&format!("{told}what was measured does not settle")), "{text}");
+        assert!(text.contains(&format!("{told}the measurement does not decide")), "{text}");
         assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
     }
 

@@ -95,7 +95,7 @@ impl DeviceContent {
             Self::Unreadable { because, remedy } => {
                 let remedy =
                     remedy.as_ref().map(|remedy| format!(" To find out: {remedy}.")).unwrap_or_default();
-                format!("Whether it holds anything is not known: {because}.{remedy}")
+                format!("It is unknown whether it holds anything: {because}.{remedy}")
             }
             Self::Free { size, bytes_read, unread_run } => {
                 let of = size.map(|size| format!(" of {}", text::bytes(size))).unwrap_or_default();
@@ -106,7 +106,7 @@ impl DeviceContent {
                     Some(run) => {
                         format!(" Contiguous data of up to {} can have been missed.", at_most(*run))
                     }
-                    None => " How much can have been missed is not known.".to_owned(),
+                    None => " It is unknown how much can have been missed.".to_owned(),
                 };
                 format!("No mount, swap space or other device uses it, and nothing was found in the places read.{read}{missed}")
             }

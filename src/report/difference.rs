@@ -152,7 +152,7 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
             asked.as_ref().map_or_else(|| "everything that was found".to_owned(), Clone::clone)
         };
         remarks.push(format!(
-            "the baseline is of {}, this report of {}: what only one of them looked at is not compared",
+            "the baseline is of {}, this report of {}: only what both looked at is compared",
             words(&was.asked),
             words(&is.asked)
         ));
@@ -163,10 +163,10 @@ fn remarks(before: &Kept, now: &Kept) -> Vec<String> {
     }
     match (was.privileged, is.privileged) {
         (Some(true), Some(false)) => {
-            remarks.push("the baseline was made as root, this report was not: less is known".to_owned());
+            remarks.push("the baseline was made as root, this report without: fewer facts".to_owned());
         }
         (Some(false), Some(true)) => {
-            remarks.push("this report was made as root, the baseline was not: more is known".to_owned());
+            remarks.push("this report was made as root, the baseline without: more facts".to_owned());
         }
         _ => {}
     }

@@ -65,7 +65,7 @@ forms! {
     /// A shell script for review.
     Script {
         name: "script",
-        says: "A shell script that does nothing until somebody has read and edited it",
+        says: "A shell script that does nothing until you have read and edited it",
         extension: "sh",
         runs: true,
         compares: false,

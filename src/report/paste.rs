@@ -52,7 +52,7 @@ fn reasons(steps: &[&Step]) -> String {
 fn pasted<S: AsRef<str>>(report: &Report, steps: &[&Step], lines: &[S]) -> String {
     let loses = steps.iter().any(|step| step.advice.risk == Risk::DataLossIfWrong);
     if loses {
-        let warning = "!!!! COMMITTED DATA MAY BE LOST if the facts are not as they seem !!!!";
+        let warning = "!!!! COMMITTED DATA MAY BE LOST if a fact is wrong !!!!";
         return comments(&[warning]) + &comments(lines);
     }
     if !report.host.live {

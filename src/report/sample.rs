@@ -282,7 +282,7 @@ fn at_risk_verdict() -> Verdict {
         seen_by: "host".to_owned(),
         sentence:
             "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \
-                   holds writes in a volatile cache."
+                   caches writes in a volatile cache."
                 .to_owned(),
         limits: String::new(),
         paths: vec![
@@ -294,7 +294,7 @@ fn at_risk_verdict() -> Verdict {
                         Layer::Claim,
                         &sdb,
                         Standing::AtRisk,
-                        "sdb holds writes in a volatile cache and is not told to write them out",
+                        "sdb caches writes in a volatile cache and is not told to write them out",
                         "/sys/class/scsi_disk/1:0:0:0/cache_type",
                     ),
                     piece(

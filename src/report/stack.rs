@@ -52,7 +52,7 @@ fn says(facts: &FactSet, subject: &Subject) -> String {
         Scope::Mount => mounted(facts, subject),
         Scope::Device => block(facts, subject),
         Scope::Target => match facts.value(subject, &target::KIND) {
-            Some(TargetKind::Created) => "directory, to be created".to_owned(),
+            Some(TargetKind::Created) => "directory (does not exist yet)".to_owned(),
             Some(TargetKind::Device) => {
                 format!("device, {}", DeviceContent::from_facts(facts, subject).words())
             }
@@ -126,8 +126,8 @@ fn cache(facts: &FactSet, subject: &Subject) -> String {
             });
             let queue = facts.value(subject, &device::WRITE_CACHE).map(|belief| {
                 match belief {
-                    WriteCache::WriteBack => "flushes are passed on",
-                    WriteCache::WriteThrough => "flushes are not passed on",
+                    WriteCache::WriteBack => "flushes passed on",
+                    WriteCache::WriteThrough => "flushes dropped",
                 }
                 .to_owned()
             });

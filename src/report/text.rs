@@ -210,10 +210,10 @@ mod tests {
             open,
         ]);
         let all = render(&report);
-        assert!(all.contains("\nOther parts of this host\n") && all.contains("beside.open"), "{all}");
+        assert!(all.contains("\nElsewhere on this host\n") && all.contains("beside.open"), "{all}");
         report.asked = Some("/srv/pg/15/main".to_owned());
         let one = render(&report);
-        let line = "\n2 findings about other parts of this host (1 critical): `walwise check`\n";
+        let line = "\n2 findings about elsewhere on this host (1 critical): `walwise check`\n";
         assert!(one.contains(line) && !one.contains("beside."), "{one}");
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }
@@ -252,7 +252,8 @@ mod tests {
             "{text}"
         );
         assert!(
-            at("dm.targets of ") < at("(layer.other)") && at("would settle") < at("layer.blind"),
+            at("dm.targets of ") < at("(layer.other)")
+                && at("Cannot be decided on this machine") < at("layer.blind"),
             "{text}"
         );
     }

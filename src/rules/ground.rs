@@ -65,7 +65,7 @@ impl<'a> BoundCondition<'a> {
     pub fn label(&self) -> String {
         let says = match &self.says {
             Says::Cond(cond) => cond.label(),
-            Says::Unseen(end) => format!("what {end} stands on is not known"),
+            Says::Unseen(end) => format!("the device under {end} is unknown"),
         };
         match &self.element {
             Some(element) => format!("{}: {says}", element.name()),

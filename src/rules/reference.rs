@@ -21,7 +21,8 @@ stands in [README.md](README.md), and `walwise explain RULE` shows one with the 
 
 A rule *applies* when its condition holds, and is *undecided* while something unknown could still change that; advice that
 can lose data is given only when every fact that decides it was read on the machine itself. `{fact}` stands for what is
-known of the fact, `{subject}` for the name of what the rule is about, `{which}` for what of its stack the condition found.
+known of the fact, `{fact? of }` for ` of ` and the fact, or for nothing while it is unknown. `{subject}` is the name of what
+the rule is about, `{which}` names what of its stack the condition found.
 
 ";
 
@@ -127,7 +128,7 @@ impl MarkdownBuilder {
             self.line(0, &prose(remedy));
         }
         if let Some(none) = &rule.no_remedy {
-            self.heading(if rule.remedy.is_some() { "Where that is not known" } else { "No remedy here" });
+            self.heading(if rule.remedy.is_some() { "It is unknown where that" } else { "No remedy here" });
             self.line(0, &prose(none));
         }
         if !rule.overrides.is_empty() {

@@ -176,7 +176,7 @@ fn always() -> [UserAction; 3] {
     [
         command("ctrl-c", "leave at once", HelpSection::Program, Action::Interrupt),
         command("ctrl-z", "suspend; fg continues", HelpSection::Program, Action::Suspend),
-        command("ctrl-l", "draw the screen anew", HelpSection::Program, Action::Redraw),
+        command("ctrl-l", "redraw the screen", HelpSection::Program, Action::Redraw),
     ]
 }
 
@@ -218,7 +218,7 @@ fn here(page: &Page, state: &PageState, model: &Model) -> Vec<UserAction> {
         (_, true, true) => ("hide the document", "enter close"),
         (_, true, false) => ("show the document", "enter show"),
         (_, false, true) => ("hide the details", "enter close"),
-        (Some(Enter::Beside), ..) => ("to what stands beside", "enter beside"),
+        (Some(Enter::Beside), ..) => ("go to the related item", "enter beside"),
         _ => ("why: show the details", "enter why"),
     };
     let enter = block.map(|block| &block.enter).filter(|enter| **enter != Enter::Nothing);
@@ -265,7 +265,7 @@ fn stating(block: Option<&Block>, model: &Model) -> UserAction {
         },
         _ => Err("this line is about no single fact; enter leads to those it has".to_owned()),
     };
-    command("i", "state this fact by hand", HelpSection::Here, Action::State)
+    command("i", "enter this fact by hand", HelpSection::Here, Action::State)
         .footer("i state it")
         .when(possible)
 }
@@ -292,8 +292,11 @@ fn finding(state: &PageState, model: &Model) -> Vec<UserAction> {
     };
     let known = model.data.complete && model.data.focus.target.is_some();
     vec![
-        command("/", "find: show only what has these words", HelpSection::Look, Action::Filter)
-            .footer(if model.screen.has_much() { "/ find" } else { "" }),
+        command("/", "filter", HelpSection::Look, Action::Filter).footer(if model.screen.has_much() {
+            "/ find"
+        } else {
+            ""
+        }),
         command("u", label, HelpSection::Look, Action::OnlyUnknown)
             .footer(footer)
             .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
@@ -343,7 +346,7 @@ fn work(model: &Model) -> Vec<UserAction> {
     let mut all = vec![
         command("W", "leave what if: the machine as it is", HelpSection::Work, Action::LeaveWhatIf)
             .footer("W leave what if")
-            .when(supposes.then_some(()).ok_or_else(|| "nothing is supposed".to_owned())),
+            .when(supposes.then_some(()).ok_or_else(|| "no assumptions".to_owned())),
         command("p", "probe: measure a commit", HelpSection::Work, Action::PlanProbe)
             .footer("p probe")
             .when(may_probe(model)),
@@ -357,7 +360,7 @@ fn work(model: &Model) -> Vec<UserAction> {
     ];
     let cancel_keys = if is_probing(model) { "c esc" } else { "c" };
     let cancel =
-        command(cancel_keys, "stop the probe, keep the rest", HelpSection::Work, Action::CancelProbe);
+        command(cancel_keys, "cancel the probe, keep the results", HelpSection::Work, Action::CancelProbe);
     all.push(cancel.footer("c cancel").when(match &model.data.activity {
         Activity::Probing { cancelled: false, .. } => Ok(()),
         Activity::Probing { .. } => Err("it is stopping".to_owned()),

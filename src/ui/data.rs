@@ -167,7 +167,7 @@ impl Activity {
     pub fn may_start(&self) -> Result<(), String> {
         match self {
             Self::Idle => Ok(()),
-            Self::Collecting { .. } => Err("the machine is still being read".to_owned()),
+            Self::Collecting { .. } => Err("facts are still being collected".to_owned()),
             Self::Planning { .. } | Self::Probing { .. } => Err("a probe is running".to_owned()),
             Self::Supposing { .. } => Err("it is still worked out what would be different".to_owned()),
             Self::Wanting { .. } => Err("the plan is still being made".to_owned()),

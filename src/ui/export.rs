@@ -44,7 +44,7 @@ pub fn to_copy(model: &Model) -> Result<&ExportDocument, String> {
 /// Whether there is something to save; the error says why not.
 pub fn may_save(data: &Data) -> Result<(), String> {
     let known = data.report.is_some() && data.complete;
-    known.then_some(()).ok_or_else(|| "the machine is still being read".to_owned())
+    known.then_some(()).ok_or_else(|| "facts are still being collected".to_owned())
 }
 
 /// Starts making the next visible document that is missing, one at a time.

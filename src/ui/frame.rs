@@ -291,7 +291,7 @@ pub fn activity(model: &Model) -> Option<String> {
         Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
         Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
         Activity::Probing { progress: Some(progress), .. } => {
-            let settled = if progress.settled { ", settled" } else { "" };
+            let settled = if progress.settled { ", decided" } else { "" };
             Some(format!(
                 "{turning} {}  {}  {}{settled}",
                 progress.phase.words(),

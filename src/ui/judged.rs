@@ -42,7 +42,7 @@ impl CameTo {
             Self::Applies => "applies",
             Self::Undecided => "undecided",
             Self::DoesNotApply => "does not apply",
-            Self::Nothing => "nothing here is what it is about",
+            Self::Nothing => "not applicable here",
         }
     }
 }

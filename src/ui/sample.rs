@@ -389,7 +389,7 @@ pub const PLAN: [&str; 3] = [
     "It writes at most 336 MiB in a scratch directory in /srv/pg/15, 16 MiB at a time, in at most 10 s; that wears less \
      than 0.001 % off a flash disk of 960 GB.",
     "It compares fdatasync, open_datasync, fsync, open_sync.",
-    "It ends sooner when that is settled; c stops it and keeps what was measured.",
+    "It ends sooner when the result is clear; c stops it and keeps the results so far.",
 ];
 
 /// Where a document was to be saved.

@@ -37,7 +37,7 @@ impl ScreenId {
         if !self.has_much() && data.complete && state.is_searching() {
             page.find(|said| state.passes(said));
             if page.blocks.is_empty() {
-                page.text(vec![Line::styled("Nothing has these words.", data.theme.style(TextRole::Dim))]);
+                page.text(vec![Line::styled("No matches.", data.theme.style(TextRole::Dim))]);
             }
         }
         page

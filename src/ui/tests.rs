@@ -174,7 +174,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
     let screen = shown(&model);
     assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
-    assert!(screen.contains("not settled yet; first look after round 8"), "{screen}");
+    assert!(screen.contains("undecided so far; first look after round 8"), "{screen}");
     press(&mut model, "1");
     assert!(shown(&model).contains("8 kB, one session   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
@@ -186,7 +186,7 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert!(shown(&model).contains("the default stays"));
     press(&mut model, "3");
     let screen = shown(&model);
-    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("until then is kept"), "{screen}");
+    assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"), "{screen}");
     assert!(matches!(&press(&mut model, "p")[..], [SideEffect::Start(_, Job::PlanProbe(_))]), "and again");
 }
 
@@ -245,7 +245,7 @@ fn the_target_stays_when_a_fresher_report_comes() {
 
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
-    const SAID: &str = "No flush was sent: these are not the figures";
+    const SAID: &str = "No flush was sent: not the cost";
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 40), RICH);
@@ -366,7 +366,7 @@ fn help_filters_runs_and_gives_reasons() {
     assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(_, Job::Collect)]));
     assert!(model.overlay.is_none());
     press(&mut model, "? p r o b e");
-    assert!(shown(&model).contains("not now: the machine is still being read"), "{}", shown(&model));
+    assert!(shown(&model).contains("not now: facts are still being collected"), "{}", shown(&model));
     press(&mut model, "q backspace esc");
     assert_eq!(model.exit, None, "typing in help is typing");
     press(&mut model, "q");

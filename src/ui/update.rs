@@ -532,7 +532,7 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
                 picker.mistake = Some(why);
             } else {
                 model.data.supposed = None;
-                model.notice = Some(format!("nothing is supposed any more: {why}"));
+                model.notice = Some(format!("no assumptions any more: {why}"));
             }
         }
         (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
@@ -558,6 +558,6 @@ fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
 
 /// The result of a probe, in a line.
 fn measured(found: &Measurement) -> String {
-    let how = if found.cancelled { "cancelled, what was measured is kept" } else { "measured" };
+    let how = if found.cancelled { "cancelled, results kept" } else { "measured" };
     format!("{how}: {}", found.sentence)
 }

@@ -104,7 +104,7 @@ fn made_with(word: &str, fs: Option<&str>, facts: &FactSet) -> Result<(), String
     match fs {
         _ if word.starts_with('^') || word.ends_with("=0") => Ok(()),
         Some(fs) => feature(fs, asked, facts),
-        None => Err(format!("For which file system {word} is meant is not known.")),
+        None => Err(format!("It is unknown for which file system {word} is meant.")),
     }
 }
 
@@ -155,7 +155,7 @@ fn server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject) -> Re
         Some(_) if is_listed(value) => Ok(()),
         Some(version) => accepted(&format!("{name} = {value}"), &postgres_value(name, value, version)),
         None if always(name, value) => Ok(()),
-        None => Err(format!("Whether the server takes {name} = {value} is not known: its version is not.")),
+        None => Err(format!("It is unknown whether the server takes {name} = {value}: its version is not.")),
     })
 }
 
@@ -164,7 +164,7 @@ fn mysql_server(name: &str, values: &[&str], facts: &FactSet, subject: &Subject)
     let line = of.as_ref().and_then(|of| facts.value(of, &cluster::KIND));
     let version = of.and_then(|of| facts.value(&of, &mysql::VERSION));
     let (Some(line), Some(version)) = (line, version) else {
-        return Err(format!("Whether the server knows {name} is not known: its version is not."));
+        return Err(format!("It is unknown whether the server knows {name}: its version is not."));
     };
     let judge =
         |value: &&str| accepted(&format!("{name} = {value}"), &mysql_setting(name, value, line, &version));

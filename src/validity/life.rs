@@ -49,7 +49,7 @@ impl Life {
             let other = later.iter().find(|other| other.is != step.is);
             Ruling::unknown(other.map_or_else(String::new, |later| {
                 format!(
-                    "From kernel {} on it is {}; whether the vendor carried that into {kernel} is not known.",
+                    "Since Linux {} it is {}; it is unknown whether the vendor carried that into {kernel}.",
                     later.from,
                     later.is.word()
                 )

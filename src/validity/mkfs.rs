@@ -47,7 +47,7 @@ impl Feature {
     /// The same for a kernel that may know it.
     pub(super) fn may_be_known_to(&self, kernel: &Version) -> Ruling {
         Ruling::unknown(format!(
-            "Kernels from {} on {}; whether the vendor carried that into {kernel} is not known.",
+            "Linux {} and later {}; it is unknown whether the vendor carried that into {kernel}.",
             self.kernel,
             if self.is_needed_of_kernels() { "can mount it" } else { "make use of it" }
         ))

@@ -204,7 +204,7 @@ fn built(of: &str, name: &str, kernel: &Version, vendor: &str) -> Ruling {
         Builder::Cloud => "The kernels that it makes for clouds are built with less than its others.",
         Builder::Own if ruling.effect.is_refused() => return ruling,
         Builder::Own if row.life.vendors.contains_key(EVERYBODY) => return row.life.at(kernel, EVERYBODY),
-        Builder::Own => "It is no distribution's kernel, and with what it was built is not known.",
+        Builder::Own => "It is not a distribution's kernel, and it is unknown what it was built with.",
     };
     Ruling::unknown(because)
 }

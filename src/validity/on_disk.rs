@@ -48,7 +48,7 @@ pub fn feature_checked(feature: &str, tool: Option<&Version>) -> Ruling {
         Some(_) => Ruling::ok(source),
         None if [0, 1, 2].map(|at| known.tool.number(at)) <= OLDEST_IN_USE => Ruling::ok(source),
         None => Ruling::unknown(format!(
-            "Which e2fsprogs that system has is not known; from {} on it knows the feature, and an earlier one stops the boot.",
+            "It is unknown which e2fsprogs that system has; from {} on it knows the feature, and an earlier one stops the boot.",
             known.tool
         )),
     }

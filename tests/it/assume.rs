@@ -117,7 +117,7 @@ fn what_follows_from_a_kernel_follows() {
     let (_, page) = printed(&["--host", &host, "--assume", "kernel.release=4.14.200"]);
     for says in [
         "What if\n",
-        "kernel.release = 4.14.200 (assumed; really 4.18.0-553.el8_10.x86_64)",
+        "kernel.release = 4.14.200 (assumed; actual: 4.18.0-553.el8_10.x86_64)",
         "kernel.version of host: 4.18.0-553.el8_10.x86_64 → 4.14.200 (assumed)",
         "(boot.ineffective-option)",
     ] {
@@ -125,12 +125,12 @@ fn what_follows_from_a_kernel_follows() {
     }
 }
 
-/// A fact of a collector is concluded again from one that an earlier collector would have read. The README's example of
+/// A fact of a collector is concluded again from one that an earlier collector would have read. The manual's example of
 /// a drive with power-loss protection works on a drive with a volatile cache.
 #[test]
-fn another_disk_can_be_assumed_as_the_readme_says() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let line = readme.split('`').find(|word| word.contains("--assume nvme.volatile_cache")).unwrap();
+fn another_disk_can_be_assumed_as_the_manual_says() {
+    let manual = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/USE.md")).unwrap();
+    let line = manual.split('`').find(|word| word.contains("--assume nvme.volatile_cache")).unwrap();
     let assumed = line.replace('\'', "");
     let assumed = assumed.split(" --assume ").skip(1).flat_map(|one| ["--assume", one]);
     let arguments: Vec<&str> = assumed.collect();
@@ -197,7 +197,7 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
 #[test]
 fn an_assumption_that_changes_nothing_is_said_to() {
     let (_, page) = printed(&["--host", &host("sata-volatile"), "--assume", "host.name=db2"]);
-    assert!(page.contains("host.name = db2 (assumed; really db1)"), "{page}");
+    assert!(page.contains("host.name = db2 (assumed; actual: db1)"), "{page}");
     assert!(page.contains("Nothing else would be different."), "{page}");
 }
 

@@ -98,9 +98,10 @@ fn examples_fit_a_terminal_of_eighty_columns() {
 }
 
 #[test]
-fn every_command_in_the_readme_works() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = fs::read_to_string(file).unwrap();
+fn every_command_in_the_readme_and_the_manual_works() {
+    let house = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text =
+        ["README.md", "docs/USE.md"].map(|file| fs::read_to_string(house.join(file)).unwrap()).concat();
     let mut lines: Vec<&str> = Vec::new();
     for (number, part) in text.split("```").enumerate() {
         if number % 2 == 1 {

@@ -92,7 +92,7 @@ impl DrillWriter {
                 Err(Silence::Late) if since.elapsed() < LONGEST => continue,
                 other => return Err(ended(other, &self.directory, LONGEST)),
             };
-            tell(number).map_err(|error| anyhow!("nobody listens any more: {}", error_words(&error)))?;
+            tell(number).map_err(|error| anyhow!("the reader is gone: {}", error_words(&error)))?;
             go_on = true;
         }
         Ok(())

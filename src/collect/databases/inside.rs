@@ -117,7 +117,7 @@ impl<'a> Inside<'a> {
         // Of several on one point the last is in sight.
         let entry = theirs.iter().filter(over).max_by_key(|entry| (entry.point.len(), entry.line));
         let Some(entry) = entry else {
-            return unknown(format!("{from} has no mount that {shown} lies on"));
+            return unknown(format!("{from} has no mount for {shown}"));
         };
         let rest = real.strip_prefix(OsStr::from_bytes(&entry.point)).unwrap_or(Path::new(""));
         let inner = Path::new(OsStr::from_bytes(&entry.root)).join(rest);
@@ -128,7 +128,7 @@ impl<'a> Inside<'a> {
         match candidates.map(|path| without_end(&path)).find(same) {
             Some(path) => Reading::known(path, Source::line(from, entry.line)),
             None => unknown(format!(
-                "{shown} of process {} lies on {} ({}, device {}), which is mounted nowhere that can be seen from here",
+                "{shown} of process {} is on {} ({}, device {}), whose mount is not visible from here",
                 self.pid,
                 safe(&entry.source),
                 safe(&entry.fstype),

@@ -181,7 +181,7 @@ pub fn not_running(running: Option<&bool>) -> Reading<String> {
     match running {
         Some(false) => Reading::unknown(
             Why::Absent,
-            "no server runs on it, and what will be preloaded into one is not known",
+            "no server runs on it, and it is unknown what will be preloaded into one",
         ),
         _ => {
             Reading::unknown(Why::NotCollected, "which process serves it is not proven, so none is looked at")

@@ -51,7 +51,7 @@ fn links(host: &dyn Host, path: &Path) -> Option<BTreeSet<PathBuf>> {
 fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String> {
     let shown = safe(path_bytes(path));
     let Some(started) = started else {
-        return Some(format!("whether {shown} was changed since the server started is not known"));
+        return Some(format!("it is unknown whether {shown} was changed since the server started"));
     };
     match host.stat(path).map(|stat| stat.changed) {
         Ok(Some(changed)) if is_before(changed, started) => None,
@@ -59,7 +59,7 @@ fn later(host: &dyn Host, started: Option<Moment>, path: &Path) -> Option<String
         Err(miss) if miss.kind == MissKind::Absent => {
             Some(format!("{shown} was removed after the server started"))
         }
-        Ok(None) | Err(_) => Some(format!("when {shown} was last changed is not known")),
+        Ok(None) | Err(_) => Some(format!("it is unknown when {shown} was last changed")),
     }
 }
 

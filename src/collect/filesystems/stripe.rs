@@ -57,7 +57,7 @@ fn of_xfs(facts: &FactSet, subject: &Subject) -> Reading<u64> {
 /// How the file system's stripe fits the array's.
 fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<StripeFit> {
     let Some(array) = facts.resolve(subject, Scope::Device) else {
-        return Reading::unknown(Why::Absent, "what it stands on is not known");
+        return Reading::unknown(Why::Absent, "the device under it is unknown");
     };
     match facts.get(&array, &device::KIND) {
         Reading::Known { value, source } if !value.is_md() => {
@@ -70,7 +70,7 @@ fn fits(facts: &FactSet, subject: &Subject, stripe: &Reading<u64>) -> Reading<St
     match (striped, facts.get(&array, &device::OPTIMAL_IO), stripe) {
         (Reading::Known { value: false, source }, ..) => Reading::known(StripeFit::NoStripes, source),
         (Reading::Known { .. }, Reading::Known { value: 0, .. }, _) => {
-            Reading::unknown(Why::Absent, "the md array beneath does not say how large its stripes are")
+            Reading::unknown(Why::Absent, "the md array below does not report its stripe size")
         }
         (Reading::Known { .. }, Reading::Known { value: of_array, .. }, Reading::Known { value, .. }) => {
             let fit = match value {

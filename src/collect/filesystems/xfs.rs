@@ -23,7 +23,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let devices: Vec<&Option<Subject>> = by_device.keys().collect();
     let readings = workers::each(&devices, |device| match device {
         Some(device) => superblocks::features(host, facts, device, Superblock::Xfs),
-        None => Reading::unknown(Why::Absent, "the device beneath is not known"),
+        None => Reading::unknown(Why::Absent, "the device below is unknown"),
     });
     for (mounts, reading) in by_device.values().zip(readings) {
         for mount in mounts {

@@ -197,8 +197,7 @@ fn or_named<T>(unread: Reading<T>, look: Look, path: &str) -> Reading<T> {
         Look::Named => unread,
         Look::Passing => {
             let check = Command::or_why(Command::check(path, ""));
-            unread
-                .or_try(Remedy::Do(format!("ask for this device, which takes ten seconds at most: {check}")))
+            unread.or_try(Remedy::Do(format!("check this device, which takes at most 10 s: {check}")))
         }
     }
 }

@@ -280,7 +280,7 @@ fn put_alike<'a, T: Choice>(
     let reading = match first {
         _ if !alike => Reading::unknown(
             Why::Ambiguous,
-            format!("{source}: which volume this disk is, is not known, and they differ"),
+            format!("{source}: it is unknown which volume this disk is, and they differ"),
         ),
         FieldReading::Is(value) => Reading::known(value, source.clone()),
         FieldReading::Gap(why, detail) => Reading::unknown(why, format!("{source}: {detail}")),

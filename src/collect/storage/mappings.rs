@@ -99,7 +99,7 @@ fn describe(
     if is("thin-pool") {
         let shares = status.clone().and_then(|all| match all.get(name) {
             Some(Some(shares)) => Ok(*shares),
-            Some(None) => Err("the pool has failed and tells no numbers".to_owned()),
+            Some(None) => Err("the pool has failed and reports no numbers".to_owned()),
             None => Err(format!("it does not list {name}")),
         });
         facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));

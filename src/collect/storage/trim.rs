@@ -123,9 +123,7 @@ impl FstabMounts {
             Some(Truth::False) => Reading::known(true, Source::derived([machine::UTIL_LINUX.name()])),
             _ => Reading::unknown(
                 Why::Ambiguous,
-                format!(
-                    "{FSTAB} does not list it, and before util-linux 2.33 fstrim.timer trims it all the same"
-                ),
+                format!("{FSTAB} does not list it, but before util-linux 2.33 fstrim.timer still trims it"),
             ),
         }
     }

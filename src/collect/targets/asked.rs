@@ -125,7 +125,7 @@ pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget 
     ProspectiveTarget { existing: None, io_error, ..directory(facts, path, kind) }
 }
 
-const SEE_WHY: &str = "see why in the kernel's messages (dmesg -T), unmount the file system, and repair it before it is used again";
+const SEE_WHY: &str = "find the reason in the kernel log (dmesg -T), unmount the file system, and repair it before it is used again";
 
 /// Whether only a device is meant by this path. Memory is shared in files below /dev/shm (`shm_overview(7)`).
 fn names_a_device(path: &Path) -> bool {

@@ -156,7 +156,7 @@ fn swap_beside(
     }
     let disks = facts.disks(target);
     if disks.is_empty() {
-        return Reading::unknown(Why::Absent, format!("a block device beneath {}", target.name()));
+        return Reading::unknown(Why::Absent, format!("a block device under {}", target.name()));
     }
     let Some(swapping) = swapping else {
         return Reading::unknown(Why::NotCollected, "which devices hold swap");

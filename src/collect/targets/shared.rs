@@ -33,8 +33,7 @@ pub fn put(places: &[ProspectiveTarget], facts: &mut FactSet) {
         let systems = named(&same_fs);
         let pools = named(&|other| !of.pools.is_disjoint(&other.pools) && !same_fs(other));
         let source = || Source::derived(["target.roles"]);
-        let unseen =
-            || Reading::unknown(Why::Absent, format!("a block device beneath {}", of.subject.name()));
+        let unseen = || Reading::unknown(Why::Absent, format!("a block device under {}", of.subject.name()));
         let known =
             |found: Vec<String>, seen: bool| if seen { Reading::known(found, source()) } else { unseen() };
         facts.put(&of.subject, &target::SHARES_DISK, known(disks, !of.disks.is_empty()));
@@ -92,8 +91,7 @@ fn slower(facts: &FactSet, log: &One, data: &[&One]) -> Reading<Vec<String>> {
             one.disks.iter().map(|disk| facts.value(disk, &device::MEDIUM)).collect();
         media.filter(|media| !media.is_empty())
     };
-    let unknown =
-        |of: &One| Reading::unknown(Why::Absent, format!("the media that {} lies on", of.subject.name()));
+    let unknown = |of: &One| Reading::unknown(Why::Absent, format!("the medium of {}", of.subject.name()));
     let Some(own) = media(log) else { return unknown(log) };
     let mut slower = Vec::new();
     for one in data {

@@ -336,7 +336,7 @@ fn what_is_no_device_is_no_target_and_it_is_said_why() {
         ("/dev/mapper/vg-none", "no such device"),
         ("/data/../dev/none", "no such device"),
         ("/srv/devices/none", "no such device"),
-        ("/dev/zero", "no block device"),
+        ("/dev/zero", "neither a block device"),
         ("/etc/hosts", "is a file"),
         ("/srv/dangling", "a link to /gone"),
     ] {

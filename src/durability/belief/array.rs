@@ -39,7 +39,7 @@ fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
             format!("{name} has failed (broken): its members are not all there"),
         ),
         state @ (ArrayState::Clear | ArrayState::Inactive) => {
-            (Bears::Unproven, format!("{name} does not run ({state}), so what it holds cannot be reached"))
+            (Bears::Unproven, format!("{name} does not run ({state}), so its contents are out of reach"))
         }
         ArrayState::Suspended
         | ArrayState::ReadOnly
@@ -96,7 +96,7 @@ fn write_hole(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
             ask.miss(hop, &device::MD_DEGRADED, None);
             (
                 Bears::Unproven,
-                format!("{name} ({level}) has a write hole, and whether it lacks a member is not known"),
+                format!("{name} ({level}) has a write hole, and it is unknown whether it lacks a member"),
             )
         }
         (None, _) => {

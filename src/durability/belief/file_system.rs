@@ -38,19 +38,19 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         Some(MountClass::Network) => unseen(
             ask,
             format!(
-                "{name} is {fstype} over the network, and what the other side does with a flush cannot be seen"
+                "{name} is {fstype} over the network, and what the other side does with a flush is not visible"
             ),
         ),
         Some(MountClass::Fuse) => unseen(
             ask,
             format!(
-                "{name} is served by a program ({fstype}), and what that does with a flush cannot be seen"
+                "{name} is a FUSE file system ({fstype}); what its program does with a flush is not visible"
             ),
         ),
         Some(MountClass::Other) => {
-            unseen(ask, format!("what {fstype} at {name} does with a flush is not known"))
+            unseen(ask, format!("it is unknown what {fstype} at {name} does with a flush"))
         }
-        None => unseen(ask, format!("what kind of file system {name} is, is not known")),
+        None => unseen(ask, format!("it is unknown what kind of file system {name} is")),
     }
 }
 
@@ -61,7 +61,7 @@ fn unflushed(bottom: Bottom, off: &str, mend: Mend) -> (Bears, String) {
     } else if bottom.plain == Truth::Unknown {
         (Bears::Unproven, format!("{off}, and a layer below it may hold data until it is flushed"))
     } else {
-        let only = "which only the disks below make safe: none of them loses what it holds";
+        let only = "which is safe only because no disk below loses its cache";
         (Bears::Durable, format!("{off}, {only}"))
     }
 }
@@ -81,7 +81,9 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
             let (bears, says) = unflushed(bottom, &off, Mend::Barriers(hop.clone()));
             (Passage::Dropped(Suppressor::MountOption), bears, says)
         }
-        None => (Passage::Unknown, Unproven, format!("whether {name} ({fstype}) sends flushes is not known")),
+        None => {
+            (Passage::Unknown, Unproven, format!("it is unknown whether {name} ({fstype}) sends flushes"))
+        }
     };
     (passage, evidence(ask, hop, &mount::BARRIER, bears, says))
 }
@@ -90,7 +92,7 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
 fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
     let name = hop.name();
     let Some(fstype) = ask.need(hop, &mount::FSTYPE) else {
-        let says = format!("which file system {name} is, is not known");
+        let says = format!("it is unknown which file system {name} is");
         return Some((Passage::Unknown, evidence(ask, hop, &mount::FSTYPE, Bears::Unproven, says)));
     };
     if !matches!(fstype.as_str(), "ext2" | "ext3" | "ext4") {
@@ -103,14 +105,10 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
             if !matches!(elsewhere, Reading::Unknown { why: Why::Ambiguous, .. }) {
                 return None;
             }
-            ask.miss(
-                hop,
-                &mount::EXT4_JOURNAL_DEVICE,
-                Some("look which device it is: dumpe2fs -h DEVICE, as root"),
-            );
+            ask.miss(hop, &mount::EXT4_JOURNAL_DEVICE, Some("find the device: dumpe2fs -h DEVICE, as root"));
             (
                 Bears::Unproven,
-                format!("the journal of {name} is on another device, and on which is not known"),
+                format!("the journal of {name} is on another device, and it is unknown on which"),
             )
         }
         Some(false) => (
@@ -122,7 +120,7 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
                 "{name} is {fstype} without a journal, so a power failure can cost whole directories, whatever was flushed"
             ),
         ),
-        None => (Bears::Unproven, format!("whether {name} ({fstype}) has a journal is not known")),
+        None => (Bears::Unproven, format!("it is unknown whether {name} ({fstype}) has a journal")),
     };
     Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says)))
 }
@@ -141,7 +139,7 @@ fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {
         Some(false) => {
             (Passage::Sent, Durable, format!("{name} is an overlay, which flushes its upper layer"))
         }
-        None => (Passage::Unknown, Unproven, format!("whether the overlay at {name} flushes is not known")),
+        None => (Passage::Unknown, Unproven, format!("it is unknown whether the overlay at {name} flushes")),
     };
     (passage, evidence(ask, hop, &mount::SUPER_OPTIONS, bears, says))
 }
@@ -163,13 +161,12 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
             format!("{name} is ZFS with sync=disabled, which ignores flushes"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always) | None, Some(true)) => {
-            let off = format!(
-                "{name} is ZFS, which was told not to flush its disks (zfs_nocacheflush or zil_nocacheflush)"
-            );
+            let off =
+                format!("{name} is ZFS with cache flushes disabled (zfs_nocacheflush or zil_nocacheflush)");
             let (mut bears, mut says) = unflushed(bottom, &off, Mend::ZfsFlush);
             if sync.is_none() && bears.is_durable() {
                 bears = Unproven;
-                says += "; whether it writes before it answers (its property sync) is not known";
+                says += "; it is unknown whether it writes before it answers (its property sync)";
             }
             let hop = (
                 Passage::Dropped(Suppressor::FileSystem),
@@ -180,17 +177,17 @@ fn zfs(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Hop {
         (None, Some(false) | None) => (
             Passage::Unknown,
             Unproven,
-            format!("whether ZFS at {name} honours flushes (its property sync) is not known"),
+            format!("it is unknown whether ZFS at {name} honours flushes (its property sync)"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), None) => (
             Passage::Unknown,
             Unproven,
-            format!("{name} is ZFS, and whether it was told not to flush its disks is not known"),
+            format!("{name} is ZFS, and it is unknown whether its cache flushes are disabled"),
         ),
         (Some(ZfsSync::Standard | ZfsSync::Always), Some(false)) if ask.facts.below(hop).is_empty() => (
             Passage::Unknown,
             Unproven,
-            format!("{name} is ZFS; it honours flushes, but what its pool's disks hold back is not known"),
+            format!("{name} is ZFS; it honours flushes, but the caches of its pool's disks are unknown"),
         ),
         (Some(sync @ (ZfsSync::Standard | ZfsSync::Always)), Some(false)) => {
             let log = match ask.value(hop, &mount::ZFS_LOGBIAS) {
@@ -208,7 +205,7 @@ pub fn directory(ask: &mut Ask, target: &Subject) -> Vec<Evidence> {
     let mut found = Vec::new();
     for flag in ask.value(target, &target::FLAGS).unwrap_or_default() {
         let what = match flag {
-            Attribute::Sync => "every write to new files in it waits for the disk by itself (chattr +S)",
+            Attribute::Sync => "every write to new files in it waits for the disk (chattr +S)",
             Attribute::JournalData => "data of new files in it goes through the journal (chattr +j)",
             Attribute::Nocow => "new files in it are overwritten in place, without checksums (chattr +C)",
         };

@@ -63,7 +63,7 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
             found.extend(array::array(ask, hop));
         }
     } else {
-        let says = format!("what kind of device {} is, is not known", hop.name());
+        let says = format!("it is unknown what kind of device {} is", hop.name());
         found.push((Passage::Unknown, evidence(ask, hop, &device::KIND, Bears::Unproven, says)));
     }
     found
@@ -87,14 +87,14 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
             Passage::Dropped(Suppressor::QueueOverride),
             Contradictory(Mend::Queue(hop.clone())),
             format!(
-                "the queue of {name} says write through, which its driver never does by itself, so flushes are dropped"
+                "the queue of {name} says write through, which its driver never sets, so flushes are dropped"
             ),
         ),
         Some(WriteCache::WriteThrough) if bottom.write_back == Truth::Unknown => (
             Passage::Unknown,
             Unproven,
             format!(
-                "the queue of {name} says write through, and whether a disk below says write back is not known"
+                "the queue of {name} says write through, and it is unknown whether a disk below says write back"
             ),
         ),
         Some(WriteCache::WriteThrough) if plain(ask.facts, hop) == Truth::True => (
@@ -106,10 +106,10 @@ fn by_its_word(ask: &mut Ask, hop: &Subject, kind: Option<DeviceKind>, bottom: B
             Passage::Unknown,
             Unproven,
             format!(
-                "the queue of {name} says write through, and whether it holds data until it is flushed is not known"
+                "the queue of {name} says write through, and it is unknown whether it holds data until it is flushed"
             ),
         ),
-        None => (Passage::Unknown, Unproven, format!("whether {name} passes flushes on is not known")),
+        None => (Passage::Unknown, Unproven, format!("it is unknown whether {name} passes flushes on")),
     };
     (passage, evidence(ask, hop, &device::WRITE_CACHE, bears, says))
 }
@@ -152,30 +152,30 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
         DeviceKind::Drbd => {
             let peer = match ask.value(hop, &device::DRBD_PROTOCOL) {
                 Some(DrbdProtocol::A) => {
-                    ", and its peer has a commit only some time after it was reported (protocol A)"
+                    ", and its peer gets a commit only after it was reported (protocol A)"
                 }
                 Some(DrbdProtocol::B) => {
-                    ", and its peer has a commit in memory when it is reported (protocol B)"
+                    ", and its peer has a commit only in memory when it is reported (protocol B)"
                 }
                 Some(DrbdProtocol::C) => "",
                 None => {
                     ask.miss(hop, &device::DRBD_PROTOCOL, None);
-                    ", and when its peer has a commit is not known either"
+                    ", and it is unknown when its peer has a commit"
                 }
             };
             let says = format!(
-                "{name} is DRBD, and whether it flushes the disk below (disk-flushes in drbdsetup show) is not known{peer}"
+                "{name} is DRBD, and it is unknown whether it flushes the disk below (disk-flushes in drbdsetup show){peer}"
             );
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
         DeviceKind::Zvol => {
             let says = format!(
-                "{name} is a volume of a ZFS pool, and whether it honours flushes (its property sync) is not known"
+                "{name} is a volume of a ZFS pool, and it is unknown whether it honours flushes (its property sync)"
             );
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
         DeviceKind::Other if hop.scope() == Scope::Device => {
-            let says = format!("{name} is a kind of device that walwise cannot see through");
+            let says = format!("{name} is a kind of device that walwise cannot inspect");
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
         DeviceKind::Lvm | DeviceKind::Dm => mapping(ask, hop, kind),
@@ -201,11 +201,13 @@ fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             return None;
         }
         ask.miss(hop, &device::DM_TARGETS, None);
-        let says = format!("what the mapping {name} does with a flush is not known, as its targets are not");
+        let says = format!(
+            "it is unknown what the mapping {name} does with a flush, because its targets are unknown"
+        );
         return Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)));
     };
     if let Some(unknown) = own_state::unknown(&targets) {
-        let says = format!("{name} has a target that walwise cannot see through ({unknown})");
+        let says = format!("{name} has a target that walwise cannot inspect ({unknown})");
         return Some((Passage::Unknown, evidence(ask, hop, &device::DM_TARGETS, Unproven, says)));
     }
     let holds = targets.iter().any(|target| target == "writecache")

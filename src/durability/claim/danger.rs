@@ -17,7 +17,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     let (mut found, mut forgets) = (Vec::new(), false);
     if ask.value(disk, &device::EPHEMERAL) == Some(true) {
         let says = format!(
-            "{name} belongs to the machine it is in: everything on it is gone when that fails, and after most kinds of stop"
+            "{name} is ephemeral: its contents are lost when its machine fails, and after most kinds of stop"
         );
         found.push(claim(
             ask,
@@ -29,9 +29,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     }
     if was_hidden(ask, disk) {
         ask.miss(disk, &device::EPHEMERAL, None);
-        let says = format!(
-            "whether {name} outlives the machine it is in is not known, because its model could not be read"
-        );
+        let says = format!("it is unknown whether {name} is ephemeral, because its model could not be read");
         found.push(claim(ask, disk, &device::EPHEMERAL, Bears::Unproven, says));
     }
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
@@ -42,12 +40,13 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
             }
             Some(NvmeWarning::MemoryBackupFailed) => {
                 forgets = true;
-                let says = "warns that what keeps its memory alive without power has failed";
+                let says = "warns that its power backup has failed";
                 (Bears::AtRisk(Mend::Replace(disk.clone())), format!("{name} {says}"))
             }
-            Some(NvmeWarning::ReadOnly) => {
-                (Bears::Unproven, format!("{name} has gone read-only, as it does when it cannot keep more"))
-            }
+            Some(NvmeWarning::ReadOnly) => (
+                Bears::Unproven,
+                format!("{name} has turned read-only, as drives do when they can store no more"),
+            ),
             Some(NvmeWarning::Unreliable) => {
                 (Bears::Unproven, format!("{name} warns that it has become unreliable"))
             }

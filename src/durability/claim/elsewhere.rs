@@ -24,18 +24,18 @@ pub fn judge(
     let says = match transport {
         _ if fabric.is_some() => {
             let way = fabric.map(way).unwrap_or_default();
-            format!("{name} lies on another machine ({way}), whose caches cannot be seen from here")
+            format!("{name} is remote ({way}), and its caches are not visible from here")
         }
         Some(Transport::Network) => {
-            format!("{name} lies on another machine, whose caches cannot be seen from here")
+            format!("{name} is remote, and its caches are not visible from here")
         }
         Some(Transport::Pmem) => format!(
-            "whether {name} is memory that survives a power failure, and whether what keeps it alive is healthy, is not known (ndctl list -DHR shows it)"
+            "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
         ),
         // An unknown adapter may be a RAID controller.
         Some(Transport::Scsi | Transport::Sas) if !is_plain_adapter(ask, disk) => {
             ask.miss(disk, &device::DRIVER, None);
-            format!("that the adapter {name} is attached to keeps nothing back is not known")
+            format!("it is unknown whether the adapter of {name} caches writes")
         }
         Some(
             Transport::Nvme
@@ -55,9 +55,9 @@ pub fn judge(
             | Transport::Raid,
         ) => return None,
         Some(Transport::Other) => {
-            format!("{name} is attached in a way that walwise cannot see through")
+            format!("{name} is attached in a way that walwise cannot inspect")
         }
-        None => format!("how {name} is attached is not known"),
+        None => format!("it is unknown how {name} is attached"),
     };
     // On the network the queue follows the other machine's report, as it does here for a disk that reports nothing
     // itself.

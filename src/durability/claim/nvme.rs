@@ -15,8 +15,8 @@ use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, DriveCache};
 
-const IDENTIFY: &str = "read the controller's own word as root: nvme id-ctrl -H DEVICE (line vwc)";
-const HEALTH: &str = "read the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
+const IDENTIFY: &str = "ask the controller as root: nvme id-ctrl -H DEVICE (line vwc)";
+const HEALTH: &str = "ask for the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
 /// The drive's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
@@ -26,9 +26,9 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let has_one = ask.value(disk, &device::NVME_VOLATILE).or(told);
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (has_one, asked) {
-        (Some(false), Some(true)) => CacheStatement::Torn(format!(
-            "{name} says that it has no volatile cache and answers that this cache is on"
-        )),
+        (Some(false), Some(true)) => {
+            CacheStatement::Torn(format!("{name} reports no volatile cache and also that this cache is on"))
+        }
         (Some(true), Some(false)) => CacheStatement::SwitchedOff,
         (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
         (Some(false), _) if presented => {
@@ -36,15 +36,13 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
         }
         // No volatile cache, or one that is protected: the drive's warnings tell whether the protection still works.
         (Some(false), _) => match ask.value(disk, &device::NVME_WARNINGS) {
-            Some(_) => CacheStatement::Without(
-                "VWC of nvme id-ctrl, and it warns of nothing that keeps it so".to_owned(),
-            ),
+            Some(_) => CacheStatement::Without("VWC of nvme id-ctrl, and no warning against it".to_owned()),
             None => CacheStatement::Silent(format!(
-                "{name} says that it has no volatile cache, and whether it warns that what keeps its memory alive has failed is not known"
+                "{name} reports no volatile cache, and it is unknown whether it warns of a failed power backup"
             )),
         },
         (None, Some(false) | None) => {
-            CacheStatement::Silent(format!("what {name} itself says of its cache is not known"))
+            CacheStatement::Silent(format!("it is unknown what {name} itself reports of its cache"))
         }
     }
 }

@@ -20,20 +20,22 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
     match (kept, asked) {
         (Some(false), Some(true)) => CacheStatement::Torn(format!(
-            "{name} answers that its write cache is on, although the kernel was told that it has none"
+            "{name} reports that its write cache is on, but the kernel was told that it has none"
         )),
         (Some(true), Some(false)) => CacheStatement::Torn(format!(
-            "{name} answers that its write cache is off, although the kernel found it on"
+            "{name} reports that its write cache is off, but the kernel found it on"
         )),
         (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
         (Some(false), Some(false)) => CacheStatement::Without("asked past the kernel".to_owned()),
         (None, Some(false)) => CacheStatement::Silent(format!(
-            "{name} answers that its write cache is off, and what it told the kernel is not known"
+            "{name} reports that its write cache is off, and it is unknown what it told the kernel"
         )),
         (Some(false), None) => CacheStatement::Silent(format!(
-            "that {name} has no volatile cache is the kernel's word alone: it assumes so where a disk says nothing, and can be told so"
+            "only the kernel says that {name} has no volatile cache: it assumes so if a disk reports nothing, and can be told so"
         )),
-        (None, None) => CacheStatement::Silent(format!("what {name} itself says of its cache is not known")),
+        (None, None) => {
+            CacheStatement::Silent(format!("it is unknown what {name} itself reports of its cache"))
+        }
     }
 }
 

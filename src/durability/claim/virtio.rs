@@ -14,10 +14,10 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => CacheStatement::Volatile,
         Some(false) => {
-            CacheStatement::Without("its hypervisor's word, which a guest can also set itself".to_owned())
+            CacheStatement::Without("as reported by its hypervisor; a guest can also set it".to_owned())
         }
         None => CacheStatement::Silent(format!(
-            "what the hypervisor says of the cache of {} is not known",
+            "it is unknown what the hypervisor reports of the cache of {}",
             disk.name()
         )),
     }

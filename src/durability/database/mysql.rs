@@ -60,7 +60,7 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         ),
         None => (
             Unproven,
-            format!("whether {name} waits for the flush (innodb_flush_log_at_trx_commit) is not known"),
+            format!("it is unknown whether {name} waits for the flush (innodb_flush_log_at_trx_commit)"),
         ),
     };
     sayer.say(ask, cluster, key, bears, says);
@@ -72,7 +72,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         Some(true) => {}
         None => {
             let says =
-                format!("whether {name} keeps a binary log, which commits then depend on, is not known");
+                format!("it is unknown whether {name} keeps a binary log, which commits then depend on");
             return sayer.say(ask, cluster, &mysql::LOG_BIN, Unproven, says);
         }
     }
@@ -86,18 +86,18 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         (Some(value), Some(true)) => (
             Unproven,
             format!(
-                "sync_binlog is {value}, and the binary log is kept in an engine: what that flushes is not known"
+                "sync_binlog is {value}, and the binary log is kept in an engine: it is unknown what that flushes"
             ),
         ),
         (Some(value), None) if !absent => (
             Unproven,
-            format!("sync_binlog is {value}, and whether the binary log is kept in an engine is not known"),
+            format!("sync_binlog is {value}, and it is unknown whether the binary log is kept in an engine"),
         ),
         (Some(value), _) => {
             let when = if value == 0 {
-                "whenever the kernel likes".to_owned()
+                "whenever the kernel does".to_owned()
             } else {
-                format!("once in {value} commits or groups of them")
+                format!("once every {value} commits or groups of commits")
             };
             (
                 AtRisk(set(cluster, "sync_binlog", "1")),
@@ -107,7 +107,7 @@ fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
                 ),
             )
         }
-        (None, _) => (Unproven, format!("whether {name} flushes its binary log (sync_binlog) is not known")),
+        (None, _) => (Unproven, format!("it is unknown whether {name} flushes its binary log (sync_binlog)")),
     };
     sayer.say(ask, cluster, key, bears, says);
 }
@@ -121,7 +121,7 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
         Some(method @ (FlushMethod::Nosync | FlushMethod::Littlesync)) => (
             AtRisk(default_method(cluster)),
             format!(
-                "{name} leaves flushes out (innodb_flush_method is {method}), so a crash can also corrupt its tables"
+                "{name} skips flushes (innodb_flush_method is {method}), so a crash can also corrupt its tables"
             ),
         ),
         Some(FlushMethod::DirectNoFsync) => {
@@ -132,7 +132,7 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
             no_fsync(ask, of, cluster, name, version.as_ref())
         }
         None => {
-            (Unproven, format!("whether {name} flushes its data files (innodb_flush_method) is not known"))
+            (Unproven, format!("it is unknown whether {name} flushes its data files (innodb_flush_method)"))
         }
     };
     sayer.say(ask, cluster, key, bears, says);
@@ -154,7 +154,7 @@ fn fast_doublewrite(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, 
         _ if !holds_pages(ask.facts, of) => return,
         // Torn pages are the graver finding where the setting is unknown.
         None if torn::may_tear(ask, of) => return,
-        None => (Unproven, format!("whether {name} leaves flushes out (innodb_doublewrite) is not known")),
+        None => (Unproven, format!("it is unknown whether {name} skips flushes (innodb_doublewrite)")),
         Some(Doublewrite::On | Doublewrite::Off | Doublewrite::DetectOnly) => return,
         Some(Doublewrite::Fast) => unflushed_pages(
             ask.facts,
@@ -222,7 +222,7 @@ fn no_fsync(
             return (
                 Unproven,
                 format!(
-                    "whether {name} of this release flushes the sizes of its files is not known ({method})"
+                    "it is unknown whether {name} of this release flushes the sizes of its files ({method})"
                 ),
             );
         }
@@ -248,13 +248,13 @@ fn no_fsync(
         CacheSafety::Volatile => (
             Unproven,
             format!(
-                "{name} flushes no data pages ({method}), and whether the redo log's flushes reach this disk is not known"
+                "{name} flushes no data pages ({method}), and it is unknown whether the redo log's flushes reach this disk"
             ),
         ),
         CacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} flushes no data pages ({method}), and whether a cache here needs it is not known"
+                "{name} flushes no data pages ({method}), and it is unknown whether a cache here needs it"
             ),
         ),
     }
@@ -267,13 +267,13 @@ fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, men
         CacheSafety::Volatile => (
             AtRisk(mend),
             format!(
-                "{name} does not flush data pages before it forgets the redo log for them ({setting}), and a disk here holds writes in a volatile cache"
+                "{name} discards redo before flushing the data pages ({setting}), and a disk here caches writes in a volatile cache"
             ),
         ),
         CacheSafety::Safe | CacheSafety::Unknown => (
             Unproven,
             format!(
-                "{name} does not flush data pages before it forgets the redo log for them ({setting}), which its makers call safe on some file systems only"
+                "{name} discards redo before flushing the data pages ({setting}), which its developers call safe on some file systems only"
             ),
         ),
     }

@@ -20,9 +20,9 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
         Some(true) => (Durable, "PostgreSQL flushes its WAL (fsync is on)"),
         Some(false) => (
             AtRisk(on(cluster, "fsync")),
-            "PostgreSQL does not flush at all (fsync is off), so a crash can also corrupt the cluster",
+            "PostgreSQL flushes nothing (fsync is off), so a crash can also corrupt the cluster",
         ),
-        None => (Unproven, "whether PostgreSQL flushes (fsync) is not known"),
+        None => (Unproven, "it is unknown whether PostgreSQL flushes (fsync)"),
     };
     sayer.say(ask, cluster, &postgres::FSYNC, bears, says.to_owned());
 
@@ -43,7 +43,7 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
             (Durable, format!("PostgreSQL reports a commit after its flush (synchronous_commit is {value})"))
         }
         None => {
-            (Unproven, "whether PostgreSQL waits for the flush (synchronous_commit) is not known".to_owned())
+            (Unproven, "it is unknown whether PostgreSQL waits for the flush (synchronous_commit)".to_owned())
         }
     };
     sayer.say(ask, cluster, &postgres::SYNCHRONOUS_COMMIT, bears, says);

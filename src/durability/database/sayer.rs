@@ -57,7 +57,7 @@ pub fn preloaded(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer
     match ask.value(cluster, preload).as_deref() {
         Some("" | "none") => false,
         Some(library) => {
-            let says = format!("{library} is preloaded into {name} and turns its flushes into nothing");
+            let says = format!("{library}, preloaded into {name}, disables its flushes");
             let mend = Mend::Unload { library: library.to_owned(), server: cluster.clone() };
             sayer.say(ask, cluster, preload, Bears::AtRisk(mend), says);
             true
@@ -65,8 +65,7 @@ pub fn preloaded(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer
         None if running == Some(false) => false,
         None => {
             ask.miss(cluster, preload, None);
-            let says =
-                format!("whether a preloaded library turns {name}'s flushes into nothing is not known");
+            let says = format!("it is unknown whether a preloaded library disables the flushes of {name}");
             sayer.say(ask, cluster, preload, Bears::Unproven, says);
             false
         }

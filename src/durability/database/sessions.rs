@@ -19,7 +19,7 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommi
         let runs = ask.value(cluster, &postgres::RUNNING) != Some(false);
         if runs && instance.is_some_and(flushes) {
             ask.miss(cluster, key, None);
-            let says = "whether a database or a role turns synchronous_commit off is not known".to_owned();
+            let says = "it is unknown whether a database or a role turns synchronous_commit off".to_owned();
             sayer.say(ask, cluster, key, Unproven, says);
         }
         sayer.exceptions.lose = reading.and_then(|_| Ok(Vec::new()));

@@ -51,24 +51,20 @@ pub fn judge<T: FactValue>(
     let Copies { key, reads, page, mend, .. } = copies;
     if copies.kept.is_none() {
         ask.miss(cluster, key, None);
-        let says = format!(
-            "whether a page that a power failure tears can be repaired is not known ({})",
-            key.name()
-        );
+        let says = format!("it is unknown whether a torn page can be repaired ({})", key.name());
         return sayer.say(ask, cluster, key, Unproven, says);
     }
-    let lost = format!("a page that a power failure tears cannot be repaired ({reads})");
+    let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
     let home = ask.facts.resolve(of, Scope::Mount);
     let fstype = home.as_ref().and_then(|home| ask.need(home, &mount::FSTYPE));
     let record = home.as_ref().filter(|_| fstype.as_deref() == Some("zfs"));
     let record = record.and_then(|home| ask.need(home, &mount::ZFS_RECORD));
     let (bears, says) = match (fstype.as_deref(), record) {
-        (None, _) => (Unproven, format!("{lost}, and what the file system does with pages is not known")),
-        (Some("zfs"), Some(record)) if record >= *page => (
-            Durable,
-            format!("ZFS writes pages whole or not at all here, so none has to be repaired ({reads})"),
-        ),
-        (Some("zfs"), None) => (Unproven, format!("{lost}, and the size of ZFS's records is not known")),
+        (None, _) => (Unproven, format!("{lost}, and it is unknown what the file system does with pages")),
+        (Some("zfs"), Some(record)) if record >= *page => {
+            (Durable, format!("ZFS writes pages atomically here, so none can be torn ({reads})"))
+        }
+        (Some("zfs"), None) => (Unproven, format!("{lost}, and the record size of ZFS is unknown")),
         (Some(_), _) => (AtRisk(mend.clone()), format!("{lost}, and what was committed into it is gone")),
     };
     sayer.say(ask, cluster, key, bears, says);

@@ -204,5 +204,5 @@ fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() 
     let none = |roles: &str| machine().with("mysql.innodb_doublewrite", "off").with("target.roles", roles);
     assert_eq!(none("data,redo").word(), "at risk");
     assert_eq!(none("redo,binlog").word(), "durable", "no pages lie there");
-    assert_eq!(none("?").word(), "at risk", "what lies there is not known");
+    assert_eq!(none("?").word(), "at risk", "it is unknown what lies there");
 }

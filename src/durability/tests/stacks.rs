@@ -48,7 +48,7 @@ fn queues_above_the_disk() {
     let unread =
         between("lvm", "write through").with("device.write_cache", "?").with("device.cache_type", "?");
     let says = unread.verdict().sentence;
-    assert!(says.contains("whether a disk below says write back is not known"), "{says}");
+    assert!(says.contains("it is unknown whether a disk below says write back"), "{says}");
 }
 
 #[test]

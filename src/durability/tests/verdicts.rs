@@ -234,9 +234,9 @@ fn what_nobody_here_can_prove_says_why() {
         ("scsi", "fibre channel", "Fibre Channel"),
         ("network", "iscsi", "iSCSI"),
         ("network", "rbd", "Ceph"),
-        ("network", "?", "another machine"),
+        ("network", "?", "is remote"),
         ("pmem", "?", "ndctl"),
-        ("other", "?", "cannot see through"),
+        ("other", "?", "cannot inspect"),
     ] {
         let machine = Machine::plain().with("device.transport", transport).with("device.fabric", fabric);
         assert_eq!(machine.word(), "unproven", "{transport} {fabric}");
@@ -245,7 +245,7 @@ fn what_nobody_here_can_prove_says_why() {
     }
     let gone = Machine::plain().with("device.transport", "nvme").with("device.ephemeral", "true");
     assert_eq!(gone.word(), "at risk");
-    assert!(gone.verdict().sentence.contains("everything on it is gone"), "{}", gone.verdict().sentence);
+    assert!(gone.verdict().sentence.contains("sda is ephemeral"), "{}", gone.verdict().sentence);
     assert_eq!(Machine::plain().with("device.ephemeral", "false").word(), "durable");
     let unread = Machine::plain().with("device.ephemeral", "?");
     assert_eq!(unread.word(), "unproven", "a model that may not be read may be an ephemeral disk's");
@@ -613,17 +613,17 @@ fn sentences() {
     assert_eq!(
         risky.sentence,
         "A commit acknowledged now may be lost at power failure: /data is ext4 mounted without barriers, so no flush \
-         is sent, and sda holds writes in a volatile cache."
+         is sent, and sda caches writes in a volatile cache."
     );
     assert!(risky.limits.is_empty());
     let sound = Machine::plain().with_cluster().verdict();
     assert_eq!(
         sound.sentence,
-        "A commit acknowledged now survives a power failure: flushes are sent all the way to sda, which has to write \
-         its volatile cache out."
+        "A commit acknowledged now survives a power failure: flushes are passed down to sda, which must write out \
+         its volatile cache."
     );
     let unread = Machine::bare().verdict();
-    assert!(unread.sentence.contains("cannot be shown from here"), "{}", unread.sentence);
+    assert!(unread.sentence.starts_with("Cannot show that"), "{}", unread.sentence);
     assert!(unread.sentence.matches(", and ").count() <= 2, "{}", unread.sentence);
     let guest = Machine::plain().with("host.seen_by", "guest").verdict();
     assert!(guest.limits.contains("hypervisor honours flushes"));

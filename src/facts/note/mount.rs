@@ -21,7 +21,7 @@ notes! {
     /// Notes about lines and units that mount at boot.
     pub enum BootNote {
         /// A source of boot mounts could not be read, so a mount without any line may be mounted nevertheless.
-        Gap { detail: String, why: Why } = "{detail} ({why}): what it mounts at boot is not known";
+        Gap { detail: String, why: Why } = "{detail} ({why}): it is unknown what it mounts at boot";
         /// A line with too many fields.
         ExcessNumbers { file: &'static str, line: u32 }
             = "{file}:{line}: more than two numbers follow the options, as after a space that is not escaped; systemd leaves \

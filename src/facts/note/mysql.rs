@@ -39,9 +39,9 @@ notes! {
             = "{server}: {setting} is {written} in {source} and {told} in the running server: it was set while the server runs, \
                or the file was changed since, and a restart will undo that";
         /// An option file that anybody could have written.
-        PublicFile { file: String } = "{file} can be written by everybody, so the server ignores it";
+        PublicFile { file: String } = "{file} is writable by everyone, so the server ignores it";
         /// A file that is no option file.
-        NoOptions { file: String } = "{file} cannot be read as what it should be";
+        NoOptions { file: String } = "{file} does not have the expected format";
         /// An include in an include, too often.
         Depth { file: String } = "{file}: includes nest deeper than the server follows them";
     }

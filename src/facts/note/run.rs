@@ -57,10 +57,10 @@ notes! {
         } = "rule {rule} is {how} from {was} to {level}{until}: {because} ({file}:{line}){idle}",
             how = if *lower { "lowered" } else { "raised" },
             until = last_day(*until),
-            idle = if *idle { "; nothing here is what it is about" } else { "" };
+            idle = if *idle { "; not applicable here" } else { "" };
         /// A statement about a rule whose last day has passed.
         Expired { rule: String, until: Date, because: String, file: String, line: usize }
-            = "rule {rule} is as it was written again: {file}:{line} spoke until {until} ({because}); renew the entry or take it out";
+            = "rule {rule} is as it was written again: {file}:{line} spoke until {until} ({because}); renew the entry or remove it";
     }
 }
 
@@ -74,7 +74,7 @@ notes! {
             = "{product} {here} is newer than what these tables know ({known}); what it changed is in none of them";
         /// A stack with more layers than are shown.
         LayersBeyondBound { target: String, layers: usize, hidden: usize }
-            = "the stack beneath {target} has {layers} layers, of which {hidden} are left out of this report: their facts, and \
+            = "the stack under {target} has {layers} layers, of which {hidden} are left out of this report: their facts, and \
                most of what does not apply to them or is undecided";
     }
 }

@@ -19,7 +19,7 @@ notes! {
         DisksBeyondBound { disks: usize, asked: usize } = "of {disks} disks only {asked} were asked for their caches";
         /// A disk whose answers were not read, by a mistake of ours.
         DiskUnread { disk: Subject }
-            = "{disk}: reading its answers failed; its write cache, its warnings and its platters are not known";
+            = "{disk}: reading its answers failed; its write cache, its warnings and its medium are unknown";
         /// A stack with more ways through it than are followed.
         RoutesBeyondBound { target: Subject, most: usize }
             = "{target} reaches its disks in more than {most} ways; they were judged together, each layer by its worst";

@@ -6,14 +6,14 @@ notes! {
     /// Notes about a path that was named as the target.
     pub enum TargetNote {
         /// A file, where a directory belongs.
-        File { path: String } = "{path} is a file: name the directory it lies in";
+        File { path: String } = "{path} is a file: name its directory";
         /// Neither a directory nor a device.
-        NoPlace { path: String } = "{path} is no block device and no directory: no database can be on it";
+        NoPlace { path: String } = "{path} is neither a block device nor a directory: no database can be on it";
         /// It is not there; another may have been meant, or it may be to be made.
         Absence { path: String, meant: Option<String>, new: bool }
             = "{path} does not exist{meant}{new}",
             meant = meant.as_ref().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default(),
-            new = if *new { "; for a directory that is to be made add --new" } else { "" };
+            new = if *new { "; add --new for a directory that does not exist yet" } else { "" };
         /// The same where it may be made, and nothing that it could be made in is there.
         NoParent { path: String } = "{path} does not exist, nor does any directory above it";
         /// A link that leads nowhere.

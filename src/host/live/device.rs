@@ -35,7 +35,7 @@ fn opened(path: &Path, also: OFlag) -> io::Result<File> {
         |flags: OFlag, path: &Path| OpenOptions::new().read(true).custom_flags(flags.bits()).open(path);
     let place = by_name(OFlag::O_PATH | OFlag::O_CLOEXEC, path)?;
     if !place.metadata()?.file_type().is_block_device() {
-        return Err(io::Error::other("is no block device"));
+        return Err(io::Error::other("is not a block device"));
     }
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | also;
     by_name(flags, Path::new(&format!("/proc/self/fd/{}", place.as_raw_fd())))

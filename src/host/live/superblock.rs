@@ -104,7 +104,7 @@ mod tests {
             for kind in Superblock::ALL {
                 assert_eq!(
                     features(path, kind).unwrap_err(),
-                    Miss::new(MissKind::Failed, "is no block device")
+                    Miss::new(MissKind::Failed, "is not a block device")
                 );
             }
         }

@@ -35,7 +35,7 @@ fn beside(rows: &[WorkloadRow], name: &str) -> Option<String> {
     Some(match row.settled? {
         Conclusion::Settled => format!("{:.1} × as long", ratio.value),
         Conclusion::NoMeaningfulDifference => "just as long".to_owned(),
-        Conclusion::NotSettled => format!("{:.1} to {:.1} × as long (not settled)", ratio.low, ratio.high),
+        Conclusion::NotSettled => format!("{:.1} to {:.1} × as long (undecided)", ratio.low, ratio.high),
     })
 }
 
@@ -47,7 +47,7 @@ fn as_many(row: &WorkloadRow) -> Option<String> {
         Conclusion::Settled => format!("{:.1} × as many", times(ratio.value)),
         Conclusion::NoMeaningfulDifference => "no more".to_owned(),
         Conclusion::NotSettled => {
-            format!("{:.1} to {:.1} × as many, not settled", times(ratio.high), times(ratio.low))
+            format!("{:.1} to {:.1} × as many, undecided", times(ratio.high), times(ratio.low))
         }
     })
 }
@@ -76,7 +76,7 @@ fn segment(rows: &[WorkloadRow]) -> Option<String> {
 fn group(rows: &[WorkloadRow]) -> Option<String> {
     let (one, most) = ends(rows)?;
     Some(format!(
-        "One session gets {} commits done a second, {} together {} ({}), each waiting {} (median), with {:.2} flushes \
+        "One session completes {} commits a second, {} together {} ({}), each waiting {} (median), with {:.2} flushes \
          per commit.",
         text::rounded(one.per_second.value),
         most.threads,

@@ -160,7 +160,7 @@ impl AssumedSubject<'_> {
             }
             if !validity::is_option_of(fs, word) || ruling.effect.is_unknown() {
                 return Err(format!(
-                    "what {fs} makes of `{word}` is not known; assume only options that it is known to take. {}",
+                    "it is unknown what {fs} makes of `{word}`; assume only options that it is known to take. {}",
                     ruling.because
                 ));
             }

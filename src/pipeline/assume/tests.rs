@@ -66,14 +66,14 @@ fn said(assumed: &[&str]) -> String {
 #[test]
 fn what_is_no_value_of_any_machine_is_refused() {
     for (assumed, says) in [
-        (&["mount.super_options@/x=rw,bogus"][..], "`bogus` is not known"),
-        (&["mount.super_options@/x=rw,discrad"], "`discrad` is not known"),
+        (&["mount.super_options@/x=rw,bogus"][..], "unknown what xfs makes of `bogus`"),
+        (&["mount.super_options@/x=rw,discrad"], "makes of `discrad`"),
         (&["mount.super_options@/x=none"], "rw or ro"),
         (&["mount.super_options@/x=discard"], "rw or ro"),
         (&["mount.super_options@/x=rw,ro"], "rw or ro"),
         (&["mount.super_options@/x=rw,nobarrier"], "refuses `nobarrier`"),
         (&["mount.super_options@/x=rw,noatime"], "assume mount.options"),
-        (&["mount.super_options@/x=rw,nofail"], "`nofail` is not known"),
+        (&["mount.super_options@/x=rw,nofail"], "makes of `nofail`"),
         (&["mount.super_options@/x=rw,discard"], ""),
         (&["mount.super_options@/x=ro,attr2,inode64,logbufs=8,logbsize=256k,noquota"], ""),
         (&["mount.super_options@/b=rw,nodatacow,compress=zstd,datasum"], "take each other back"),

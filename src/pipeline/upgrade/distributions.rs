@@ -234,14 +234,14 @@ impl DistributionChoice {
         let all: Vec<String> = releases().map(|row| format!("{name}{}", row.version)).collect();
         if all.is_empty() {
             return format!(
-                "which kernel comes with {} is not known here; name it with --kernel",
+                "it is unknown which kernel comes with {} here; name it with --kernel",
                 self.given
             );
         }
         let vendor = self.distribution.vendor.is_some();
         let more = if vendor { ", or name the kernel with --kernel" } else { "" };
         format!(
-            "which release `{}` is, is not known here; those known are {}{more}",
+            "it is unknown which release `{}` is here; those known are {}{more}",
             self.given,
             all.join(", ")
         )

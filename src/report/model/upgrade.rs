@@ -100,12 +100,12 @@ impl Part {
     pub fn words(self) -> &'static str {
         match self {
             Self::Blocker => "Will not mount, or not boot",
-            Self::LosesEffect => "Loses its effect",
-            Self::Deprecated => "Is on its way out",
-            Self::NotKnown => "Cannot be said",
+            Self::LosesEffect => "No longer effective",
+            Self::Deprecated => "Deprecated",
+            Self::NotKnown => "Cannot tell",
             Self::Changes => "Changes",
-            Self::Already => "Wrong as it is today, whatever the kernel",
-            Self::Needless => "Need not be said any more",
+            Self::Already => "Already wrong today",
+            Self::Needless => "Now redundant",
             Self::Better => "Gets better",
         }
     }

@@ -65,9 +65,9 @@ impl BootMountEdit<'_> {
                 options::exclude(SettingKind::BootOptions, old, word) && !self.remove.contains(old)
             })
         };
-        let out = self.remove.iter().map(|word| format!("take out {word}"));
+        let out = self.remove.iter().map(|word| format!("remove {word}"));
         let into = self.add.iter().map(|word| match replaced(word) {
-            Some(old) => format!("put {word} in place of {old}"),
+            Some(old) => format!("replace {old} with {word}"),
             None => format!("add {word}"),
         });
         out.chain(into).collect::<Vec<_>>().join("; ")
@@ -151,13 +151,15 @@ fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
             || line.add.iter().any(|other| options::exclude(SettingKind::BootOptions, other, word))
     };
     if add.iter().any(excluded) || remove.iter().any(|word| line.add.contains(word)) {
-        return line.notes.push(format!("not followed, since what is graver wants the opposite: {words}"));
+        return line
+            .notes
+            .push(format!("not followed, because a graver finding wants the opposite: {words}"));
     }
     // An option in force that is written nowhere comes from elsewhere, and stays until somebody looks there.
     let in_force = stack::in_force(&report.facts, &step.subject).unwrap_or_default();
     for word in remove.iter().filter(|word| in_force.contains(word) && !line.now.contains(word)) {
         line.notes.push(format!(
-            "{word} is in force and not written here: a default of the file system or of the kernel, or a remount by hand"
+            "{word} is current but not written here: a default of the file system or kernel, or a manual remount"
         ));
     }
     let new = |word: &&String| !line.now.contains(word) && !line.add.contains(word);
@@ -303,9 +305,9 @@ pub fn why_not(report: &Report, lines: &[BootMountEdit<'_>]) -> Vec<String> {
                 format!("of {fstype} that was not looked for")
             }
             (Some(Reading::Unknown { detail, .. }), _) => detail,
-            (None, _) => "what it lies on is not known".to_owned(),
+            (None, _) => "the device under it is unknown".to_owned(),
         };
-        Some(format!("{}: whether the next boot mounts it is not known: {because}.", target.title))
+        Some(format!("{}: it is unknown whether the next boot mounts it: {because}.", target.title))
     });
     right.chain(on_root).chain(open).chain(unread(report).map(Note::to_string)).collect()
 }

@@ -17,7 +17,7 @@ pub fn render(report: &Report) -> String {
     let how = [
         "Put each line in place of the one that is shown above it, in a copy of the file; then",
         "  findmnt --verify --tab-file COPY",
-        "and when the copy is in place: systemctl daemon-reload. What is mounted stays as it is until it is mounted anew.",
+        "and when the copy is in place: systemctl daemon-reload. What is mounted is unchanged until remounted.",
     ];
     of_boot(report, head(report, "lines for /etc/fstab", &how), " --format fstab", changed, fresh)
 }
@@ -41,8 +41,7 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
             }
             _ => {
                 out += &comments(&[
-                    "Not all of this line is known, so it is not written anew. In its fourth field:"
-                        .to_owned(),
+                    "Not all of this line is known, so it is not rewritten. In its fourth field:".to_owned(),
                     format!("  {}", line.edits()),
                 ]);
             }
@@ -55,7 +54,7 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
         }
         DeclarationSite::Other => {
             out += &comments(&[
-                "No line of fstab: change it in the configuration of the boot loader.".to_owned(),
+                "Not a line of fstab: change it in the boot loader's configuration.".to_owned(),
                 format!("now:     {now}"),
                 format!("becomes: {becomes}"),
             ]);
@@ -84,7 +83,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
     part(&target.title)
         + &not_before(report, target)
         + &comments(&[
-            "prints and the mount point, then take out the #.".to_owned(),
+            "prints and the mount point, then remove the #.".to_owned(),
             format!("UUID=EDIT-THE-UUID /EDIT/THE/MOUNT/POINT {fstype} {mount} 0 {pass}"),
         ])
 }

@@ -54,7 +54,7 @@ fn rule(report: &Report, step: &Step) -> Result<String, String> {
         return Err("a rule sets one value".to_owned());
     };
     let plain =
-        |value: &str| udev::value(value).ok_or_else(|| format!("the value is no plain word: {value}"));
+        |value: &str| udev::value(value).ok_or_else(|| format!("the value is not a plain word: {value}"));
     let set = plain(value)?;
     let Some(Identity { file, value: shown }) = identity::of(report, &step.subject) else {
         let why = if report.host.live {

@@ -21,7 +21,7 @@ pub fn render(report: &Report) -> String {
     let how = [
         "Each part is the file that is named above it; a drop-in of another name that sorts behind it wins over it. Then",
         "  systemctl daemon-reload && systemd-analyze verify UNIT",
-        "What is mounted stays as it is until it is mounted anew.",
+        "What is mounted is unchanged until remounted.",
     ];
     of_boot(report, head(report, "systemd mount units", &how), " --format unit", changed, fresh)
 }
@@ -38,7 +38,7 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
         DeclarationSite::Unit(path) => drop_in(report, line, path, &becomes),
         DeclarationSite::Fstab if report.asked.is_some() => match instead(report, line, &becomes) {
             Ok(Unit { name, text }) => {
-                let note = format!("In place of {}, which is to be taken out.", line.shown);
+                let note = format!("Replaces {}, which is to be removed.", line.shown);
                 (format!("{DIRECTORY}/{name}"), comments(&[note]) + &pasted(report, &line.steps, &text))
             }
             Err(why) => (line.shown.clone(), comments(&[format!("No unit: {why}. Use --format fstab.")])),
@@ -60,7 +60,7 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
 fn drop_in(report: &Report, line: &BootMountEdit<'_>, path: &str, becomes: &str) -> (String, String) {
     let file = format!("{path}.d/50-walwise.conf");
     if !line.is_whole(report) {
-        let says = "Not all of this unit is known, so its options are not written anew. In Options=:";
+        let says = "Not all of this unit is known, so its options are not rewritten. In Options=:";
         return (line.shown.clone(), comments(&[says.to_owned(), format!("  {}", line.edits())]));
     }
     // Text from a unit is already in the spelling of units; only additions are escaped.
@@ -149,7 +149,7 @@ fn fresh(report: &Report, target: &TargetSummary) -> String {
     };
     let mkfs::Chosen { fstype, pass, mount } = chosen;
     let mut lines = vec![
-        "prints and the mount point, name the file as the first of these prints, then take out the #:"
+        "prints and the mount point, name the file as the first of these prints, then remove the #:"
             .to_owned(),
         "  systemd-escape --path --suffix=mount /EDIT/THE/MOUNT/POINT".to_owned(),
         "  systemd-escape --path /dev/disk/by-uuid/EDIT-THE-UUID".to_owned(),

@@ -21,7 +21,7 @@ pub fn parts(report: &Report) -> Vec<String> {
     let (host, beside): (Vec<&Finding>, Vec<&Finding>) =
         report.findings.iter().filter(advised).partition(|finding| finding.subject.scope() == Scope::Host);
     let beside = if report.asked.is_none() { beside } else { Vec::new() };
-    let parts = [part("the host as a whole", &host), part("other parts of this host", &beside)];
+    let parts = [part("this host", &host), part("elsewhere on this host", &beside)];
     parts.into_iter().flatten().collect()
 }
 
@@ -31,7 +31,7 @@ fn part(title: &str, findings: &[&Finding]) -> Option<String> {
     let told: String = (1..).zip(&steps).map(|(number, step)| existing::one(number, step)).collect();
     (!steps.is_empty()).then(|| {
         format!(
-            "\n# ==== {} ====\n# Take out the # before the commands that you want to run.\n{told}",
+            "\n# ==== {} ====\n# Remove the # before the commands that you want to run.\n{told}",
             comment::inline(title)
         )
     })

@@ -16,7 +16,7 @@ pub fn part(report: &Report, target: &TargetSummary) -> String {
     if out.is_empty() {
         return nothing(target);
     }
-    format!("# Take out the # before the commands that you want to run.\n{out}")
+    format!("# Remove the # before the commands that you want to run.\n{out}")
 }
 
 /// The loss or danger of a step, if any.
@@ -25,7 +25,7 @@ fn danger(step: &Step) -> Option<&'static str> {
         Risk::NeedsNewFilesystem => {
             Some("DESTROYS what is on the file system: data must be copied away first")
         }
-        Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if the facts are not as they seem"),
+        Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
         Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
         Risk::NeedsRemount if unmounts(step) => Some("UNMOUNTS the file system: stop the server first"),
         _ => None,

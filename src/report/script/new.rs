@@ -110,7 +110,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
     let content = content.ok_or("the disk is not known to be free")?;
     let node = text(device::PATH.name()).unwrap_or_else(|| format!("/dev/{}", disk.name()));
     let name = node.strip_prefix("/dev/").filter(|name| plain(name, "_-.")).map(str::to_owned);
-    let name = name.ok_or_else(|| format!("{node} is no plain device name"))?;
+    let name = name.ok_or_else(|| format!("{node} is not a plain device name"))?;
     let size = match report.value(disk, device::SIZE.name()) {
         Some(Value::Whole(size)) if *size > 0 => *size,
         _ => return Err("the size of the disk is not known, so it could not be told from another".to_owned()),

@@ -34,7 +34,7 @@ pub fn sections(report: &Report) -> Vec<Section> {
         );
     }
     if !difference.has_lasting() {
-        top.say("Nothing that lasts is different.");
+        top.say("No lasting differences.");
     }
     let mut sections = vec![top];
     let parts =
@@ -81,7 +81,7 @@ fn came(finding: &FindingChange) -> String {
     match (finding.class, &finding.before) {
         (Class::Level, Some(before)) => format!(", was {}", before.level.word()),
         (Class::Decided, _) => ", was undecided".to_owned(),
-        (Class::Appeared, _) => ", of what the baseline had not".to_owned(),
+        (Class::Appeared, _) => ", not in the baseline".to_owned(),
         _ => String::new(),
     }
 }
@@ -100,7 +100,7 @@ fn better(difference: &Difference) -> Option<Section> {
 fn gone(difference: &Difference) -> Option<Section> {
     let gone = |f: &&FindingChange| f.class == Class::Gone && f.before.as_ref().is_some_and(|b| b.applies);
     let serious = difference.findings.iter().filter(gone).filter(|f| f.level() >= Level::Warning);
-    let mut section = Section::part("Not looked at any more");
+    let mut section = Section::part("No longer examined");
     section.bullets(&HEAD, serious.filter_map(|finding| told(finding, "")).collect());
     section.unless_empty()
 }
@@ -116,8 +116,8 @@ fn told(finding: &FindingChange, how: &str) -> Option<Bullet> {
 fn lesser(difference: &Difference) -> Option<Section> {
     let light = || difference.findings.iter().filter(|finding| finding.level() < Level::Warning);
     let lines = [
-        ("New, of less weight", light().filter(|f| f.is_worse()).collect::<Vec<_>>()),
-        ("Gone, of less weight", light().filter(|f| f.is_fixed()).collect()),
+        ("New, lower level", light().filter(|f| f.is_worse()).collect::<Vec<_>>()),
+        ("Gone, lower level", light().filter(|f| f.is_fixed()).collect()),
     ];
     let mut section = Section::part("");
     for (what, findings) in lines.into_iter().filter(|(_, findings)| !findings.is_empty()) {
@@ -148,7 +148,7 @@ fn things(difference: &Difference) -> Option<Section> {
     }
     if !difference.renamed.is_empty() {
         let pairs = difference.renamed.iter().map(|pair| format!("{} → {}", pair.before, pair.now.name()));
-        section.say(format!("Under another name: {}", named(pairs)));
+        section.say(format!("Renamed: {}", named(pairs)));
     }
     section.unless_empty()
 }
@@ -245,10 +245,7 @@ mod tests {
         let mut now = report("none", "6.1.0-28-amd64", 1.0);
         now.baseline = Some(difference(&Kept::from_report(&now), &Kept::from_report(&now)));
         let told = section(&now);
-        assert!(
-            told.contains("Nothing that lasts is different.") && told.contains("No shift beyond noise"),
-            "{told}"
-        );
+        assert!(told.contains("No lasting differences.") && told.contains("No significant change"), "{told}");
         assert!(!told.contains("Changed") && !told.contains("note"), "{told}");
     }
 }

@@ -47,10 +47,10 @@ pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     let (host, beside): (Vec<Numbered<'_>>, Vec<Numbered<'_>>) =
         outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host);
     let mut sections = Vec::new();
-    sections.extend(found(chapter, Section::top("The host as a whole"), &host));
+    sections.extend(found(chapter, Section::top("This host"), &host));
     sections.extend(undecided(chapter, Section::top("Undecided"), &host));
     if report.asked.is_none() {
-        sections.extend(found(chapter, Section::top("Other parts of this host"), &beside));
+        sections.extend(found(chapter, Section::top("Elsewhere on this host"), &beside));
         sections.extend(undecided(chapter, Section::top("Undecided"), &beside));
         return sections;
     }
@@ -60,7 +60,7 @@ pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     if !beside.is_empty() {
         let critical = beside.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
         let findings = words::count(beside.len(), "finding");
-        let says = format!("{findings} about other parts of this host ({critical} critical): ");
+        let says = format!("{findings} about elsewhere on this host ({critical} critical): ");
         sections.push(Section::top("").saying(Phrase::plain(says).and_command("walwise check")));
     }
     sections
@@ -154,9 +154,9 @@ fn undecided<'a>(
     };
     let explain =
         |before: String, behind: &str| Phrase::plain(before).and_command("walwise explain RULE").and(behind);
-    rules(explain(format!("{lead}{} of less weight; ", minor.len()), " says what each needs"), minor);
-    rules(explain("Nothing that can be read here would settle, as ".to_owned(), " shows"), blind);
-    let measured = Phrase::plain("Until a commit is measured (").and_command("walwise check DIR").and(")");
+    rules(explain(format!("{lead}{} at lower levels; ", minor.len()), " says what each needs"), minor);
+    rules(explain("Cannot be decided on this machine; ".to_owned(), " shows why"), blind);
+    let measured = Phrase::plain("Waiting for a measurement (").and_command("walwise check DIR").and(")");
     rules(measured, waiting);
     section.unless_empty()
 }

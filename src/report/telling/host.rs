@@ -71,7 +71,7 @@ pub fn rest<'a>(report: &'a Report, chapter: &mut Chapter<'_, 'a>) -> Vec<Sectio
 }
 
 fn conflicts(report: &Report) -> Option<Section> {
-    let mut section = Section::top("Rules that want different things");
+    let mut section = Section::top("Conflicting rules");
     let one = |conflict: &crate::report::Conflict| Bullet {
         says: Phrase::code(conflict.setting.name).and(format!(" of {}", words::subject(&conflict.subject))),
         beneath: vec![
@@ -88,7 +88,7 @@ fn conflicts(report: &Report) -> Option<Section> {
 }
 
 fn withheld(report: &Report) -> Option<Section> {
-    let mut section = Section::top("Withheld: what a rule would advise and this machine would not take");
+    let mut section = Section::top("Not advised: not valid on this machine");
     let one = |withheld: &crate::report::Withheld| Bullet {
         says: format!("{} for {}", withheld.advice, words::subject(&withheld.subject)).into(),
         aside: Phrase::code(&withheld.rule),

@@ -27,7 +27,7 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     }
     sections.extend(right(chapter, target, &keep));
     if !plan.options.is_empty() {
-        let mut section = Section::part("Allowed, at a price; not part of the plan");
+        let mut section = Section::part("Optional, with trade-offs (not in the plan)");
         let options = plan.options.iter().map(|step| instruction(chapter, target, None, step)).collect();
         section.elements.push(Element::Instructions(options));
         sections.push(section);
@@ -51,7 +51,7 @@ fn right<'a>(chapter: &mut Chapter<'_, 'a>, target: &TargetSummary, keep: &[&'a 
             bullets.push(Bullet { of, says: (&*finding.title).into(), ..Bullet::default() });
         }
     }
-    let mut section = Section::part("Already right");
+    let mut section = Section::part("No change needed");
     section.bullets(&[], bullets);
     section.unless_empty()
 }
@@ -67,7 +67,7 @@ fn instruction<'a>(
         let mut beneath = if chapter.reason(step) {
             why(step, &about)
         } else {
-            vec![Detail::Field("why", "as above, by the same rule".into())]
+            vec![Detail::Field("why", "same rule as above".into())]
         };
         beneath.extend(how(chapter.report, target, &about, step));
         let rule = |id: &String| Phrase::code(id).and(words::level_as_written(chapter.report, id));
@@ -159,8 +159,8 @@ fn lasts(report: &Report, target: &TargetSummary, step: &Step) -> Option<String>
     }
     let boot = target.subjects.iter().find(|subject| subject.scope() == Scope::Boot);
     let line = boot.and_then(|boot| report.value(boot, boot::WHERE.name()));
-    let place = line.map_or_else(|| "what mounts it at boot".to_owned(), ToString::to_string);
-    Some(format!("until the next mount; to keep it, write the same into {place}"))
+    let place = line.map_or_else(|| "its boot configuration".to_owned(), ToString::to_string);
+    Some(format!("until the next mount; for good: edit {place}"))
 }
 
 #[cfg(test)]
@@ -179,6 +179,6 @@ mod tests {
         let text = text::render(&report);
         assert_eq!(text.matches("Title of filesystem.xfs (documented)").count(), 1, "{text}");
         assert_eq!(text.matches("Because of what filesystem.xfs says.").count(), 1, "{text}");
-        assert_eq!(text.matches("why      as above, by the same rule").count(), 2, "{text}");
+        assert_eq!(text.matches("why      same rule as above").count(), 2, "{text}");
     }
 }

@@ -61,10 +61,10 @@ pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) 
 }
 
 /// Said where what a commit asks for never reaches the disk.
-pub const WITHOUT_FLUSHES: &str = "No flush was sent: these are not the figures of durable commits.";
+pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the cost of durable commits.";
 
 /// Said of a measurement that was stopped.
-pub const CANCELLED: &str = "cancelled before its end; what was measured until then is kept";
+pub const CANCELLED: &str = "cancelled; partial results kept";
 
 /// What is to be said of the figures, a sentence each.
 pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
@@ -78,7 +78,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
     }
     if measurement.methods.iter().any(|method| !method.as_server) {
         let says =
-            "Flushes are per commit, where the disks count them. No server does it as in the rows “compare”.";
+            "Flushes are per commit, where the disks count them. No server uses the “compare” methods.";
         all.push(says.to_owned());
     }
     if report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed) {
@@ -137,8 +137,7 @@ mod tests {
             let mut report = sample::at_risk();
             let source = Source::derived(["mount.barrier"]);
             report.facts.know(&sample::data(), &FLUSH, *flush, source);
-            let told =
-                text::render(&report).contains("No flush was sent: these are not the figures of durable");
+            let told = text::render(&report).contains("No flush was sent: not the cost of durable");
             assert_eq!(told, *flush == Flush::Suppressed, "{flush}");
         }
     }

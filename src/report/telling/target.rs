@@ -108,7 +108,7 @@ fn evidence(verdict: &Verdict) -> Vec<Section> {
     }));
     section.bullets(&["", "layer", "says", "read from"], bullets);
     let mut missing =
-        Section::part(if verdict.standing.is_unproven() { "What would settle it" } else { "Missing" });
+        Section::part(if verdict.standing.is_unproven() { "What would decide it" } else { "Missing" });
     let sentences = verdict.missing.iter().map(|need| Bullet::sentence(words::need(need)));
     missing.bullets(&[], sentences.collect());
     [Some(section), missing.unless_empty()].into_iter().flatten().collect()

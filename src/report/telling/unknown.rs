@@ -87,9 +87,7 @@ impl fmt::Display for Help {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("no remedy is known"),
-            Self::AnotherCapture => {
-                f.write_str("capture the host anew: what tells them is not in this capture")
-            }
+            Self::AnotherCapture => f.write_str("not in this capture: capture the host again"),
             Self::Remedy(remedy) => remedy.fmt(f),
         }
     }

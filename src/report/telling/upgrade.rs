@@ -39,11 +39,8 @@ fn older(one: &Assumed) -> Option<String> {
     let (then, now) = (Version::parse(&named)?, Version::parse(&running)?);
     let differs =
         (0..then.depth().min(now.depth())).find(|&index| then.number(index) != now.number(index))?;
-    (then.number(differs) < now.number(differs)).then(|| {
-        format!(
-            "By its number {named} is older than the running kernel, {running}: what follows is of going back to it."
-        )
-    })
+    (then.number(differs) < now.number(differs))
+        .then(|| format!("{named} is older than the running kernel, {running}: this is a downgrade."))
 }
 
 fn section(part: Part, items: &[&Item]) -> Section {
@@ -57,7 +54,7 @@ fn section(part: Part, items: &[&Item]) -> Section {
     section.bullets(&["level", "what"], items.iter().filter(|item| !is_minor(item)).map(bullet).collect());
     let minor: Vec<&str> = items.iter().filter(is_minor).filter_map(|item| item.rule.as_deref()).collect();
     if !minor.is_empty() {
-        let says = Phrase::plain(format!("and {} of less weight: ", minor.len()));
+        let says = Phrase::plain(format!("and {} at lower levels: ", minor.len()));
         section.say(says.join(Phrase::codes(words::distinct(minor.into_iter()))));
     }
     section
@@ -100,7 +97,7 @@ fn works(upgrade: &Upgrade) -> Option<String> {
 
 fn ending(upgrade: &Upgrade, told: bool) -> String {
     if !told {
-        return "Nothing that walwise knows of changes.".to_owned();
+        return "No known changes.".to_owned();
     }
     let counted: Vec<&Item> = upgrade.counted(Level::Warning).collect();
     let decided = counted.iter().filter(|item| !item.undecided);
@@ -109,7 +106,7 @@ fn ending(upgrade: &Upgrade, told: bool) -> String {
     let others = decided.count() - blockers - already;
     let open = counted.iter().filter(|item| item.undecided).count();
     let says = [
-        (blockers, "to mend before the upgrade"),
+        (blockers, "to fix before the upgrade"),
         (others, "to look at before the upgrade"),
         (already, "wrong as it is today"),
         (open, "that cannot be told"),
@@ -118,7 +115,7 @@ fn ending(upgrade: &Upgrade, told: bool) -> String {
     let says: Vec<String> =
         says.map(|(count, what)| format!("{} {what}", words::count(count, "thing"))).collect();
     if says.is_empty() {
-        return "Nothing stands in the way of the upgrade that walwise knows of.".to_owned();
+        return "No known obstacles to the upgrade.".to_owned();
     }
     format!("{}; `walwise check` has everything about the machine as it is.", says.join(", "))
 }

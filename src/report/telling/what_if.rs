@@ -10,13 +10,12 @@ use crate::report::{Assumed, StepChange, WhatIf, WouldBeOffered};
 use crate::rules::Level;
 
 /// Before everything else: what it is about.
-pub const SAYS: &str =
-    "Plans, exports and the exit code are those of the machine as it is; none of this enters them.";
+pub const SAYS: &str = "Assumptions do not affect plans, exports or the exit code.";
 /// Where nothing follows.
 pub const NOTHING: &str = "Nothing else would be different.";
 
 /// The heading over what rules say that are decided then, or no longer are.
-pub const DECIDED: &str = "Decided, or no longer decided";
+pub const DECIDED: &str = "Newly decided or undecided";
 
 /// Sentences that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ pub fn assumption(one: &Assumed) -> Consequence {
         Reading::Unknown { why, .. } => format!("not known: {why}"),
     };
     let never = if one.really.is_known() { "" } else { ", never enough for what can lose data" };
-    Consequence::new(one.word(), format!("{says} ({}{never}; really {really})", one.word()))
+    Consequence::new(one.word(), format!("{says} ({}{never}; actual: {really})", one.word()))
 }
 
 /// The same in short, and in shorter.
@@ -106,12 +105,12 @@ pub fn told(what_if: &WhatIf) -> Vec<ConsequenceGroup> {
     first.extend(decided(what_if));
     let mut parts = vec![ConsequenceGroup { title: "", rows: first }];
     parts.extend(findings(what_if));
-    parts.push(ConsequenceGroup { title: "The plan would be another", rows: steps(what_if) });
+    parts.push(ConsequenceGroup { title: "The plan would change", rows: steps(what_if) });
     parts.push(ConsequenceGroup {
         title: "Would be offered, if all of this had been seen and measured on this machine; it can lose data",
         rows: offers(what_if),
     });
-    parts.push(ConsequenceGroup { title: "Facts that follow", rows: facts(what_if) });
+    parts.push(ConsequenceGroup { title: "Derived facts", rows: facts(what_if) });
     parts.retain(|part| !part.rows.is_empty());
     parts
 }

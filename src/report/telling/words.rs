@@ -69,7 +69,7 @@ pub fn subject(subject: &Subject) -> String {
 pub fn shared(report: &Report, of: &Subject) -> Vec<String> {
     let shares = |(what, fact): (&str, &Key<Vec<String>>)| match report.value(of, fact.name()) {
         Some(Value::List(others)) if !others.is_empty() => {
-            Some(format!("Shares {what} of {}.", others.join(", ")))
+            Some(format!("Shares {what} with {}.", others.join(", ")))
         }
         _ => None,
     };
@@ -108,13 +108,13 @@ pub fn reach(reach: Reach) -> &'static str {
 /// What following the advice takes, and what could go wrong.
 pub fn risk(risk: Risk) -> &'static str {
     match risk {
-        Risk::None => "takes effect at once",
-        Risk::NeedsReload => "needs a reload of the server",
-        Risk::NeedsRestart => "needs a restart of the server",
+        Risk::None => "effective immediately",
+        Risk::NeedsReload => "needs a reload",
+        Risk::NeedsRestart => "needs a restart",
         Risk::NeedsRemount => "needs a remount",
         Risk::NeedsUnmount => "needs the file system unmounted",
         Risk::NeedsNewFilesystem => "needs a new file system",
-        Risk::DataLossIfWrong => "data may be lost if the facts are not as they seem",
+        Risk::DataLossIfWrong => "can lose data if a fact is wrong",
     }
 }
 
@@ -159,7 +159,7 @@ pub fn affects(affected: Reach, danger: Risk) -> String {
 /// Where a step that has no command of its own is done: what mkfs is to be told is one command with the file system.
 pub fn done_with(step: &Step) -> Option<&'static str> {
     let of_mkfs = step.advice.setting.kind.is_of_mkfs() && step.advice.apply.is_empty();
-    of_mkfs.then_some("in the command that makes the file system")
+    of_mkfs.then_some("as an mkfs option")
 }
 
 /// A missing fact: what it is, why it is missing, what would supply it.
@@ -185,7 +185,7 @@ mod tests {
                 let said = affects(affected, danger);
                 let waits = affected == Reach::NextBoot;
                 assert_eq!(said.contains("nothing changes now"), waits, "{said}");
-                assert!(!(waits && said.contains("at once")), "{said}");
+                assert!(!(waits && said.contains("immediately")), "{said}");
                 let grave = danger >= Risk::NeedsNewFilesystem;
                 assert!(!grave || said.ends_with(risk(danger)), "{said}");
             }

@@ -89,11 +89,11 @@ fn answer(part: Part) -> Option<Answer> {
 fn what(option: &str, effect: Effect, fstype: &str) -> String {
     match effect {
         Effect::Refused => format!("{option} is refused by {fstype}"),
-        Effect::NoEffect => format!("{option} does nothing on {fstype}"),
-        Effect::Deprecated => format!("{option} is on its way out of {fstype}"),
-        Effect::DefaultAnyway => format!("{option} is the default anyway on {fstype}"),
-        Effect::Ok => format!("{option} is taken by {fstype}"),
-        Effect::Unknown => format!("whether {fstype} takes {option} is not known"),
+        Effect::NoEffect => format!("{option} has no effect on {fstype}"),
+        Effect::Deprecated => format!("{option} is deprecated on {fstype}"),
+        Effect::DefaultAnyway => format!("{option} is the default on {fstype}"),
+        Effect::Ok => format!("{option} is accepted by {fstype}"),
+        Effect::Unknown => format!("it is unknown whether {fstype} accepts {option}"),
     }
 }
 
@@ -163,7 +163,7 @@ fn consequence(facts: &FactSet, line: &Subject) -> &'static str {
             "It is the root file system: the machine may not boot."
         }
         Some(false) => "It is mounted by hand only, and that fails.",
-        _ if has("nofail") => "The boot goes on without it.",
+        _ if has("nofail") => "The boot continues without it.",
         Some(true) if !has("_netdev") && !has("x-systemd.automount") => "The boot stops in emergency mode.",
         _ => "",
     }

@@ -128,7 +128,7 @@ impl<'f> BootEnvironment<'f> {
         let judge = if self.again { validity::format_again } else { validity::format };
         let v4 = judge(DiskFormat::XfsV4, version, vendor);
         if fstype == "xfs" && (v4.effect.is_refused() || v4.effect.is_unknown()) {
-            return Some(open(format!("whether it is {} is not known", DiskFormat::XfsV4.words()), v4));
+            return Some(open(format!("it is unknown whether it is {}", DiskFormat::XfsV4.words()), v4));
         }
         let has_features = fstype == "xfs" || fstype.starts_with("ext") || CLOSED.contains(&fstype);
         (self.is_back && has_features).then(|| {
@@ -170,7 +170,7 @@ fn told(mounted: &Subject, feature: &str, does: &str, ruling: Ruling) -> Option<
         let what = format!("the file system has the feature {feature}");
         return Some(Item::open(mounted, Level::Critical, what, ruling).blocks());
     }
-    let what = format!("whether {does} the feature {feature} is not known");
+    let what = format!("it is unknown whether {does} the feature {feature}");
     ruling.effect.is_unknown().then(|| Item::open(mounted, Level::Critical, what, ruling))
 }
 
@@ -238,7 +238,7 @@ mod tests {
             ),
             (DEBIAN_12, DEBIAN_13, "ext4", None, Works, ""),
             (DEBIAN_12, DEBIAN_11, "ext3", None, CannotBeTold, "were not read"),
-            (DEBIAN_12, SLES_15, "ext4", Some(MADE), CannotBeTold, "Which e2fsprogs"),
+            (DEBIAN_12, SLES_15, "ext4", Some(MADE), CannotBeTold, "which e2fsprogs"),
             (SLES_15, DEBIAN_12, "ext4", Some(MADE), Works, ""),
             (DEBIAN_13, DEBIAN_12, "xfs", Some("v5 crc exchange"), Fails, "exchange"),
             (DEBIAN_12, DEBIAN_13, "xfs", Some("v5 crc incompat_15"), CannotBeTold, "incompat_15"),

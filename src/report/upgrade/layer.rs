@@ -57,8 +57,8 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         }
     }
     if uses_zfs(supposed) {
-        let because = "The module of ZFS is built apart from the kernel; see that one is built for it before the next boot.";
-        let what = "whether there is a module of ZFS for that kernel is not known";
+        let because = "The ZFS module is built separately; make sure that one is built for this kernel before the next boot.";
+        let what = "it is unknown whether there is a ZFS module for that kernel";
         items.push(Item {
             name: Some(ZFS.to_owned()),
             ..Item::open(&Subject::host(), Level::Critical, what.to_owned(), Ruling::unknown(because))
@@ -84,7 +84,7 @@ fn stopped(facts: &FactSet, subject: &Subject) -> Option<Item> {
             | ArrayState::WritePending
             | ArrayState::ActiveIdle,
         ) => {}
-        None => return Some(open("whether the array runs is not known".to_owned())),
+        None => return Some(open("it is unknown whether the array runs".to_owned())),
     }
     let spare = match facts.value(subject, &device::MD_LEVEL)? {
         ArrayLevel::Raid0 | ArrayLevel::Linear | ArrayLevel::Faulty => 0,
@@ -112,7 +112,7 @@ fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
     if [then.number(0), then.number(1)] >= from {
         return None;
     }
-    let because = format!("Kernels from {}.{} on put an array with {name} together.", from[0], from[1]);
+    let because = format!("Linux {}.{} and later assemble an array with {name}.", from[0], from[1]);
     let ruling = Ruling { source: source.to_owned(), ..Ruling::unknown(because) };
     let item = Item::open(subject, Level::Critical, format!("the array has {name}"), ruling);
     Some(if then.backports() { item } else { item.blocks() })
@@ -157,7 +157,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(BlockDriver, &str) 
         Some(level) if level.is_linear() => {}
         Some(level) => items.extend(ruled(subject, level.word(), judge(BlockDriver::Md, level.word()))),
         None => {
-            let what = "of which level the array is, is not known".to_owned();
+            let what = "the level of the array is unknown".to_owned();
             items.push(Item::open(subject, Level::Critical, what, Ruling::unknown("")));
         }
     }
@@ -169,7 +169,7 @@ fn array(facts: &FactSet, subject: &Subject, judge: &impl Fn(BlockDriver, &str) 
             items.extend(ruled(subject, &what, judge(BlockDriver::MdMetadata, &metadata)));
         }
         None => {
-            let what = "which superblock the array has, is not known".to_owned();
+            let what = "it is unknown which superblock the array has".to_owned();
             items.push(Item::open(subject, Level::Critical, what, Ruling::unknown("")));
         }
     }
@@ -201,14 +201,14 @@ fn layout(facts: &FactSet, subject: &Subject) -> Option<Item> {
     let ruling = Ruling {
         source: "kernel: md/raid0: avoid RAID0 data corruption due to layout confusion".to_owned(),
         ..Ruling::unknown(
-            "Kernels from 5.4 on refuse a RAID 0 of disks that differ in size unless raid0.default_layout says how it was written.",
+            "Linux 5.4 and later refuse a RAID 0 of disks that differ in size unless raid0.default_layout says how it was written.",
         )
     };
     (!alike).then(|| {
         Item::open(
             subject,
             Level::Critical,
-            "whether its disks are of one size is not known".to_owned(),
+            "it is unknown whether its disks are of one size".to_owned(),
             ruling,
         )
     })
@@ -220,9 +220,9 @@ fn mapped(facts: &FactSet, subject: &Subject, judge: &impl Fn(BlockDriver, &str)
         let is_mapped = facts.value(subject, &device::DM_NAME).is_some();
         let kind = facts.value(subject, &device::KIND).map(DeviceKind::word).unwrap_or_default();
         let what = if is_mapped {
-            "what it is made of is not known".to_owned()
+            "it is unknown what it is made of".to_owned()
         } else {
-            format!("whether that kernel has {kind} is not known")
+            format!("it is unknown whether that kernel has {kind}")
         };
         return vec![Item::open(subject, Level::Critical, what, Ruling::unknown(""))];
     }
@@ -240,7 +240,7 @@ fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
     }
     let unknown = ruling.effect.is_unknown();
     unknown.then(|| {
-        Item::open(subject, Level::Critical, format!("whether that kernel has {name} is not known"), ruling)
+        Item::open(subject, Level::Critical, format!("it is unknown whether that kernel has {name}"), ruling)
     })
 }
 
@@ -248,7 +248,7 @@ fn ruled(subject: &Subject, name: &str, ruling: Ruling) -> Option<Item> {
 fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(all) = supposed.value(&host, &boot::UNLOCKED) else {
-        let what = "whether the boot unlocks it is not known";
+        let what = "it is unknown whether the boot unlocks it";
         let crypts = devices(supposed).into_iter().filter(|(_, kind)| kind.is_crypt());
         let open = |(at, _): (Subject, Kind)| {
             Item::open(&at, Level::Critical, what.to_owned(), Ruling::unknown("crypttab was not read."))
@@ -262,7 +262,7 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     let crypts = devices(supposed).into_iter().filter(|(subject, kind)| kind.is_crypt() && unlisted(subject));
     let mut items: Vec<Item> = crypts.map(|(subject, _)| {
         let because = "It has no line in crypttab; what else unlocks it, such as rd.luks on the kernel's command line, is not looked at.";
-        Item::open(&subject, Level::Critical, "whether the boot unlocks it is not known".to_owned(), Ruling::unknown(because))
+        Item::open(&subject, Level::Critical, "it is unknown whether the boot unlocks it".to_owned(), Ruling::unknown(because))
     }).collect();
     let (optional, by_defaults) = (list(&boot::UNLOCKED_OPTIONAL), list(&boot::UNLOCKED_BY_DEFAULTS));
     for name in all.clone() {
@@ -273,15 +273,12 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
         };
         if missing.contains(&name) {
             items.push(
-                open(
-                    "no block device is there for it",
-                    Ruling::unknown("What lies on it cannot be mounted."),
-                )
-                .blocks(),
+                open("no block device is there for it", Ruling::unknown("Its contents cannot be mounted."))
+                    .blocks(),
             );
         } else if unseen.contains(&name) {
             items.push(open(
-                "whether it is unlocked is not known",
+                "it is unknown whether it is unlocked",
                 Ruling::unknown("Not all of its line is known."),
             ));
         }
@@ -290,7 +287,7 @@ fn unlocked(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
                            others since 2.7.";
             let ruling =
                 Ruling { source: "cryptsetup 2.7.0 release notes".to_owned(), ..Ruling::unknown(because) };
-            items.push(open("whether it is opened as before is not known", ruling));
+            items.push(open("it is unknown whether it is opened as before", ruling));
         }
     }
     items
@@ -326,19 +323,19 @@ fn swaps(facts: &FactSet) -> Vec<Item> {
     let list = |key| facts.value(&host, key).unwrap_or_default();
     let (missing, unseen) = (list(&boot::SWAPS_MISSING), list(&boot::SWAPS_UNSEEN));
     let gone = missing.into_iter().map(|swap| {
-        let says = Ruling::unknown("The boot waits for it and goes on without.");
+        let says = Ruling::unknown("The boot waits for it, then continues without.");
         let item = Item::open(&host, Level::Warning, format!("the swap {swap} is not there"), says);
         Item { name: Some(swap), ..item }.blocks()
     });
     let unfit = list(&boot::SWAPS_UNFIT).into_iter().map(|swap| {
         let says = Ruling::unknown(
-            "It is a directory, a character device, or a device whose file system is mounted. The boot goes on without it.",
+            "It is a directory, a character device, or a device whose file system is mounted. The boot continues without it.",
         );
-        let item = Item::open(&host, Level::Warning, format!("{swap} can be no swap"), says);
+        let item = Item::open(&host, Level::Warning, format!("{swap} cannot be swap"), says);
         Item { name: Some(swap), ..item }.blocks()
     });
     let open = unseen.into_iter().map(|swap| {
-        let what = format!("whether {swap} will be swap is not known");
+        let what = format!("it is unknown whether {swap} will be swap");
         Item { name: Some(swap), ..Item::open(&host, Level::Warning, what, Ruling::unknown("")) }
     });
     gone.chain(unfit).chain(open).collect()

@@ -38,7 +38,7 @@ pub fn raised(facts: &FactSet, items: &[Item]) -> Vec<Item> {
         if weights.any(|found| found >= level) {
             continue;
         }
-        let what = "what it stands on does not come up, or may not".to_owned();
+        let what = "the device under it does not come up, or may not".to_owned();
         let place = facts.value(line, &boot::WHERE);
         let item = Item { place, ..Item::open(line, level, what, Ruling::unknown("")) };
         raised.push(if worst == Answer::Fails { item.blocks() } else { item });
@@ -65,7 +65,7 @@ impl Thing {
             let over = at.other_line(&node).and_then(|line| point_of(ground.facts, line));
             let what = match (&at, over) {
                 (BootDependency::Unresolved, _) => {
-                    "whether it stands on what may not come up is not known".to_owned()
+                    "it is unknown whether the device under it comes up".to_owned()
                 }
                 (BootDependency::Of(_) | BootDependency::Named(_), Some(point)) => {
                     format!("{point}: {}", item.what)

@@ -23,7 +23,7 @@ pub fn items(facts: &FactSet) -> Vec<Item> {
 fn parameters(facts: &FactSet) -> Vec<Item> {
     let host = Subject::host();
     let Some(names) = facts.value(&host, &boot::PARAMETERS_UNREAD) else {
-        let what = "what else the kernel's command line mounts or unlocks is not known".to_owned();
+        let what = "it is unknown what else the kernel's command line mounts or unlocks".to_owned();
         return vec![Item::open(&host, Level::Critical, what, Ruling::unknown(""))];
     };
     let item = |name: &String| {
@@ -38,23 +38,23 @@ fn told(name: &str) -> (Level, String, &'static str) {
     match name {
         "resume" => (
             Level::Warning,
-            "whether the device of resume= on the kernel's command line will be there is not known"
+            "it is unknown whether the device of resume= on the kernel's command line will be there"
                 .to_owned(),
-            "The boot waits for it and goes on without.",
+            "The boot waits for it, then continues without.",
         ),
         "rd.luks.uuid" | "rd.lvm.lv" | "rd.lvm.vg" | "rd.md.uuid" => (
             Level::Critical,
-            format!("whether what {name} on the kernel's command line names will be there is not known"),
+            format!("it is unknown whether what {name} on the kernel's command line names will be there"),
             "It is not active now, and an initramfs of dracut waits for it and may stop.",
         ),
         "rootflags" => (
             Level::Critical,
-            "which of several rootflags= on the kernel's command line hold is not known".to_owned(),
+            "it is unknown which of several rootflags= on the kernel's command line hold".to_owned(),
             "The kernel takes the last, systemd joins them, and an initramfs does as it likes.",
         ),
         "rootfstype" => (
             Level::Critical,
-            "what rootfstype= on the kernel's command line does at the next boot is not known".to_owned(),
+            "it is unknown what rootfstype= on the kernel's command line does at the next boot".to_owned(),
             "The root is mounted as another type.",
         ),
         "systemd.swap" | "systemd.swap-extra" | "rd.systemd.swap-extra" => {
@@ -79,7 +79,7 @@ fn not_a_device(facts: &FactSet, line: &Subject) -> Option<Item> {
     let item = Item::open(
         line,
         weight(facts, line),
-        format!("{named} is no block device"),
+        format!("{named} is not a block device"),
         Ruling::unknown(because),
     );
     Some(Item { place: facts.value(line, &boot::WHERE), ..item }.blocks())

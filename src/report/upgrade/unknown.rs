@@ -49,12 +49,12 @@ pub fn items(real: &Report, supposed: &Report) -> Vec<Item> {
             let what = format!("that kernel has no {fstype}");
             items.push(Item::open(&root, Level::Critical, what, ruling).blocks());
         } else if ruling.effect.is_unknown() && now != then {
-            let what = format!("whether that kernel has {fstype} is not known");
+            let what = format!("it is unknown whether that kernel has {fstype}");
             items.push(Item::open(&root, Level::Critical, what, ruling));
         }
     }
     if facts.value(&Subject::host(), &boot::READ) != Some(true) {
-        let what = "what fstab and the mount units mount is not known whole".to_owned();
+        let what = "not all that fstab and the mount units mount is known".to_owned();
         items.push(Item::open(&Subject::host(), Level::Critical, what, Ruling::unknown("")));
     }
     items
@@ -73,7 +73,7 @@ fn options(facts: &FactSet, line: &Subject) -> Vec<(String, Ruling)> {
     let rulings = validity::rulings(facts, line);
     let unknown = rulings.value().into_iter().flatten().filter(|(_, ruling)| ruling.effect.is_unknown());
     unknown
-        .map(|(option, ruling)| (format!("whether {fstype} takes {option} is not known"), ruling.clone()))
+        .map(|(option, ruling)| (format!("it is unknown whether {fstype} accepts {option}"), ruling.clone()))
         .collect()
 }
 
@@ -83,7 +83,7 @@ fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let mounted = facts.resolve(line, Scope::Mount).is_some();
     let fstype = facts.value(line, &boot::FSTYPE);
     if fstype.as_deref().is_none_or(|fstype| fstype == "auto") {
-        missing.push("which file system it is, is not known");
+        missing.push("it is unknown which file system it is");
     } else if validity::rulings(facts, line).value().is_none() {
         missing.push("its options, or the kernel, are not known");
     }
@@ -93,10 +93,10 @@ fn unseen(facts: &FactSet, line: &Subject) -> Vec<&'static str> {
     let device = facts.value(line, &boot::DEVICE);
     // The present mount shows that a device exists.
     if device.is_none() && !mounted {
-        missing.push("whether its device is there is not known");
+        missing.push("it is unknown whether its device is there");
     }
     if facts.value(line, &boot::AUTO).is_none() {
-        missing.push("whether the boot mounts it is not known");
+        missing.push("it is unknown whether the boot mounts it");
     }
     missing
 }
@@ -114,7 +114,7 @@ fn file_system(
     let again = built_again(now, then) && in_use(&real.facts, &fstype);
     let judge = if again { validity::file_system_again } else { validity::file_system };
     let ruling = judge(&fstype, version, vendor);
-    ruling.effect.is_unknown().then(|| (format!("whether that kernel has {fstype} is not known"), ruling))
+    ruling.effect.is_unknown().then(|| (format!("it is unknown whether that kernel has {fstype}"), ruling))
 }
 
 /// Whether the running kernel has a file system: it is mounted, or the kernel lists it.

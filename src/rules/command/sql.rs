@@ -87,7 +87,7 @@ fn statement(area: Area, tokens: &[SqlToken]) -> CommandEffect {
         }
         ["ALTER", "SYSTEM", "RESET", _] => match tokens.last().and_then(|token| find(area, &token.text)) {
             Some(setting) if setting.loses().next().is_none() => J::Harmless,
-            _ => J::strange("what holds after a reset is not known"),
+            _ => J::strange("it is unknown what holds after a reset"),
         },
         ["ALTER", "SYSTEM", "SET", ..] => assigned(area, tokens.get(3..).unwrap_or_default()),
         ["SET", "GLOBAL" | "PERSIST" | "SESSION" | "LOCAL", ..] => {

@@ -13,7 +13,7 @@ use crate::settings;
 /// Words of other tools that discard or disable protection of data: the word before, the word itself, its effect.
 /// Without a word before, the word alone counts.
 const OTHERS: &[(&str, &str, &str)] = &[
-    ("mdadm", "--create", "it makes an array anew"),
+    ("mdadm", "--create", "it recreates an array"),
     ("mdadm", "--zero-superblock", "it destroys an array"),
     ("mdadm", "--fail", "it takes a disk out of an array"),
     ("mdadm", "-f", "it takes a disk out of an array"),

@@ -1,6 +1,6 @@
-//! The manual of the rules: every rule that it names exists, and the files that it shows are valid.
+//! The manual of the rules: every rule that it names exists, and what it shows of files is valid.
 
-use super::super::{RuleFile, RuleSet};
+use super::super::{RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
@@ -20,6 +20,19 @@ fn the_manual_names_rules_that_exist() {
     assert!(named.len() >= 4, "{named:?}");
     let unknown: Vec<&&str> = named.iter().filter(|id| builtin.find(id).is_none()).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+/// The first sample is a built-in rule, so it is read without that one, beside the file of the rule that it overrides.
+#[test]
+fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
+    let shown = samples()[0];
+    let file = |name: &str, text: &str| RuleFile { name: name.to_owned(), text: text.to_owned() };
+    let beside = file("mount-options.toml", include_str!("../../../rules/mount-options.toml"));
+    let (set, mistakes) = RuleSet::parse(&[file("shown.toml", shown), beside]);
+    assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
+    assert!(set.find("barrier.ext4-off").is_some());
+    let failures: Vec<String> = examples::run(set.rules()).iter().map(ToString::to_string).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]

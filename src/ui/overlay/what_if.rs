@@ -96,7 +96,7 @@ fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<
         }
         (None, _) if entries == 0 => ("no fact of this target has such a name".to_owned(), TextRole::Doubt),
         (None, _) => {
-            let says = "Nothing supposed or stated enters plans or exports, or allows what can lose data.";
+            let says = "Nothing assumed or entered affects plans or exports, or allows what can lose data.";
             (says.to_owned(), TextRole::Dim)
         }
     };

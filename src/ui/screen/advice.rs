@@ -35,11 +35,7 @@ pub fn copied(step: &Step) -> Vec<Command> {
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said = if data.complete {
-            "There is no target to advise on."
-        } else {
-            "The machine is still being read."
-        };
+        let said = if data.complete { "There is no target to advise on." } else { "Still collecting facts." };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
@@ -93,7 +89,7 @@ impl FindingList<'_> {
         if keep.is_empty() && said.is_empty() {
             return;
         }
-        page.heading(self.theme, "Already right", "");
+        page.heading(self.theme, "No change needed", "");
         self.steps(page, &keep, step_key);
         let rows: Vec<Vec<StyledText>> =
             said.iter().map(|finding| self.finding_cells(finding, String::new())).collect();
@@ -161,7 +157,7 @@ impl FindingList<'_> {
         if undecided.is_empty() {
             return;
         }
-        page.heading(self.theme, "Undecided", "for want of a fact");
+        page.heading(self.theme, "Undecided", "a fact is unknown");
         let rows: Vec<Vec<StyledText>> =
             undecided.iter().map(|finding| self.finding_cells(finding, first_need(finding))).collect();
         self.list(page, &rows, &undecided, |details, finding| {
@@ -212,7 +208,7 @@ impl FindingList<'_> {
         if here.is_empty() {
             return;
         }
-        page.heading(self.theme, "Withheld", "what a rule would advise and this machine would not take");
+        page.heading(self.theme, "Withheld", "not valid on this machine");
         let cells = |withheld: &&Withheld| -> Vec<StyledText> {
             vec![
                 (withheld.advice.clone(), self.theme.style(TextRole::Plain)),
@@ -237,7 +233,7 @@ impl FindingList<'_> {
             self.report.conflicts.iter().filter(|conflict| self.data.focus.concerns(&conflict.subject));
         for (i, conflict) in here.enumerate() {
             if i == 0 {
-                page.heading(self.theme, "Rules that want different things", "");
+                page.heading(self.theme, "Conflicting rules", "");
             }
             let row = format!("{} on {}", conflict.setting, words::subject(&conflict.subject));
             let key = format!("conflict {} {} {}", conflict.setting, conflict.subject, conflict.overruled);

@@ -22,7 +22,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let theme = data.theme;
     let dim = theme.style(TextRole::Dim);
     let Some(report) = data.report.as_deref().filter(|_| may_save(data).is_ok()) else {
-        page.text(vec![Line::default(), Line::styled("The machine is still being read.", dim)]);
+        page.text(vec![Line::default(), Line::styled("Still collecting facts.", dim)]);
         return page;
     };
     let what = match report.targets.len() {
@@ -70,7 +70,7 @@ fn told_of(data: &Data, report: &Report) -> String {
         });
     }
     if data.supposed.is_some() {
-        says.push("It is of the machine as it is: nothing that is supposed or stated enters it.".to_owned());
+        says.push("It is of the machine as it is: nothing assumed or entered affects it.".to_owned());
     }
     says.join(" ")
 }

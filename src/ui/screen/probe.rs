@@ -27,8 +27,7 @@ const BESIDE_ROUNDS: usize = 55;
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said =
-            if data.complete { "There is no target to measure." } else { "The machine is still being read." };
+        let said = if data.complete { "There is no target to measure." } else { "Still collecting facts." };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
@@ -99,7 +98,7 @@ impl LatencyTable<'_> {
         let Some(progress) = progress else { return self.heading(page, "starting") };
         self.heading(page, &format!("{}, {}", progress.phase.words(), progress.how_far()));
         let says = match progress.so_far_in_words() {
-            _ if cancelled => "stopping; what was measured until now is kept".to_owned(),
+            _ if cancelled => "cancelling; the results so far are kept".to_owned(),
             Some(says) => says,
             None => "the first round is not over yet".to_owned(),
         };

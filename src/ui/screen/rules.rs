@@ -25,8 +25,7 @@ const MOST: usize = 8;
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said =
-            if data.complete { "There is no target to judge." } else { "The machine is still being read." };
+        let said = if data.complete { "There is no target to judge." } else { "Still collecting facts." };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
@@ -35,7 +34,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         view.group(&mut page, came_to);
     }
     if page.blocks.is_empty() {
-        let said = if state.filter.is_some() { "No rule has these words." } else { "There are no rules." };
+        let said = if state.filter.is_some() { "No matches." } else { "There are no rules." };
         page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     page
@@ -68,7 +67,7 @@ impl RuleCatalog<'_> {
             CameTo::Applies => "Applies",
             CameTo::Undecided => "Undecided",
             CameTo::DoesNotApply => "Does not apply",
-            CameTo::Nothing => "About nothing here",
+            CameTo::Nothing => "Not applicable here",
         };
         let aside = format!("{} of {}", shown.len(), self.data.focus.rules.len());
         page.heading(self.theme, title, &aside);
@@ -146,7 +145,7 @@ impl RuleCatalog<'_> {
             ));
         }
         if judged.came_to == CameTo::Nothing {
-            details.paragraph("Nothing here is what it is about.");
+            details.paragraph("Not applicable here.");
         }
         details.gap();
         details.indented()

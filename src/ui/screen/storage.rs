@@ -33,8 +33,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
         .filter(|_| data.complete)
         .and_then(|report| Some((report, data.focus.target.as_ref()?)))
     else {
-        let said =
-            if data.complete { "There is no target to show." } else { "The machine is still being read." };
+        let said = if data.complete { "There is no target to show." } else { "Still collecting facts." };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
@@ -47,7 +46,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     view.shared(&mut page);
     view.others(&mut page, &beside);
     if page.selectable().next().is_none() {
-        let said = if state.only_unknown { "Nothing that is unknown." } else { "Nothing has these words." };
+        let said = if state.only_unknown { "Nothing that is unknown." } else { "No matches." };
         page.text(vec![Line::styled(said, data.theme.style(TextRole::Dim))]);
     }
     if columns > 0 {
@@ -135,7 +134,7 @@ impl<'a> LayerDiagram<'a> {
             if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
                 && !disks.is_empty()
             {
-                details.paragraph(&format!("Swap lies on the same disk: {}", disks.join(", ")));
+                details.paragraph(&format!("Swap is on the same disk: {}", disks.join(", ")));
             }
         }
         if !details.lines.is_empty() {
@@ -146,7 +145,7 @@ impl<'a> LayerDiagram<'a> {
 
     fn others(&self, page: &mut Page, others: &[StackNode<'a>]) {
         let before = page.blocks.len();
-        page.heading(self.theme, "Beside it", "what the next boot mounts, the server, the host");
+        page.heading(self.theme, "Beside it", "/etc/fstab and mount units, the server, the host");
         let heading = page.blocks.len();
         self.layers(page, others);
         if page.blocks.len() == heading {

@@ -26,7 +26,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         return;
     }
     let all = told::count(needs.len(), "fact");
-    page.heading(theme, "Not known", &format!("{all} that would settle something here"));
+    page.heading(theme, "Not known", &format!("{all} that would decide a rule"));
     let view = RemedyList { data, report, theme };
     let shown = needs.iter().take(MOST);
     let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();

@@ -149,7 +149,11 @@ fn y_copies_the_document_that_is_shown() {
 fn nothing_is_exported_before_everything_was_read() {
     let mut model = begun((80, 24), RICH);
     assert_eq!(press(&mut model, "e enter s y"), []);
-    assert!(model.overlay.is_none() && shown(&model).contains("still being read"), "{}", shown(&model));
+    assert!(
+        model.overlay.is_none() && shown(&model).contains("Still collecting facts."),
+        "{}",
+        shown(&model)
+    );
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn exporting_goes_on_beside_a_probe() {
 #[test]
 fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
     const TARGETS: &str = "It is of all targets; `walwise check /srv/pg/15/main` makes one of";
-    const MACHINE: &str = "It is of the machine as it is: nothing that is supposed or stated enters it.";
+    const MACHINE: &str = "It is of the machine as it is: nothing assumed or entered affects it.";
     for (report, several) in [(at_risk(), false), (two_targets(), true)] {
         for supposing in [false, true] {
             let mut model = with(report.clone(), (80, 24), PLAIN);

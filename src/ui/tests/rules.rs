@@ -18,7 +18,7 @@ fn rules_are_found_by_id_title_and_outcome() {
     let mut model = with(at_risk(), (80, 40), PLAIN);
     press(&mut model, "5");
     let all = shown(&model);
-    let places = ["Applies   ", "Undecided   ", "Does not apply   ", "About nothing here   "];
+    let places = ["Applies   ", "Undecided   ", "Does not apply   ", "Not applicable here   "];
     let places: Vec<Option<usize>> = places.iter().map(|title| all.find(title)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{all}");
     for (typed, found, others) in [

@@ -76,8 +76,8 @@ fn what_else_shares_the_disks_is_said() {
         press(&mut model, "2");
         let screen = shown(&model);
         for said in [
-            "Shares the disks of /srv/wal.",
-            "Swap lies on the same disk: sdb",
+            "Shares the disks with /srv/wal.",
+            "Swap is on the same disk: sdb",
             "wal     /srv/pg/15/main/pg_wal",
         ] {
             assert!(screen.contains(said), "{said}: {screen}");
@@ -91,7 +91,7 @@ fn a_filter_is_typed_kept_and_ended() {
         let mut model = with(at_risk(), size, PLAIN);
         press(&mut model, "2 / s d a space q q");
         assert_eq!(model.exit, None, "typing is typing");
-        assert!(shown(&model).contains("Nothing has these words."), "{}", shown(&model));
+        assert!(shown(&model).contains("No matches."), "{}", shown(&model));
         press(&mut model, "backspace backspace m o d e l");
         let screen = shown(&model);
         assert!(screen.contains("/ sda model_") && screen.contains("device.model"), "{screen}");

@@ -97,7 +97,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     let mut model = supposed((120, 40), RICH);
     let overview = whole(&model);
     for says in
-        ["AT RISK", "unproven", "kernel.release = 4.14.200 (assumed; really 6.1.0-28-amd64)", "W leaves"]
+        ["AT RISK", "unproven", "kernel.release = 4.14.200 (assumed; actual: 6.1.0-28-amd64)", "W leaves"]
     {
         assert!(overview.contains(says), "{says}: {overview}");
     }
@@ -107,7 +107,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
         "Title of ext4.option-ignored (ext4.option-ignored)",
         "kernel.vendor of host: not known → mainline (assumed)",
         "without   mount.options: ",
-        "Plans, exports and the exit code are those of the machine as it is",
+        "Assumptions do not affect plans, exports or the exit code.",
     ] {
         assert!(advice.contains(says), "{says}: {advice}");
     }
@@ -200,7 +200,7 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
     let mut left = model.clone();
     finish(&mut model, JobResult::Failed("there is no such fact any more".to_owned()));
     assert!(model.data.supposed.is_none());
-    assert!(shown(&model).contains("nothing is supposed any more: there is no such fact any more"));
+    assert!(shown(&model).contains("no assumptions any more: there is no such fact any more"));
     // Whoever leaves meanwhile has left.
     let job = left.data.activity.job().unwrap();
     press(&mut left, "W");
@@ -306,7 +306,7 @@ fn flat(text: &str) -> String {
 #[test]
 fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     let told = [
-        "stated ext4.features of mount /srv = fast_commit (stated, never enough for what can lose data; really not \
+        "stated ext4.features of mount /srv = fast_commit (stated, never enough for what can lose data; actual: not \
          known: denied)",
         "decided ext4.journal-features does not apply, ext4.fast-commit applies",
     ];

@@ -63,9 +63,9 @@ fn a_paste_is_typed_where_text_is_typed() {
     pty.press("?");
     pty.until_shown("type to filter");
     pty.press(&pasted("screen\r \x07anew\r"));
-    pty.until_shown("draw the screen anew");
+    pty.until_shown("redraw the screen");
     pty.press("\x1b");
-    pty.until_gone("draw the screen anew");
+    pty.until_gone("redraw the screen");
     pty.press("w");
     pty.until_shown("which fact?");
     pty.press(&pasted("kernel.rel"));

@@ -57,7 +57,7 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
     let mut pty = Pty::walwise(&probe);
     pty.ends(0);
     let written = pty.written();
-    for said in ["writes at most", "measuring: round 1, at most ", " s left, not settled yet"] {
+    for said in ["writes at most", "measuring: round 1, at most ", " s left, undecided"] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
     let piped =

@@ -201,7 +201,7 @@ impl OptionFileReader<'_> {
     fn unread(&mut self, path: &Path) {
         if self.host.stat(path).is_ok() {
             self.unknown(format!(
-                "{} exists, and whether the server reads it is not known",
+                "{} exists, and it is unknown whether the server reads it",
                 safe(path_bytes(path))
             ));
         }
@@ -237,7 +237,7 @@ impl OptionFileReader<'_> {
                     Truth::False => {}
                     Truth::Unknown => {
                         let detail = format!(
-                            "{source}: whether the server reads the group [{}] is not known",
+                            "{source}: it is unknown whether the server reads the group [{}]",
                             safe(group.as_bytes())
                         );
                         self.conf.unclear(bare(name).0, detail);

@@ -48,8 +48,11 @@ pub fn ask(
         ProductLine::Mysql => root && settings::from(version, 8, 0),
     });
     if !lets_in {
-        let whom =
-            if root { "such a server may want a password" } else { "only root is let in without a password" };
+        let whom = if root {
+            "such a server may require a password"
+        } else {
+            "only root is let in without a password"
+        };
         let remedy = if root { yourself(seen) } else { Remedy::RunAsRoot };
         return silent(Why::NotCollected, format!("the server was not asked: {whom}"), remedy);
     }

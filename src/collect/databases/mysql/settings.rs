@@ -106,7 +106,7 @@ impl ServerVariable {
             }
             None => Reading::unknown(
                 Why::NotCollected,
-                format!("nothing sets {name}, and which version's default holds is not known"),
+                format!("nothing sets {name}, and it is unknown which version's default holds"),
             ),
         };
         configured.map_or(unset, |reading| reading.map(|value| safe(value.trim_ascii())))

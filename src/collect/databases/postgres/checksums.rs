@@ -50,7 +50,7 @@ fn of_control_file(
         return unknown("the control file is read from PostgreSQL 10 on");
     };
     let Some(directory) = data.to_str() else {
-        return unknown("the name of the data directory is no text that a program can be given");
+        return unknown("the name of the data directory cannot be passed to a program");
     };
     if request.without_programs {
         return not_run();

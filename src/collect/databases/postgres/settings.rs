@@ -95,7 +95,7 @@ impl ConfigParameter {
             (Some(unknown), _) => unknown.map(|_| String::new()),
             (None, None) => Reading::unknown(
                 Why::NotCollected,
-                format!("nothing sets {name}, and which version's default holds is not known"),
+                format!("nothing sets {name}, and it is unknown which version's default holds"),
             ),
             (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => Reading::unknown(
                 Why::Ambiguous,
@@ -228,7 +228,7 @@ fn count(text: &str) -> Result<u64, String> {
         None => radix(word, 10),
     };
     let fraction = || format!("{:.0}", number(word).ok()?.round_ties_even()).parse().ok();
-    whole.or_else(fraction).ok_or_else(|| format!("`{text}` is no number of this setting"))
+    whole.or_else(fraction).ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
 /// A number with a fraction, without a unit.
@@ -236,7 +236,7 @@ fn number(text: &str) -> Result<f64, String> {
     let word = text.trim();
     let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
     let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number));
-    number.ok_or_else(|| format!("`{text}` is no number of this setting"))
+    number.ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
 }
 
 /// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c),
@@ -258,7 +258,7 @@ fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
         Some(number) => Some((number * unit as f64) as u64),
         None => count(number)?.checked_mul(unit),
     };
-    bytes.ok_or_else(|| format!("`{text}` is more than there can be"))
+    bytes.ok_or_else(|| format!("`{text}` is more than the maximum"))
 }
 
 /// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or `d`, or of the setting's

@@ -29,17 +29,17 @@ pub fn device(host: &dyn Host, own: &Subject, task: Reading<String>, facts: &Fac
     let inside =
         name.value().and_then(|name| name.strip_prefix("jbd2/")).map(|name| is_inside(name, own.name()));
     match inside {
-        Some(Some(true)) => Reading::unknown(Why::Absent, "the journal lies on the device itself"),
+        Some(Some(true)) => Reading::unknown(Why::Absent, "the journal is on the device itself"),
         Some(Some(false)) => name.and_then(|name| {
             let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
             if facts.contains(&Subject::device(device.clone())) {
                 Ok(device)
             } else {
-                Err(format!("{device} is no device that was found"))
+                Err(format!("{device} is not among the devices found"))
             }
         }),
         Some(None) => Reading::unknown(Why::Ambiguous, "the name of the journal's thread was cut"),
-        None => name.and_then(|name| Err(format!("`{name}` is no journal's thread"))),
+        None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
     }
 }
 

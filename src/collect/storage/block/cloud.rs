@@ -50,24 +50,24 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         facts.know(subject, &device::EPHEMERAL, ephemeral, by_model);
         return;
     }
-    facts.put(subject, &device::CLOUD, Reading::unknown(Why::Absent, "its model is no cloud's known here"));
+    facts.put(subject, &device::CLOUD, Reading::unknown(Why::Absent, "its model is of no known cloud"));
     let virtualisation = facts.get(&Subject::host(), &machine::VIRTUALISATION);
     let ephemeral = match virtualisation {
         Reading::Known { value, .. } if value == "none" => {
             Reading::known(false, Source::derived([machine::VIRTUALISATION.name(), device::MODEL.name()]))
         }
         Reading::Known { .. } if model.value().is_some_and(|model| model == HYPERV) => {
-            let detail = "Hyper-V gives temporary disks the same model as lasting ones";
+            let detail = "Hyper-V gives temporary disks the same model as permanent ones";
             let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
             Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
         }
         // A model that could not be read may be one of those above.
         Reading::Known { .. } if let Some(why) = unread(&model) => {
-            let detail = "how long a virtual disk lasts is told by its model, which could not be read";
+            let detail = "the model tells whether a virtual disk is ephemeral, and it could not be read";
             Reading::unknown(why, detail).or_try(Remedy::RunAsRoot)
         }
         Reading::Known { .. } => {
-            let detail = "nothing in a virtual disk of this model says how long it lasts";
+            let detail = "nothing in a virtual disk of this model says whether it is ephemeral";
             Reading::unknown(Why::Absent, detail)
         }
         Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },

@@ -85,8 +85,7 @@ fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
 }
 
 /// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7.
-const OLD_KERNEL: &str =
-    "boot Linux 4.7 or later: an older kernel tells nobody whether it sends flushes, and nothing else does";
+const OLD_KERNEL: &str = "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
 
 fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let at = |name: &str| node.attribute(&format!("queue/{name}"));

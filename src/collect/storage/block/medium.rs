@@ -70,12 +70,12 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
     match transport {
         Transport::Pmem => known(Medium::PersistentMemory, &[by, machine::VIRTUALISATION.name()]),
         Transport::Mmc => known(Medium::Flash, &[by]),
-        _ if turns.is_none() => Reading::unknown(Why::Absent, "whether it turns is not known"),
+        _ if turns.is_none() => Reading::unknown(Why::Absent, "it is unknown whether it turns"),
         Transport::Sata | Transport::Sas | Transport::Nvme if turns == Some(true) => {
             known(Medium::Platters, &both)
         }
         Transport::Usb if turns == Some(true) => {
-            Reading::unknown(Why::Ambiguous, "USB bridges say that they turn whatever is behind them")
+            Reading::unknown(Why::Ambiguous, "USB bridges report as rotational whatever is behind them")
         }
         Transport::Sata | Transport::Sas | Transport::Nvme | Transport::Usb => known(Medium::Flash, &both),
         Transport::Scsi

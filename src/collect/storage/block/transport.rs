@@ -223,7 +223,7 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
         if node.component(is_scsi_address).is_some() { Transport::Scsi } else { Transport::Other }
     });
     if node.place.is_empty() {
-        return Reading::unknown(Why::Absent, format!("{place}: where the disk is attached is not known"));
+        return Reading::unknown(Why::Absent, format!("{place}: it is unknown where the disk is attached"));
     }
     Reading::known(word, place)
 }

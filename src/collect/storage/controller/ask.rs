@@ -25,7 +25,7 @@ pub fn all(host: &dyn Host, tool: Tool, asker: Asker) -> Result<ControllerReport
     let argv = format!("{} {command}", tool.name());
     // An entry with neither battery nor volumes is a host adapter, or a failure reported as a controller.
     if adapters.iter().all(|adapter| adapter.volumes.is_empty() && adapter.battery.is().is_none()) {
-        let says = format!("`{argv}` tells of no controller");
+        let says = format!("`{argv}` lists no controller");
         return Err(Some(Reading::unknown(Why::Malformed, says)));
     }
     Ok(ControllerReport { tool, argv, adapters })

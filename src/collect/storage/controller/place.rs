@@ -142,7 +142,7 @@ pub fn find<'a>(
         _ if is_volume == Some(true) && (is_sure || here.is_empty() && adapters.len() >= controllers) => {
             VolumeMatch::OneOf(volumes)
         }
-        _ => VolumeMatch::Nowhere("which volume it is, or whether it is one, cannot be told".to_owned()),
+        _ => VolumeMatch::Nowhere("cannot tell which volume it is, or whether it is one".to_owned()),
     }
 }
 

@@ -47,7 +47,7 @@ impl Questions<'_> {
         let arguments: Vec<&str> = words.iter().copied().chain([self.node]).collect();
         let argv = shell::line(&tool.name(), &arguments);
         if self.late.contains(&tool) || drive.late.contains(&tool) {
-            let says = format!("{argv}: not asked, since it did not end in time before");
+            let says = format!("{argv}: not asked, because it timed out before");
             return Err(Reading::unknown(Why::TimedOut, says));
         }
         match self.host.run(tool, &arguments) {

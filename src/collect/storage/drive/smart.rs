@@ -82,5 +82,5 @@ pub fn sleeps(json: &Json) -> bool {
 
 fn asleep<T>(answer: &ToolOutput) -> Reading<T> {
     Reading::unknown(Why::NotCollected, format!("`{}`: the disk sleeps and was not woken", answer.argv))
-        .or_try(Remedy::Do("read something from the disk, so that it wakes, and check again".to_owned()))
+        .or_try(Remedy::Do("read something from the disk to wake it, and check again".to_owned()))
 }

@@ -71,7 +71,7 @@ impl NextBoot {
             Some("none") => None,
             Some(_) => Some(Reading::unknown(Why::Absent, "a container is given its mounts from outside")),
             None => {
-                Some(open("whether its mounts are given to it from outside, as to a container, is not known"))
+                Some(open("it is unknown whether its mounts are given to it from outside, as to a container"))
             }
         };
         Self { of_mounts, automounted, outside, elsewhere }
@@ -91,7 +91,7 @@ impl NextBoot {
         }
         if !said.is_empty() {
             return open(
-                "its line says noauto: what mounts it instead, such as a cluster manager, is not known",
+                "its line says noauto: it is unknown what mounts it instead, such as a cluster manager",
             );
         }
         if BY_TYPE.contains(&point) {

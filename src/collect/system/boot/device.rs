@@ -92,7 +92,7 @@ pub fn of(
         Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } if contained => {
             Reading::unknown(
                 Why::Ambiguous,
-                format!("{given} is not there, and whether /dev here is the machine's own is not known"),
+                format!("{given} is not there, and it is unknown whether /dev here is the machine's own"),
             )
         }
         found @ (Reading::Known {

@@ -111,7 +111,7 @@ fn by_processor(host: &dyn Host) -> Reading<String> {
     let Some(flags) = lines.find(|line| line.starts_with(b"flags")) else {
         return Reading::unknown(
             Why::Ambiguous,
-            "this processor does not tell its guests that they are guests",
+            "this processor does not show its guests that they are guests",
         );
     };
     let guest = flags.split(|b| *b == b' ').any(|flag| flag == b"hypervisor");

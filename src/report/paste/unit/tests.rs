@@ -28,7 +28,7 @@ fn a_unit_gets_a_drop_in_with_its_options() {
     assert_eq!(active(&text), ["[Mount]", "Options=x=%h,ro,noatime"], "a specifier stays as it is spelled");
     let part = Written { whole: false, ..written };
     let text = render(&report(&part, Some(remove(&["nobarrier"])), None));
-    assert!(active(&text).is_empty() && text.contains("#   take out nobarrier\n"), "{text}");
+    assert!(active(&text).is_empty() && text.contains("#   remove nobarrier\n"), "{text}");
 }
 
 #[test]

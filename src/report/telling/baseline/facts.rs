@@ -30,12 +30,12 @@ pub fn sections(difference: &Difference) -> Vec<Section> {
     };
     let mut rest = Section::part("");
     if !follow.is_empty() {
-        let because = if both.is_empty() { "Different" } else { "Different because of that" };
+        let because = if both.is_empty() { "Different" } else { "Consequences" };
         rest.say(format!("{because}: {}", names(&follow)));
     }
     let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
     let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
-    for (what, changes) in [("Not known any more", lost), ("Known now", learnt)] {
+    for (what, changes) in [("Now unknown", lost), ("Known now", learnt)] {
         if !changes.is_empty() {
             let count = words::count(changes.len(), "fact");
             rest.say(format!("{what}: {count}: {}", names(&changes)));

@@ -46,7 +46,7 @@ fn row(row: &RowShift, is_judged: bool) -> Vec<String> {
         |remark: &str| [percent(value), format!("{} – {}", percent(low), percent(high)), remark.to_owned()];
     cells.extend(match moved {
         _ if !is_judged => signed("not judged"),
-        Moved::Not => signed("no shift beyond noise"),
+        Moved::Not => signed("no significant change"),
         // What has a word for its direction needs no sign.
         moved => {
             let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
@@ -69,7 +69,7 @@ fn moved_words(moved: Moved) -> &'static str {
     match moved {
         Moved::Dearer => "dearer",
         Moved::Cheaper => "cheaper",
-        Moved::Not => "no shift beyond noise",
+        Moved::Not => "no significant change",
     }
 }
 
@@ -83,7 +83,7 @@ fn verdict(probe: &ProbeShift) -> String {
     let method = main.method.name();
     match shift.moved {
         Moved::Not => format!(
-            "No shift beyond noise: {method} {} (one of the measurements drifts by {:.0} % in itself).",
+            "No significant change: {method} {} (one of the measurements drifts by {:.0} % in itself).",
             percent(shift.percent.value),
             shift.drift_percent
         ),
@@ -99,10 +99,10 @@ fn verdict(probe: &ProbeShift) -> String {
 /// What may be the cause.
 fn why(difference: &Difference, probe: &ProbeShift) -> String {
     if !difference.same_host {
-        return "The hosts are not the same, which is reason enough.".to_owned();
+        return "The hosts differ, which is reason enough.".to_owned();
     }
     if probe.likely_causes.is_empty() {
-        return "No fact that can move the price has changed as far as was read.".to_owned();
+        return "No known fact that affects the price has changed.".to_owned();
     }
     let is_one = |change: &&FactChange| {
         probe.likely_causes.iter().any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
@@ -114,6 +114,6 @@ fn why(difference: &Difference, probe: &ProbeShift) -> String {
     let causes: Vec<String> = alike(&changes).into_iter().map(words).collect();
     match causes.as_slice() {
         [one] => format!("Likely cause: {one}."),
-        several => format!("Likely causes, any of them: {}.", named(several.iter().cloned())),
+        several => format!("Likely cause, one of: {}.", named(several.iter().cloned())),
     }
 }

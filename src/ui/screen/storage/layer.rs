@@ -59,7 +59,7 @@ impl<'a> StackNode<'a> {
     /// Something that is no layer of the stack.
     pub fn other(subject: &'a Subject) -> Self {
         let says = match subject.scope() {
-            Scope::Boot => "what the next boot mounts",
+            Scope::Boot => "/etc/fstab and mount units",
             Scope::Cluster => "the server",
             _ => "",
         };

@@ -196,7 +196,9 @@ impl DiskInventory {
         if said.all(|other| other == first) {
             first
         } else {
-            FieldReading::disputed("the disks differ, and which of them the volume stands on is not told")
+            FieldReading::disputed(
+                "the disks differ, and the tool does not say which of them hold the volume",
+            )
         }
     }
 }
