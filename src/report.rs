@@ -20,6 +20,7 @@ mod order;
 mod remedy;
 mod stack;
 mod plan;
+mod hop;
 mod build;
 mod origin;
 pub mod conf;

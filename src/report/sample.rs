@@ -231,6 +231,7 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
         seen_by: "host".to_owned(),
         sentence: String::new(),
         limits: String::new(),
+        flush_path: Vec::new(),
         paths: Vec::new(),
         missing: Vec::new(),
     }
@@ -265,6 +266,7 @@ fn at_risk_verdict() -> Verdict {
                    holds writes in a volatile cache."
                 .to_owned(),
         limits: String::new(),
+        flush_path: Vec::new(),
         paths: vec![
             path(
                 "sdb",
@@ -382,6 +384,7 @@ fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
         max_us: median * 11.0,
         flushes_per_commit: as_server.then_some(1.0),
         rounds_us: vec![median; 5],
+        quantiles_us: Vec::new(),
         paced_us: Vec::new(),
         samples_us: Vec::new(),
         error: None,
