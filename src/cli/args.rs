@@ -9,6 +9,7 @@ use super::examples::help;
 use crate::output::Access;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
+use crate::report::telling::ReportPart;
 use crate::rules::Level;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
@@ -40,6 +41,9 @@ pub struct Bare {
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
+    /// Where there is no terminal: the whole report.
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// The commands.
@@ -133,6 +137,12 @@ pub struct Check {
     /// How to say it.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// The whole report as text: evidence, reasons, what is allowed at a price, how to undo.
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// One part of the whole report.
+    #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
+    pub only: Option<OnlyPart>,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
@@ -526,6 +536,31 @@ pub struct Screens {
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,
+}
+
+/// What `--only` can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnlyPart {
+    /// What to do, in order, with the commands to apply, verify and undo it.
+    Plan,
+    /// What each verdict rests on.
+    Evidence,
+    /// What a commit costs, method by method.
+    Price,
+    /// What is not known, what it leaves undecided, and what would help.
+    Unknown,
+}
+
+impl OnlyPart {
+    /// The part of the report.
+    pub fn part(self) -> ReportPart {
+        match self {
+            Self::Plan => ReportPart::Plan,
+            Self::Evidence => ReportPart::Evidence,
+            Self::Price => ReportPart::Price,
+            Self::Unknown => ReportPart::Unknown,
+        }
+    }
 }
 
 // The forms of a report are the report's own; here they become words of the command line.

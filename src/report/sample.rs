@@ -5,9 +5,9 @@ use crate::settings;
 use std::collections::BTreeMap;
 
 use super::{Input, Report, RunContext, build};
-use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
+use crate::durability::{Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
-use crate::facts::catalog::target::{self, Redundancy, Role, TargetKind};
+use crate::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
@@ -237,6 +237,31 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
     }
 }
 
+fn at_risk_path() -> Vec<FlushHop> {
+    let (sent, dropped) = (Flush::Sent, Flush::Suppressed);
+    let hop = |rank, kind, of: Option<Subject>, name: &str, fate, arrival| FlushHop {
+        kind,
+        subjects: of.into_iter().collect(),
+        name: name.to_owned(),
+        says: format!("what is said of {name}"),
+        fate,
+        because: String::new(),
+        source: String::new(),
+        standing: Standing::AtRisk,
+        rank,
+        arrival,
+    };
+    let (fs, disk) = (Subject::mount("/srv"), Subject::device);
+    vec![
+        hop(0, HopKind::Commit, None, "commit", Fate::NotJudged, sent),
+        hop(1, HopKind::Server, Some(cluster()), "PostgreSQL", Fate::Passed, sent),
+        hop(2, HopKind::FileSystem, Some(fs), "ext4", Fate::Dropped, sent),
+        hop(3, HopKind::Layer, Some(disk("md0")), "md0", Fate::Passed, dropped),
+        hop(4, HopKind::Disk, Some(disk("sda")), "sda", Fate::Answered, dropped),
+        hop(4, HopKind::Disk, Some(disk("sdb")), "sdb", Fate::LostHere, dropped),
+    ]
+}
+
 fn at_risk_verdict() -> Verdict {
     let (fs, md) = (Subject::mount("/srv"), Subject::device("md0"));
     let piece = |layer, subject: &Subject, standing, says: &str, source: &str| Evidence {
@@ -266,7 +291,7 @@ fn at_risk_verdict() -> Verdict {
                    holds writes in a volatile cache."
                 .to_owned(),
         limits: String::new(),
-        flush_path: Vec::new(),
+        flush_path: at_risk_path(),
         paths: vec![
             path(
                 "sdb",
