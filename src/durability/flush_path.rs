@@ -63,7 +63,7 @@ pub struct Judged<'a> {
 }
 
 /// One place, with all that is said of it by the ways through it.
-struct Node<'a> {
+struct PathPlace<'a> {
     rank: usize,
     arrival: Passage,
     passages: Vec<Passage>,
@@ -121,8 +121,8 @@ pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
 }
 
 /// The places below the servers, each with what the ways through it say.
-fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, Node<'a>> {
-    let mut nodes: BTreeMap<Subject, Node<'a>> = BTreeMap::new();
+fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, PathPlace<'a>> {
+    let mut nodes: BTreeMap<Subject, PathPlace<'a>> = BTreeMap::new();
     let off = judged.servers.iter().any(|(_, off, _)| *off);
     for way in judged.ways {
         let mut flush = if off { Passage::Dropped(Suppressor::ServerSetting) } else { Passage::Sent };
@@ -137,7 +137,7 @@ fn nodes<'a>(judged: &Judged<'a>) -> BTreeMap<Subject, Node<'a>> {
                 Scope::Device => 3,
                 Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => 2,
             };
-            let node = nodes.entry(hop.subject.clone()).or_insert(Node {
+            let node = nodes.entry(hop.subject.clone()).or_insert(PathPlace {
                 rank,
                 arrival: flush,
                 passages: Vec::new(),
@@ -195,7 +195,7 @@ fn beyond(flush: Passage, here: Passage) -> Passage {
     if worse < Passage::Sent { worse } else { flush.max(here) }
 }
 
-fn place(facts: &FactSet, subject: &Subject, node: &Node<'_>, leaf: Option<&Leaf>) -> FlushHop {
+fn place(facts: &FactSet, subject: &Subject, node: &PathPlace<'_>, leaf: Option<&Leaf>) -> FlushHop {
     let passage = node.passages.iter().min().copied().unwrap_or(Passage::Sent);
     let is_below_drop = node.arrival.flush().is_suppressed();
     let (kind, fate) = if let Some(leaf) = leaf {

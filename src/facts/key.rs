@@ -31,7 +31,7 @@ choice! {
     /// What a fact tells of a device or a mount, by which outputs group facts.
     pub enum FactGroup {
         /// What becomes of a flush, and of what it is to make durable.
-        Cache = "cache",
+        Flushes = "flushes",
         /// How fast it can be, and the shape of what is fast.
         Speed = "speed",
         /// Whether it is well.
@@ -134,7 +134,7 @@ impl<T> Key<T> {
     /// It tells what becomes of a flush.
     #[must_use]
     pub const fn of_cache(mut self) -> Self {
-        self.info.group = FactGroup::Cache;
+        self.info.group = FactGroup::Flushes;
         self
     }
 

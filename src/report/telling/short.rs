@@ -16,7 +16,7 @@ use super::{Phrase, baseline, findings, flush, host, order, price, target, unkno
 use crate::quote::Command;
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Level, Outcome};
-use things::Thing;
+use things::ToDo;
 
 /// A piece of the short report.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     lines.push(cost(report, of));
     let things = things::of_target(chapter, of);
     let (shown, cut) = things::within_limit(things);
-    lines.extend(shown.into_iter().map(Thing::line));
+    lines.extend(shown.into_iter().map(ToDo::line));
     lines.extend(more(cut, ""));
     lines.extend(undecided(chapter.about(of)));
     lines.extend(withheld(report, of));
@@ -145,8 +145,8 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
 
 /// What no limit cuts, about a target that is not told in full.
 fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
-    let things = things::of_target(chapter, of).into_iter().filter(Thing::is_critical);
-    let mut lines: Vec<Bullet> = things.map(Thing::line).collect();
+    let things = things::of_target(chapter, of).into_iter().filter(ToDo::is_critical);
+    let mut lines: Vec<Bullet> = things.map(ToDo::line).collect();
     lines.extend(undecided(chapter.about(of)));
     lines.extend(withheld(chapter.report, of));
     lines
@@ -219,10 +219,9 @@ fn elsewhere(report: &Report) -> Vec<Bullet> {
     let (host, beside) = findings::outside(report);
     let beside_asked = findings::beside(report, &beside);
     let told = if report.asked.is_some() { host } else { [host, beside].concat() };
-    let things: Vec<Thing> =
-        told.iter().filter_map(|(_, finding)| Thing::of_finding(finding, None)).collect();
-    let (critical, lesser): (Vec<Thing>, Vec<Thing>) = things.into_iter().partition(Thing::is_critical);
-    let mut lines: Vec<Bullet> = critical.into_iter().map(Thing::line).collect();
+    let things: Vec<ToDo> = told.iter().filter_map(|(_, finding)| ToDo::of_finding(finding, None)).collect();
+    let (critical, lesser): (Vec<ToDo>, Vec<ToDo>) = things.into_iter().partition(ToDo::is_critical);
+    let mut lines: Vec<Bullet> = critical.into_iter().map(ToDo::line).collect();
     lines.extend(undecided(&told));
     let of_target = |one: &&crate::report::Withheld| {
         report.targets.iter().any(|target| target.subjects.contains(&one.subject))

@@ -21,7 +21,7 @@ const LABEL: usize = 9;
 
 /// The short report.
 pub fn render(report: &Report, style: LineStyle) -> String {
-    let mut page = Page { out: String::new(), style };
+    let mut page = ShortPage { out: String::new(), style };
     for piece in pieces(report) {
         match piece {
             Piece::Line(bullet) => page.bullet(&bullet),
@@ -39,12 +39,12 @@ pub fn render(report: &Report, style: LineStyle) -> String {
     if style.ascii { in_ascii(&text) } else { text }
 }
 
-struct Page {
+struct ShortPage {
     out: String,
     style: LineStyle,
 }
 
-impl Page {
+impl ShortPage {
     fn bullet(&mut self, bullet: &Bullet) {
         let label = bullet.marks.first().map(Mark::words).unwrap_or_default();
         let label = match columns(&label) {

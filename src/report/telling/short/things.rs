@@ -11,7 +11,7 @@ use crate::report::{Step, TargetSummary};
 use crate::rules::{Change, Finding, Level, Outcome};
 
 /// A thing to do.
-pub struct Thing {
+pub struct ToDo {
     level: Level,
     says: String,
     rules: Vec<String>,
@@ -21,7 +21,7 @@ pub struct Thing {
 /// How many lines things may take that are not critical.
 const LINES: usize = 10;
 
-impl Thing {
+impl ToDo {
     /// A step of a plan. Where its cure takes several commands, one shows them.
     fn of_step(step: &Step, target: &TargetSummary) -> Self {
         let advice = &step.advice;
@@ -80,15 +80,15 @@ fn commands(command: Option<Command>) -> Vec<Detail> {
 }
 
 /// Everything to do about a target, the worst first.
-pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<Thing> {
+pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<ToDo> {
     let steps = chapter.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
     let steps: Vec<&Step> = steps.filter(|step| step.advice.change != Change::Keep).collect();
     let planned: BTreeSet<&str> = steps.iter().flat_map(|step| &step.rules).map(String::as_str).collect();
-    let mut things: Vec<Thing> = steps.into_iter().map(|step| Thing::of_step(step, target)).collect();
+    let mut things: Vec<ToDo> = steps.into_iter().map(|step| ToDo::of_step(step, target)).collect();
     let mut told = BTreeSet::new();
     let beside = chapter.about(target).iter().map(|(_, finding)| *finding);
     for finding in beside.filter(|finding| !planned.contains(&*finding.rule)) {
-        if let Some(thing) = Thing::of_finding(finding, Some(target))
+        if let Some(thing) = ToDo::of_finding(finding, Some(target))
             && told.insert((finding.rule.clone(), thing.says.clone()))
         {
             things.push(thing);
@@ -99,7 +99,7 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<Thing
 }
 
 /// What is critical and, as far as there is room, the rest; and how much was cut.
-pub fn within_limit(things: Vec<Thing>) -> (Vec<Thing>, usize) {
+pub fn within_limit(things: Vec<ToDo>) -> (Vec<ToDo>, usize) {
     let (mut shown, mut cut, mut used) = (Vec::new(), 0, 0);
     for thing in things {
         let lines = 1 + thing.beneath.len();
@@ -115,8 +115,8 @@ pub fn within_limit(things: Vec<Thing>) -> (Vec<Thing>, usize) {
 }
 
 /// The same, where of several in a row that one command shows the last has it.
-fn once(mut things: Vec<Thing>) -> Vec<Thing> {
-    let shows = |thing: &Thing| match thing.beneath.as_slice() {
+fn once(mut things: Vec<ToDo>) -> Vec<ToDo> {
+    let shows = |thing: &ToDo| match thing.beneath.as_slice() {
         [Detail::Commands(_, commands)] => Some(commands.clone()),
         _ => None,
     };
