@@ -6,10 +6,10 @@ use clap::builder::PossibleValue;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use super::examples::help;
+use super::extent::Extent;
 use crate::output::Access;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
-use crate::report::telling::ReportPart;
 use crate::rules::Level;
 
 /// Which file system, mount options and WAL settings to use under a database, on the evidence of this machine.
@@ -137,12 +137,9 @@ pub struct Check {
     /// How to say it.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
-    /// The whole report as text: evidence, reasons, what is allowed at a price, how to undo.
-    #[arg(long, short)]
-    pub verbose: bool,
-    /// One part of the whole report.
-    #[arg(long, value_enum, value_name = "PART", conflicts_with = "verbose")]
-    pub only: Option<OnlyPart>,
+    /// How much of it.
+    #[command(flatten)]
+    pub extent: Extent,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
@@ -536,31 +533,6 @@ pub struct Screens {
     /// Where facts come from.
     #[command(flatten)]
     pub from: From,
-}
-
-/// What `--only` can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OnlyPart {
-    /// What to do, in order, with the commands to apply, verify and undo it.
-    Plan,
-    /// What each verdict rests on.
-    Evidence,
-    /// What a commit costs, method by method.
-    Price,
-    /// What is not known, what it leaves undecided, and what would help.
-    Unknown,
-}
-
-impl OnlyPart {
-    /// The part of the report.
-    pub fn part(self) -> ReportPart {
-        match self {
-            Self::Plan => ReportPart::Plan,
-            Self::Evidence => ReportPart::Evidence,
-            Self::Price => ReportPart::Price,
-            Self::Unknown => ReportPart::Unknown,
-        }
-    }
 }
 
 // The forms of a report are the report's own; here they become words of the command line.

@@ -18,7 +18,7 @@ use crate::report::{Format, json, text};
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> ExitResult {
     baseline::check(args)?;
-    if args.only.is_some() && args.format != Format::Text {
+    if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage("--only is a part of the text; leave out --format".to_owned()));
     }
     let delivery = Delivery::find(&args.output, args.format.runs())?;
@@ -48,9 +48,9 @@ pub(super) fn run(args: &Check) -> ExitResult {
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
-    let document = match (args.format, args.only) {
+    let document = match (args.format, args.extent.only) {
         (Format::Text, Some(only)) => text::only(&report, only.part()),
-        (Format::Text, None) if !args.verbose => text::short(&report, delivery.line_style()),
+        (Format::Text, None) if !args.extent.verbose => text::short(&report, delivery.line_style()),
         (format, _) => format.render(&report).map_err(CliError::Usage)?,
     };
     delivery.deliver(&document)?;

@@ -107,13 +107,14 @@ pub fn flush_path(judged: &Judged<'_>) -> Vec<FlushHop> {
     hops.extend(alike(facts, below));
     hops.extend(merge(members));
     let next = hops.iter().map(|hop| hop.rank).max().unwrap_or_default() + 1;
+    let is_dropped = hops.iter().any(|hop| hop.arrival.is_suppressed());
     hops.extend(judged.unseen.iter().map(|unseen| {
         let name = match unseen {
             Unseen::Host => "host",
             Unseen::Hypervisor => "hypervisor",
             Unseen::Vantage => "virtual machine",
         };
-        let arrival = Flush::Unknown;
+        let arrival = if is_dropped { Flush::Suppressed } else { Flush::Unknown };
         FlushHop { rank: next, arrival, ..bare(HopKind::Beyond, name, Fate::Unseen, 0) }
     }));
     name_the_loss(&mut hops);

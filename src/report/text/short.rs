@@ -35,7 +35,8 @@ pub fn render(report: &Report, style: LineStyle) -> String {
             }
         }
     }
-    let text = page.out.replace(UNBROKEN, " ");
+    let lines = page.out.lines().map(|line| line.replace(UNBROKEN, " ").trim_end().to_owned() + "\n");
+    let text: String = lines.collect();
     if style.ascii { in_ascii(&text) } else { text }
 }
 

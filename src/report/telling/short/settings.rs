@@ -31,6 +31,11 @@ pub fn lines(report: &Report, target: &TargetSummary) -> Vec<Bullet> {
         let ids: Vec<_> = facts.iter().map(|fact| fact.id).collect();
         steps(report, target, |setting| current(setting).is_some_and(|id| ids.contains(&id)))
     };
+    let mut on_method = of_server(method);
+    if is_unflushed(report, target) {
+        // What was measured without flushes tells nothing about the methods.
+        on_method.retain(|step| step.advice.change != Change::Keep);
+    }
     vec![
         answer(
             "files",
@@ -42,7 +47,7 @@ pub fn lines(report: &Report, target: &TargetSummary) -> Vec<Bullet> {
             &steps(report, target, |setting| setting.kind.mount().is_some()),
             in_force.map(|words| format!("keep {words}")),
         ),
-        answer("method", &of_server(method), Some(without_advice(report, target, method, true))),
+        answer("method", &on_method, Some(without_advice(report, target, method, true))),
         answer("wal", &of_server(wal), Some(without_advice(report, target, wal, false))),
     ]
 }
@@ -56,6 +61,11 @@ pub fn file_system(report: &Report, target: &TargetSummary) -> String {
 fn steps<'a>(report: &'a Report, target: &TargetSummary, of: impl Fn(&Setting) -> bool) -> Vec<&'a Step> {
     let plan = report.plan(&target.target).into_iter();
     plan.flat_map(|plan| &plan.steps).filter(|step| of(step.advice.setting)).collect()
+}
+
+/// Whether no flush reaches the disks.
+fn is_unflushed(report: &Report, target: &TargetSummary) -> bool {
+    report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed)
 }
 
 /// The server on a target with its kind.
@@ -123,7 +133,7 @@ fn without_advice(report: &Report, target: &TargetSummary, facts: &[&KeyInfo], i
         return cannot("undecided until mounted");
     }
     if is_measured {
-        if report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed) {
+        if is_unflushed(report, target) {
             return cannot("no flush reaches the disk") + &tail;
         }
         let Some(probe) = report.probes.iter().find(|probe| probe.target == target.target) else {
