@@ -4,6 +4,7 @@
 //! Commands print through [`out`] alone, so that nothing else can write to the terminal.
 
 pub mod examples;
+pub mod extent;
 pub mod args;
 mod rule_directory;
 mod input;

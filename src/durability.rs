@@ -7,6 +7,7 @@
 mod ask;
 mod mend;
 mod route;
+mod hop;
 mod verdict;
 mod controller;
 mod claim;
@@ -15,6 +16,7 @@ mod database;
 mod drilled;
 mod measured;
 mod redundancy;
+mod flush_path;
 mod join;
 mod facts;
 mod interlock;
@@ -23,6 +25,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use hop::{Fate, FlushHop, HopKind};
 pub use mend::{Bears, Mend};
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
 

@@ -20,6 +20,7 @@ mod order;
 mod remedy;
 mod stack;
 mod plan;
+mod hop;
 mod origin;
 mod mysql;
 mod build;

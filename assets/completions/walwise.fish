@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_walwise_global_optspecs
-    string join \n new host= mysql-defaults= postgres-config= ascii h/help V/version
+    string join \n new host= mysql-defaults= postgres-config= ascii v/verbose h/help V/version
 end
 
 function __fish_walwise_needs_command
@@ -29,6 +29,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -l mysql-defaults -d 'The 
 complete -c walwise -n "__fish_walwise_needs_command" -l postgres-config -d 'The configuration that a PostgreSQL which does not run is started with, as its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_needs_command" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_needs_command" -l ascii -d 'Draw with ASCII characters only'
+complete -c walwise -n "__fish_walwise_needs_command" -s v -l verbose -d 'Where there is no terminal: the whole report'
 complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print help'
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
 complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Facts, probe, rules, report. With a TARGET it measures there; without one it writes nothing'
@@ -54,6 +55,10 @@ fstab\t'The lines of /etc/fstab that are to be changed'
 unit\t'The same as systemd mount units'
 udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'"
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the whole report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
+evidence\t'What each verdict rests on'
+price\t'What a commit costs, method by method'
+unknown\t'What is not known, what it leaves undecided, and what would help'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to a file, completely or not at all. What is there is replaced by a new file, whose owner you are' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Say what is different since a report that --save kept or --format json made; `last`, or nothing, is the one that was kept last' -r -F
@@ -69,6 +74,7 @@ warning\t'Warnings too'
 never\t'Nothing: the exit code says only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Run no other program; what only they can tell stays unknown'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The whole report as text: evidence, reasons, what is allowed at a price, how to undo'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Keep the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Measure nothing'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Fail too when a rule that would reach --fail-on cannot be decided'

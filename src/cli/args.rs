@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use super::examples::help;
+use super::extent::Extent;
 use crate::output::Access;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
@@ -41,6 +42,9 @@ pub struct Bare {
     /// Draw with ASCII characters only.
     #[arg(long)]
     pub ascii: bool,
+    /// Where there is no terminal: the whole report.
+    #[arg(long, short)]
+    pub verbose: bool,
 }
 
 /// The commands.
@@ -134,6 +138,9 @@ pub struct Check {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// How much of it.
+    #[command(flatten)]
+    pub extent: Extent,
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,

@@ -13,11 +13,14 @@ use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit;
-use crate::report::{Format, json};
+use crate::report::{Format, json, text};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> ExitResult {
     baseline::check(args)?;
+    if args.extent.only.is_some() && args.format != Format::Text {
+        return Err(CliError::Usage("--only is a part of the text; leave out --format".to_owned()));
+    }
     let delivery = Delivery::find(&args.output, args.format.runs())?;
     let rules = host::rules(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
@@ -51,7 +54,12 @@ pub(super) fn run(args: &Check) -> ExitResult {
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
-    delivery.deliver(&args.format.render(&report).map_err(CliError::Usage)?)?;
+    let document = match (args.format, args.extent.only) {
+        (Format::Text, Some(only)) => text::only(&report, only.part()),
+        (Format::Text, None) if !args.extent.verbose => text::short(&report, delivery.line_style()),
+        (format, _) => format.render(&report).map_err(CliError::Usage)?,
+    };
+    delivery.deliver(&document)?;
     if let Some((place, found, document)) = kept {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));

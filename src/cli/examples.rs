@@ -40,6 +40,11 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "check",
         lines: &[
+            (
+                "walwise check /srv/pgdata -v",
+                "the whole report: evidence, reasons, what can be undone and how",
+            ),
+            ("walwise check /srv/pgdata --only plan", "what to do, with every command"),
             ("walwise check /srv/pgdata --save", "before an upgrade of the system: keep the report"),
             ("walwise check /srv/pgdata --baseline last", "after it: regressions, fixes and changed facts"),
             (

@@ -124,7 +124,8 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
     if args.format == PlainFormat::Json {
         let list: Vec<_> = infos
             .map(|i| {
-                json!({"fact": i.name, "scope": i.scope.word(), "kind": i.kind.words(), "doc": i.doc.trim(),
+                json!({"fact": i.name, "label": i.label(), "group": i.group.word(), "scope": i.scope.word(),
+                "kind": i.kind.words(), "doc": i.doc.trim(),
                 "to_be_assumed": i.supposing.words()})
             })
             .collect();

@@ -14,6 +14,7 @@ use super::CliError;
 use super::args::Output;
 use crate::measure::{Phase, Progress};
 use crate::output::{Destination, Wish};
+use crate::report::text::LineStyle;
 use crate::text;
 
 /// The result of a command: its exit code, or why it ended early.
@@ -58,6 +59,14 @@ impl Delivery {
         }
     }
 
+    /// How lines may be drawn there: coloured on a terminal alone.
+    pub(super) fn line_style(&self) -> LineStyle {
+        match self {
+            Self::Printed => line_style(),
+            Self::Written(_) => LineStyle { colour: false, ascii: !locale_is_utf8() },
+        }
+    }
+
     /// Prints it, or writes it.
     pub(super) fn deliver(self, document: &str) -> ExitResult {
         match self {
@@ -68,6 +77,17 @@ impl Delivery {
             }
         }
     }
+}
+
+/// How lines may be drawn on standard output: coloured on a terminal where nothing forbids it.
+pub(super) fn line_style() -> LineStyle {
+    let is_terminal = io::IsTerminal::is_terminal(&io::stdout()) && !terminal_is_dumb();
+    LineStyle { colour: is_terminal && allows_colour(), ascii: !locale_is_utf8() }
+}
+
+/// Whether nobody forbids colour (no-color.org).
+pub(super) fn allows_colour() -> bool {
+    env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// A destination for a document; prints its warnings.
@@ -96,11 +116,6 @@ pub(super) fn progress(line: &str) {
     let _ = stderr.flush();
 }
 
-/// A permanent line on standard error, above the progress. Only for a terminal.
-pub(super) fn announce(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
-}
-
 /// Whether progress is visible: a line can be replaced by the next.
 pub(super) fn stderr_is_terminal() -> bool {
     io::IsTerminal::is_terminal(&io::stderr()) && !terminal_is_dumb()
@@ -109,6 +124,14 @@ pub(super) fn stderr_is_terminal() -> bool {
 /// Whether the terminal can only print lines (terminfo's entry `dumb`).
 pub(super) fn terminal_is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Whether the locale supports more than ASCII, by the variables of setlocale(3), in its order.
+pub(super) fn locale_is_utf8() -> bool {
+    let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
+    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 /// The progress of a probe, in words.

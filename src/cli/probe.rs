@@ -177,9 +177,8 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
 pub(super) fn measure(plan: &ProbePlan) -> Result<(Result<Measurement, ProbeError>, Option<i32>), CliError> {
     let listener = Listener::start()?;
     let show = out::stderr_is_terminal();
-    if show {
-        out::announce(&plan.says);
-    }
+    // What is written is said before it is written, also where nobody watches.
+    out::notice(&format!("it {}", plan.says));
     let mut phase = None;
     let mut tell = |progress: &Progress| {
         let is_news = phase.replace(progress.phase) != Some(progress.phase);

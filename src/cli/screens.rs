@@ -53,11 +53,14 @@ pub(super) fn run(args: Bare) -> ExitResult {
     }
     if !terminal || out::terminal_is_dumb() {
         let session = host::look(&from, args.target.as_deref(), host::rules(None)?)?;
-        return out::print(&text::render(&session.report()));
+        let report = session.report();
+        let style = out::line_style();
+        let style = text::LineStyle { ascii: style.ascii || args.ascii, ..style };
+        return out::print(&if args.verbose { text::render(&report) } else { text::short(&report, style) });
     }
     let options = ui::Options {
-        colour: env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
-        ascii: args.ascii || !locale_is_utf8(),
+        colour: out::allows_colour(),
+        ascii: args.ascii || !out::locale_is_utf8(),
         in_tmux: in_tmux(),
     };
     let machine = host::open(from.host.as_deref())?;
@@ -109,14 +112,6 @@ fn place(name: &str) -> Result<PathBuf, String> {
         Some(_) if !name.ends_with('/') => std::path::absolute(&path).map_err(|error| error_words(&error)),
         _ => Err("name a file, please".to_owned()),
     }
-}
-
-/// Whether the locale supports more than ASCII, by the variables of setlocale(3), in its order.
-fn locale_is_utf8() -> bool {
-    let set = |name| env::var(name).ok().filter(|value| !value.is_empty());
-    let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
-    let locale = locale.to_ascii_lowercase();
-    locale.contains("utf-8") || locale.contains("utf8")
 }
 
 /// Whether the terminal is one of tmux's. sudo drops its variable, but not its terminal type.

@@ -65,6 +65,8 @@ pub struct Leaf {
     pub passage: Passage,
     /// Whether its queue or the disk itself reports *write back*; unknown where neither reports anything.
     pub write_back: Truth,
+    /// Whether it is a volume of a RAID controller, with disks of its own behind it.
+    pub is_volume: bool,
     /// The evidence: belief, then claim.
     pub evidence: Vec<Evidence>,
     /// The facts that were asked for.
@@ -119,7 +121,7 @@ fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
 }
 
 fn done(ask: Ask, cache: Cache, passage: Passage, write_back: Truth, evidence: Vec<Evidence>) -> Leaf {
-    Leaf { cache, passage, write_back, evidence, asked: ask.asked }
+    Leaf { cache, passage, write_back, is_volume: false, evidence, asked: ask.asked }
 }
 
 /// A physical disk, or one that looks like it.
@@ -191,7 +193,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         cache = Cache::Volatile;
     }
     evidence.extend(dangers);
-    done(ask, cache, passage, write_back, evidence)
+    Leaf { is_volume: raid, ..done(ask, cache, passage, write_back, evidence) }
 }
 
 /// The statement of a disk that has no RAID controller in front of it.

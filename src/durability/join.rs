@@ -9,6 +9,7 @@ use super::ask::{Ask, FactDependencies};
 use super::belief::{self, Bottom};
 use super::claim::{Cache, Leaf, Passage};
 use super::database::{self, Exceptions};
+use super::flush_path::{Judged, JudgedHop, Unseen, flush_path};
 use super::route::{Route, routes};
 use super::{Bears, Evidence, Layer, Mend, Path, Standing, Verdict, drilled, measured, mend, redundancy};
 use crate::facts::catalog::host::{self, Vantage};
@@ -49,10 +50,12 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let clusters = database::clusters(facts, target);
     let mut exceptions = Exceptions::none();
     let mut host_loss = Vec::new();
+    let mut servers = Vec::new();
     for cluster in &clusters {
         let judged = database::judge(&mut ask, target, cluster);
         passages.extend(judged.off.then_some(Passage::Dropped(Suppressor::ServerSetting)));
-        common.extend(judged.evidence);
+        common.extend(judged.evidence.iter().cloned());
+        servers.push((cluster.clone(), judged.off, judged.evidence));
         exceptions.and(judged.exceptions);
         host_loss.push(judged.host_loss);
     }
@@ -61,10 +64,13 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     common.extend(belief::directory(&mut ask, target));
 
     let mut paths: Vec<Path> = Vec::new();
+    let mut hops_of_ways = Vec::new();
     for way in &ways {
-        let (found, evidence) = along(&mut ask, way, disks);
-        passages.extend(found);
+        let judged = along(&mut ask, way, disks);
+        passages.extend(judged.iter().flat_map(|hop| &hop.passages));
+        let evidence = judged.iter().flat_map(|hop| &hop.evidence).cloned().collect();
         paths.push(Path { hops: way.hops.clone(), standing: Standing::Durable, evidence });
+        hops_of_ways.push(judged);
     }
     let below: BTreeMap<&Subject, &Leaf> =
         ways.iter().flat_map(|way| &way.ends).filter_map(|end| disks.get_key_value(end)).collect();
@@ -73,10 +79,12 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     }
     let at_disks: Vec<Passage> = below.values().map(|leaf| leaf.passage).collect();
     let flush = joined(&passages, &at_disks);
-    common.extend(measured::judge(&mut ask, target, flush, below.iter().map(|(disk, leaf)| (*disk, *leaf))));
+    let mut measured =
+        measured::judge(&mut ask, target, flush, below.iter().map(|(disk, leaf)| (*disk, *leaf)));
 
     let drill = drilled::ask(&mut ask, target);
-    common.extend(drill.as_ref().map(drilled::Drilled::evidence));
+    measured.extend(drill.as_ref().map(drilled::Drilled::evidence));
+    common.extend(measured.iter().cloned());
 
     for path in &mut paths {
         path.evidence.extend(common.iter().cloned());
@@ -103,6 +111,16 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let suppressed_by: BTreeSet<Suppressor> =
         passages.iter().chain(&at_disks).copied().filter_map(dropped_by).collect();
     let (redundancy, second_fault) = redundancy::judge(&mut ask, target);
+    let unseen = unseen(facts, seen_by);
+    let flush_path = flush_path(&Judged {
+        facts,
+        servers: &servers,
+        ways: &hops_of_ways,
+        merged,
+        disks,
+        measured: &measured,
+        unseen: &unseen,
+    });
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -110,7 +128,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         second_fault,
         host_loss: host_loss.join(" "),
         exceptions: exceptions.says,
-        limits: limits(facts, seen_by, measured::of_others(&mut ask, target, &below).as_deref()),
+        limits: limits(&unseen, measured::of_others(&mut ask, target, &below).as_deref()),
+        flush_path,
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
@@ -158,8 +177,8 @@ fn joined(hops: &[Passage], disks: &[Passage]) -> Passage {
     if on_the_way < Passage::Sent { on_the_way.min(at_disks) } else { at_disks }
 }
 
-/// Judges one way: the fate of a flush at its hops, and the evidence of hops and disks.
-fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Passage>, Vec<Evidence>) {
+/// Judges one way: what becomes of a flush at each hop, and the evidence of hops and disks.
+fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> Vec<JudgedHop> {
     let ends: Vec<Option<&Leaf>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
     let bottom = Bottom {
@@ -172,8 +191,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
         plain: Truth::every(devices.map(|hop| belief::plain(ask.facts, hop))),
     };
 
-    let mut passages = Vec::new();
-    let mut evidence = Vec::new();
+    let mut judged: Vec<JudgedHop> = Vec::new();
     // The first hop that sends no flush because of how it was mounted.
     let mut unflushed: Option<Mend> = None;
     for hop in way.hops.iter().filter(|hop| !disks.contains_key(hop)) {
@@ -182,30 +200,34 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
             Scope::Device => belief::queue(ask, hop, bottom),
             _ => Vec::new(),
         };
+        let mut at = JudgedHop::at(hop);
         for (passage, says) in found {
             let by_mount = dropped_by(passage).is_some_and(|by| match by {
                 Suppressor::MountOption => true,
                 Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
             });
             unflushed = unflushed.or_else(|| by_mount.then(|| Mend::Barriers(hop.clone())));
-            passages.push(passage);
-            evidence.push(says);
+            at.passages.push(passage);
+            at.evidence.push(says);
         }
+        judged.push(at);
     }
-    for leaf in ends.iter().flatten() {
+    for (end, leaf) in way.ends.iter().zip(&ends).filter_map(|(end, leaf)| Some((end, (*leaf)?))) {
         let lost = unflushed.as_ref().filter(|_| !leaf.cache.is_safe_unflushed());
-        evidence.extend(leaf.evidence.iter().cloned().map(|says| match lost {
+        let mut at = JudgedHop::at(end);
+        at.evidence.extend(leaf.evidence.iter().cloned().map(|says| match lost {
             Some(mend) if says.layer.is_claim() => {
                 let Evidence { layer, subject, says, source, .. } = says;
                 Evidence::new(layer, &subject, Bears::AtRisk(mend.clone()), says, source)
             }
             _ => says,
         }));
+        judged.push(at);
     }
 
     let last = way.hops.last();
     let nothing = ends.iter().any(Option::is_none);
-    let sound = evidence.iter().all(|says| says.standing.is_durable());
+    let sound = judged.iter().flat_map(|hop| &hop.evidence).all(|says| says.standing.is_durable());
     let unread = match (&way.broken, last) {
         (Some(why), _) => Some(why.clone()),
         (None, Some(last)) if nothing && sound => {
@@ -214,10 +236,16 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> (Vec<Pa
         _ => None,
     };
     if let (Some(says), Some(last)) = (unread, last) {
-        passages.push(Passage::Unknown);
-        evidence.push(Evidence::new(Layer::Belief, last, Bears::Unproven, says, String::new()));
+        let evidence = Evidence::new(Layer::Belief, last, Bears::Unproven, says, String::new());
+        if judged.last().is_none_or(|hop| hop.subject != *last) {
+            judged.push(JudgedHop::at(last));
+        }
+        if let Some(hop) = judged.last_mut() {
+            hop.passages.push(Passage::Unknown);
+            hop.evidence.push(evidence);
+        }
     }
-    (passages, evidence)
+    judged
 }
 
 /// The verdict as a sentence.
@@ -274,28 +302,30 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
 }
 
 /// What is invisible from the vantage point of walwise.
-fn limits(facts: &FactSet, seen_by: Option<Vantage>, of_others: Option<&str>) -> String {
+fn unseen(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
     let technology = facts.value(&Subject::host(), &host::VIRTUALISATION);
-    let (in_container, in_guest, unseen) = match seen_by {
+    let (in_container, in_guest, vantage) = match seen_by {
         Some(Vantage::Host) => (false, false, false),
         Some(Vantage::Guest) => (false, true, false),
         Some(Vantage::Container) => (true, false, false),
         None => (false, false, true),
     };
     let guest = in_guest || technology.as_deref().is_some_and(|name| name != "none");
-    let mut limits = Vec::new();
-    if in_container {
-        limits.push("Seen from a container: the host's mounts below may differ from what is shown here.");
-    }
-    if guest {
-        limits.push(
+    let all = [(in_container, Unseen::Host), (guest, Unseen::Hypervisor), (vantage, Unseen::Vantage)];
+    all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, unseen)| unseen).collect()
+}
+
+/// The same in sentences, with what others' flushes hide.
+fn limits(unseen: &[Unseen], of_others: Option<&str>) -> String {
+    let says = |unseen: &Unseen| match unseen {
+        Unseen::Host => "Seen from a container: the host's mounts below may differ from what is shown here.",
+        Unseen::Hypervisor => {
             "Seen from a guest: whether its hypervisor honours flushes is not visible here, only in the hypervisor's cache \
-             mode or by pulling the plug.",
-        );
-    }
-    if unseen {
-        limits.push("It is unknown whether this is a virtual machine; in one, it is not visible whether the hypervisor honours flushes.");
-    }
-    limits.extend(of_others);
-    limits.join(" ")
+             mode or by pulling the plug."
+        }
+        Unseen::Vantage => {
+            "It is unknown whether this is a virtual machine; in one, it is not visible whether the hypervisor honours flushes."
+        }
+    };
+    unseen.iter().map(says).chain(of_others).collect::<Vec<_>>().join(" ")
 }

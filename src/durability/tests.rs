@@ -2,6 +2,7 @@
 //! never break are enumerated (the interlock; more knowledge never turns a verdict into *durable* by mistake).
 
 mod drilled;
+mod flush_path;
 mod interlock;
 mod machine;
 mod mysql;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Bears, Mend};
+use super::{Bears, FlushHop, Mend};
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
@@ -37,6 +37,14 @@ impl Layer {
         match self {
             Self::Database => true,
             Self::Belief | Self::Claim | Self::Measurement => false,
+        }
+    }
+
+    /// Whether it was measured.
+    pub fn is_measurement(self) -> bool {
+        match self {
+            Self::Measurement => true,
+            Self::Database | Self::Belief | Self::Claim => false,
         }
     }
 
@@ -107,6 +115,8 @@ pub struct Verdict {
     pub sentence: String,
     /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
     pub limits: String,
+    /// The way of a commit's flush, hop by hop: where it gets to, and where the commit may be lost.
+    pub flush_path: Vec<FlushHop>,
     /// Every path, worst first.
     pub paths: Vec<Path>,
     /// What is missing.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use super::{FactId, KeyInfo, Value};
 
 /// Declares the facts of an area: constants for code, their `NAMES`, and the list `ALL` for everything that goes by name. Behind the kind
-/// stands what marks a fact, if anything does: its [`Nature`](super::Nature), whether it `prices` a commit, and what
+/// stands what marks a fact, if anything does: its [`Nature`](super::Nature), its group, whether it `prices` a commit, and what
 /// [`Supposing`](super::Supposing) it comes to. A fact without a kind is one of the words of its type.
 macro_rules! facts {
     ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident $(($($of:expr),+))?)*;)+) => {

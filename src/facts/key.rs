@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Choice, Propagation, Scope, Supposing, Value, ValueKind};
+use super::{Choice, Propagation, Scope, Supposing, Value, ValueKind, choice};
 use crate::text;
 
 /// How a fact behaves from one look at a machine to the next, by which two reports are compared.
@@ -25,6 +25,22 @@ pub enum Nature {
     Concluded,
     /// We measured it, so it has noise.
     Measured,
+}
+
+choice! {
+    /// What a fact tells of a device or a mount, by which outputs group facts.
+    pub enum FactGroup {
+        /// What becomes of a flush, and of what it is to make durable.
+        Flushes = "flushes",
+        /// How fast it can be, and the shape of what is fast.
+        Speed = "speed",
+        /// Whether it is well.
+        Health = "health",
+        /// What it is.
+        Identity = "identity",
+        /// All else.
+        Other = "other",
+    }
 }
 
 /// The place of a fact among all that are declared, in the order of their names: what facts are compared by.
@@ -46,6 +62,8 @@ pub struct KeyInfo {
     pub doc: &'static str,
     /// How it behaves from one look to the next.
     pub nature: Nature,
+    /// What it tells of the thing.
+    pub group: FactGroup,
     /// Whether a change of it can move what a commit costs.
     pub prices: bool,
     /// What supposing it comes to.
@@ -53,6 +71,11 @@ pub struct KeyInfo {
 }
 
 impl KeyInfo {
+    /// Its name in plain words, without the area: `write cache`.
+    pub fn label(&self) -> String {
+        self.name.split_once('.').map_or(self.name, |(_, rest)| rest).replace('_', " ")
+    }
+
     /// A value of this fact as people read it, with its unit: `16 MiB`, `182 µs`, `yes`.
     pub fn show(&self, value: &Value) -> String {
         match (self.kind, value) {
@@ -80,8 +103,9 @@ impl<T> Key<T> {
         kind: ValueKind,
         doc: &'static str,
     ) -> Self {
-        let (nature, prices, supposing) = (Nature::Lasting, false, Supposing::Alone);
-        let info = KeyInfo { id, name, scope, kind, doc, nature, prices, supposing };
+        let (nature, group) = (Nature::Lasting, FactGroup::Other);
+        let (prices, supposing) = (false, Supposing::Alone);
+        let info = KeyInfo { id, name, scope, kind, doc, nature, group, prices, supposing };
         Self { info, shape: PhantomData }
     }
 
@@ -89,6 +113,7 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn identity(mut self) -> Self {
         self.info.nature = Nature::Identity;
+        self.info.group = FactGroup::Identity;
         self.never()
     }
 
@@ -97,6 +122,34 @@ impl<T> Key<T> {
     pub const fn assigned(mut self) -> Self {
         self.info.nature = Nature::Assigned;
         self.never()
+    }
+
+    /// It tells what the thing is.
+    #[must_use]
+    pub const fn identifies(mut self) -> Self {
+        self.info.group = FactGroup::Identity;
+        self
+    }
+
+    /// It tells what becomes of a flush.
+    #[must_use]
+    pub const fn of_cache(mut self) -> Self {
+        self.info.group = FactGroup::Flushes;
+        self
+    }
+
+    /// It tells how fast the thing can be.
+    #[must_use]
+    pub const fn speed(mut self) -> Self {
+        self.info.group = FactGroup::Speed;
+        self
+    }
+
+    /// It tells whether the thing is well.
+    #[must_use]
+    pub const fn health(mut self) -> Self {
+        self.info.group = FactGroup::Health;
+        self
     }
 
     /// It moves by itself.

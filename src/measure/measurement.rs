@@ -31,6 +31,10 @@ pub struct MethodResult {
     pub p99_us: Option<f64>,
     /// Longest.
     pub max_us: f64,
+    /// Times in ascending order, at equal steps of the share of commits done within them: of n, the k-th is the quantile k/n. At
+    /// most 64; empty where nothing was measured, or an older walwise measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantiles_us: Vec<f64>,
     /// Flushes the disks counted per commit; absent where they do not count or the write used forced unit access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_commit: Option<f64>,

@@ -67,6 +67,7 @@ fn row(cell: &Cell, samples: &Samples) -> MethodResult {
         p95_us: quantile(&all, 0.95),
         p99_us: (all.len() >= SAMPLES_FOR_P99).then(|| quantile(&all, 0.99)),
         max_us: all.last().copied().unwrap_or(0.0),
+        quantiles_us: quantiles(&all),
         flushes_per_commit: cell
             .flushes
             .filter(|f| f.commits > 0)
@@ -76,6 +77,15 @@ fn row(cell: &Cell, samples: &Samples) -> MethodResult {
         samples_us: Vec::new(),
         error: cell.error.clone(),
     }
+}
+
+/// How many quantiles are kept: as many as a curve of a screen's width can show.
+const QUANTILES: u32 = 64;
+
+/// The quantiles of sorted times, one for each where there are few.
+fn quantiles(all: &[f64]) -> Vec<f64> {
+    let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);
+    (1..=count).map(|step| quantile(all, f64::from(step) / f64::from(count))).collect()
 }
 
 fn best(samples: &Samples, seen: &SampleContext, comparisons: &[Comparison], caveats: &[Caveat]) -> Method {

@@ -133,6 +133,7 @@ mod tests {
             max_us: 9.0 * us,
             flushes_per_commit: Some(1.0),
             rounds_us: vec![us; 3],
+            quantiles_us: Vec::new(),
             paced_us: Vec::new(),
             samples_us: Vec::new(),
             error: None,

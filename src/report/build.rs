@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, mysql, plan, remedy, stack,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, hop, mysql, plan, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -75,6 +75,9 @@ pub fn build(input: Input<'_>) -> Report {
     remedy::give(&mut findings, &withheld);
     findings.sort_by(|a, b| a.place().cmp(&b.place()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));
+    for verdict in &mut verdicts {
+        hop::word(facts, verdict);
+    }
     let concerns = Concerns::from_facts(facts);
     let verdict = |target: &Subject| {
         let at = verdicts.binary_search_by(|verdict| verdict.target.cmp(target)).ok()?;

@@ -108,9 +108,12 @@ fn table(document: &mut MarkdownWriter, head: &[&str], bullets: &[Bullet]) {
 fn mark(mark: &Mark) -> String {
     match mark {
         Mark::Setting(setting) => phrase(setting),
-        Mark::Level(..) | Mark::Standing(_) | Mark::Layer(_) | Mark::Change(_) | Mark::Remark(_) => {
-            text(&mark.words())
-        }
+        Mark::Level(..)
+        | Mark::Standing(_)
+        | Mark::Verdict(..)
+        | Mark::Layer(_)
+        | Mark::Change(_)
+        | Mark::Remark(_) => text(&mark.words()),
     }
 }
 

@@ -5,9 +5,9 @@ use crate::settings::{self, NewFilesystem};
 use std::collections::BTreeMap;
 
 use super::{Input, Report, RunContext, build};
-use crate::durability::{Evidence, Layer, Path, Standing, Verdict};
+use crate::durability::{Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict};
 use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
-use crate::facts::catalog::target::{self, Redundancy, Role, TargetKind};
+use crate::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
@@ -251,9 +251,35 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
         seen_by: "host".to_owned(),
         sentence: String::new(),
         limits: String::new(),
+        flush_path: Vec::new(),
         paths: Vec::new(),
         missing: Vec::new(),
     }
+}
+
+fn at_risk_path() -> Vec<FlushHop> {
+    let (sent, dropped) = (Flush::Sent, Flush::Suppressed);
+    let hop = |rank, kind, of: Option<Subject>, name: &str, fate, arrival| FlushHop {
+        kind,
+        subjects: of.into_iter().collect(),
+        name: name.to_owned(),
+        says: format!("what is said of {name}"),
+        fate,
+        because: String::new(),
+        source: String::new(),
+        standing: Standing::AtRisk,
+        rank,
+        arrival,
+    };
+    let (fs, disk) = (Subject::mount("/srv"), Subject::device);
+    vec![
+        hop(0, HopKind::Commit, None, "commit", Fate::NotJudged, sent),
+        hop(1, HopKind::Server, Some(cluster()), "PostgreSQL", Fate::Passed, sent),
+        hop(2, HopKind::FileSystem, Some(fs), "ext4", Fate::Dropped, sent),
+        hop(3, HopKind::Layer, Some(disk("md0")), "md0", Fate::Passed, dropped),
+        hop(4, HopKind::Disk, Some(disk("sda")), "sda", Fate::Answered, dropped),
+        hop(4, HopKind::Disk, Some(disk("sdb")), "sdb", Fate::LostHere, dropped),
+    ]
 }
 
 fn at_risk_verdict() -> Verdict {
@@ -285,6 +311,7 @@ fn at_risk_verdict() -> Verdict {
                    caches writes in a volatile cache."
                 .to_owned(),
         limits: String::new(),
+        flush_path: at_risk_path(),
         paths: vec![
             path(
                 "sdb",
@@ -402,6 +429,7 @@ fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
         max_us: median * 11.0,
         flushes_per_commit: as_server.then_some(1.0),
         rounds_us: vec![median; 5],
+        quantiles_us: Vec::new(),
         paced_us: Vec::new(),
         samples_us: Vec::new(),
         error: None,

@@ -84,7 +84,7 @@ fn part_of(facts: &FactSet, subject: &Subject) -> Option<String> {
 }
 
 /// Options with the lower layers of an overlay counted instead of named: a container has dozens, with long names.
-fn layered(words: Vec<String>) -> Vec<String> {
+pub fn layered(words: Vec<String>) -> Vec<String> {
     let lower = |word: &String| {
         let (name, layers) = word.split_once('=')?;
         matches!(name, "lowerdir" | "lowerdir+" | "datadir+")

@@ -7,6 +7,7 @@
 mod once;
 mod order;
 mod phrase;
+pub mod flush;
 mod section;
 pub mod words;
 mod baseline;
@@ -17,6 +18,7 @@ mod unknown;
 pub mod target;
 pub mod what_if;
 mod host;
+pub mod short;
 pub mod upgrade;
 
 use super::{Report, TargetSummary};
@@ -24,6 +26,34 @@ use crate::workers;
 use once::FindingsByTarget;
 pub use phrase::{Fragment, Phrase};
 pub use section::{Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+
+/// A part of the report that can be told alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportPart {
+    /// What to do, in order, with all commands.
+    Plan,
+    /// What each verdict rests on.
+    Evidence,
+    /// What was measured.
+    Price,
+    /// What is not known, what it leaves undecided, and what would help.
+    Unknown,
+}
+
+/// One part of the report, for each target that has it.
+pub fn only(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
+    let findings = FindingsByTarget::new(report);
+    let targets = order::worst_first(&findings);
+    let places = findings.places(&targets);
+    let mut groups: Vec<Vec<Section>> = vec![host::head(report)];
+    for (place, target) in targets.iter().enumerate() {
+        let sections = target::part(&mut places.chapter(place), target, part);
+        if !sections.is_empty() {
+            groups.push([vec![target::heading_alone(report, target)], sections].concat());
+        }
+    }
+    groups
+}
 
 /// The whole report in groups of sections: the host with its targets in a line each, each target from the worst on, then
 /// what concerns no target.

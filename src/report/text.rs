@@ -3,12 +3,39 @@
 //! Levels and verdicts are words and depth is indentation, so nothing depends on colour or drawing. What is said, and in
 //! which order, is the business of [`super::telling`].
 
-use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+mod short;
+
+use super::telling::{
+    self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, ReportPart, Section,
+};
 use super::{LayerRow, Report, Upgrade, WhatIf};
 use crate::quote::Command;
 use crate::text::page::TextBuilder;
 use crate::text::wrap::columns;
 use crate::workers;
+
+/// What a terminal allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineStyle {
+    /// Whether words may be coloured.
+    pub colour: bool,
+    /// Whether marks have to be ASCII.
+    pub ascii: bool,
+}
+
+/// The short report: about 25 lines for a target.
+pub fn short(report: &Report, style: LineStyle) -> String {
+    short::render(report, style)
+}
+
+/// One part of the report, in full.
+pub fn only(report: &Report, part: ReportPart) -> String {
+    let mut page = TextBuilder::default();
+    for group in telling::only(report, part) {
+        page.append(&drawn(&group));
+    }
+    page.finish()
+}
 
 /// The whole report.
 pub fn render(report: &Report) -> String {
@@ -83,14 +110,14 @@ fn room(mark: &Mark) -> usize {
         Mark::Level(..) | Mark::Change(_) => 10,
         Mark::Standing(_) => 14,
         Mark::Layer(_) => 13,
-        Mark::Remark(_) | Mark::Setting(_) => 0,
+        Mark::Remark(_) | Mark::Setting(_) | Mark::Verdict(..) => 0,
     }
 }
 
 fn mark(mark: &Mark, room: usize) -> String {
     let gap = match mark {
         Mark::Level(..) | Mark::Change(_) | Mark::Standing(_) | Mark::Layer(_) => "",
-        Mark::Remark(_) => "  ",
+        Mark::Remark(_) | Mark::Verdict(..) => "  ",
         Mark::Setting(_) => "   ",
     };
     format!("{:<room$}", mark.words() + gap)

@@ -60,6 +60,27 @@ impl SettingKind {
         }
     }
 
+    /// Whether it is the place of the database's files.
+    pub fn is_placement(self) -> bool {
+        match self {
+            Self::Placement => true,
+            Self::Filesystem
+            | Self::MkfsOptions
+            | Self::MkfsFeatures
+            | Self::MountOptions
+            | Self::BootOptions
+            | Self::FastCommit
+            | Self::DirectoryFlags
+            | Self::Trim
+            | Self::Scheduler
+            | Self::Queue
+            | Self::Postgres
+            | Self::InitDb
+            | Self::Mysql
+            | Self::Other => false,
+        }
+    }
+
     /// Whether it is a list in which each word is one option, rather than a piece of a command line.
     pub fn is_list_of_words(self) -> bool {
         match self {

@@ -6,7 +6,7 @@
 use super::wrap::{Overlong, columns, wrap};
 
 /// The width of a page in columns.
-const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 /// The narrowest useful width of a folded table column.
 const NARROWEST: usize = 20;
 

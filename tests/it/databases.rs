@@ -121,7 +121,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     assert_eq!(outcome(&report, "mysql.flush-log-relaxed", &subject), Some("applies"));
     assert_eq!(outcome(&report, "mysql.sync-binlog-keep", &subject), Some("applies"));
     assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
-    let text = stdout(&walwise().args(["check", "--no-probe"]).output().unwrap());
+    let text = stdout(&walwise().args(["check", "-v", "--no-probe"]).output().unwrap());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = format!("Kept here redo at risk {} undo at risk {}", redo.display(), undo.display());
     assert!(text.contains(&kept), "{text}");

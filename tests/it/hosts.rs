@@ -14,6 +14,7 @@ mod needed;
 mod remedies;
 mod reviewed;
 mod seeds;
+mod short;
 mod table;
 mod words;
 
@@ -102,7 +103,7 @@ fn el9_is_not_all_undecided() {
 #[test]
 fn the_text_report_of_a_recorded_host() {
     let path = host("el8-xfs-nobarrier");
-    let output = walwise().args(["check", "/data", "--host", path.to_str().unwrap()]).output().unwrap();
+    let output = walwise().args(["check", "-v", "/data", "--host", path.to_str().unwrap()]).output().unwrap();
     insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z, \d+ rules \(pack [^)]*\)", "[when], [so many] rules")]}, {
         insta::assert_snapshot!(stdout(&output));
     });

@@ -246,7 +246,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
 fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     let disk = Loop::new(64);
     let unreadable = |command: &mut Command| {
-        let out = command.args(["check", &disk.device, "--no-probe"]).output().unwrap();
+        let out = command.args(["check", "-v", &disk.device, "--no-probe"]).output().unwrap();
         assert!(stdout(&out).contains(&format!("UNREADABLE: {}", disk.device)), "{}", stdout(&out));
         stdout(&out)
     };

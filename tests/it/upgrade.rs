@@ -346,7 +346,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
         new.extend(found.iter().filter(|finding| text(finding, "class") == "new").map(|_| point));
     }
     assert_eq!(new, ["/m/removed", "/m/type"], "6.1 still takes the one and may have the other");
-    let page = check(&baseline);
+    let page = check(&[&baseline[..], &["-v"]].concat());
     let worse = page.split_once("Worse now").unwrap().1.split_once("Better now").unwrap().0;
     for (number, (line, _)) in (1..).zip(LINES) {
         let named = worse.matches(&format!("/etc/fstab:{number}:")).count();

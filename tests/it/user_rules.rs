@@ -128,7 +128,7 @@ fn a_file_with_mistakes_takes_nothing_else_away() {
         "json",
     ]);
     assert_eq!((code(&found), stderr(&found).as_str()), (3, ""));
-    let text = ran(&["check", "--host", &calm(), "--rules", dir.path().to_str().unwrap()]);
+    let text = ran(&["check", "-v", "--host", &calm(), "--rules", dir.path().to_str().unwrap()]);
     assert!(stdout(&text).contains("\nAbout this run\n"), "{}", stdout(&text));
 }
 
@@ -184,7 +184,7 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     let idle: Vec<&str> =
         warnings(&report).into_iter().filter(|w| w.contains("not applicable here")).collect();
     assert!(idle.len() == 1 && idle[0].contains("mysql.preloaded"), "{idle:?}");
-    let text = stdout(&check(&[]));
+    let text = stdout(&check(&["-v"]));
     assert!(text.contains("barrier.ext4-off (critical as written)"), "{text}");
 }
 
@@ -199,7 +199,7 @@ fn the_pack_is_what_sha256sum_says() {
     assert_eq!(report["pack"]["shipped_sha256"], expected);
     let short = &expected[..12];
     for arguments in [
-        &["check", "--host", &calm()][..],
+        &["check", "-v", "--host", &calm()][..],
         &["rules", "list"],
         &["explain", "verdict.unproven", "--host", &calm()],
     ] {

@@ -265,6 +265,23 @@ proptest! {
         }
     }
 
+    /// The flush path says what the verdict says.
+    #[test]
+    fn the_flush_path_agrees_with_the_verdict(
+        stack in any_stack(), arrived in proptest::option::of(0.0..3.0f64), counts: bool,
+    ) {
+        let mut machine = stack.machine.clone();
+        if let Some(arrived) = arrived {
+            for disk in &stack.disks {
+                machine.put(disk, "device.counts_flushes", &counts.to_string());
+            }
+            machine.set("probe.flushes_per_commit", &arrived.to_string());
+        }
+        let verdict = machine.verdict();
+        let path: Vec<_> = verdict.flush_path.iter().map(|hop| (&hop.name, hop.fate)).collect();
+        prop_assert_eq!(super::flush_path::disagreement(&verdict), None, "{:?}: {:?}", verdict.standing, path);
+    }
+
     /// Another disk never improves the verdict. (A bcache with one disk below lacks one, so there it may.)
     #[test]
     fn another_disk_never_improves_it(stack in any_stack(), words in proptest::sample::select(DISKS), at in 0..3usize) {

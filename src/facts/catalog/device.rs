@@ -3,77 +3,77 @@
 
 facts! {
     /// Its node, such as /dev/sda1.
-    PATH: String = Device "device.path" ValueKind::Text, assigned;
+    PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
-    DEVNO: String = Device "device.devno" ValueKind::Text, drifting, never;
+    DEVNO: String = Device "device.devno" ValueKind::Text, drifting, never, identifies;
     /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
-    KIND: DeviceKind = Device "device.kind", never;
+    KIND: DeviceKind = Device "device.kind", never, identifies;
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: Transport = Device "device.transport", prices, never;
+    TRANSPORT: Transport = Device "device.transport", prices, never, speed;
     /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: Fabric = Device "device.fabric", prices, never;
+    FABRIC: Fabric = Device "device.fabric", prices, never, speed;
     /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
-    CLOUD: String = Device "device.cloud" ValueKind::Text, concluded, instead(&["device.model"]);
+    CLOUD: String = Device "device.cloud" ValueKind::Text, concluded, instead(&["device.model"]), identifies;
     /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
-    EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, instead(&["device.model"]);
+    EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, instead(&["device.model"]), health;
     /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
-    MEDIUM: Medium = Device "device.medium", prices, instead(&["device.rotational", "device.model"]);
+    MEDIUM: Medium = Device "device.medium", prices, instead(&["device.rotational", "device.model"]), speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
-    RPM: u64 = Device "device.rpm" ValueKind::Count;
+    RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver" ValueKind::Text, prices, never;
+    DRIVER: String = Device "device.driver" ValueKind::Text, prices, never, speed;
     /// Vendor and model.
-    MODEL: String = Device "device.model" ValueKind::Text, prices, carries(Propagation::Collected);
+    MODEL: String = Device "device.model" ValueKind::Text, prices, carries(Propagation::Collected), identifies;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in sysfs.
-    FIRMWARE: String = Device "device.firmware" ValueKind::Text, prices;
+    FIRMWARE: String = Device "device.firmware" ValueKind::Text, prices, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" ValueKind::Text, identity;
     /// Size.
-    SIZE: u64 = Device "device.size" ValueKind::Bytes, never;
+    SIZE: u64 = Device "device.size" ValueKind::Bytes, never, identifies;
     /// Whether it is read-only.
-    READ_ONLY: bool = Device "device.read_only" ValueKind::Bool;
+    READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
     /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes), from sysfs-block.
-    ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, carries(Propagation::Collected);
+    ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, carries(Propagation::Collected), speed;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, carries(Propagation::Scheduler);
+    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, carries(Propagation::Scheduler), speed;
     /// Where a partition begins on its disk, from `start` in sysfs-block.
-    START: u64 = Device "device.start" ValueKind::Bytes, never;
+    START: u64 = Device "device.start" ValueKind::Bytes, never, speed;
     /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and `start` in sysfs-block.
-    ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded;
+    ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
     /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from queue/optimal_io_size in sysfs-block.
-    OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes;
+    OPTIMAL_IO: u64 = Device "device.optimal_io" ValueKind::Bytes, speed;
     /// Latency at which the kernel throttles writeback, in microseconds; 0 where it does not, from queue/wbt_lat_usec in sysfs-block.
-    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices;
+    WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices, speed;
     /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
-    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes;
+    ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
-    SHINGLED: Shingled = Device "device.shingled", concluded, instead(&["device.zoned"]);
+    SHINGLED: Shingled = Device "device.shingled", concluded, instead(&["device.zoned"]), speed;
     /// Smallest unit that can be addressed, from sysfs-block.
-    LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes;
+    LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
-    PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes;
+    PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes, speed;
     /// Largest discard; 0 where the device cannot, from sysfs-block.
-    DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, carries(Propagation::Collected);
+    DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, carries(Propagation::Collected), speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: Zoned = Device "device.zoned", carries(Propagation::Collected);
+    ZONED: Zoned = Device "device.zoned", carries(Propagation::Collected), speed;
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
-    WRITE_CACHE: WriteCache = Device "device.write_cache", prices;
+    WRITE_CACHE: WriteCache = Device "device.write_cache", prices, of_cache;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
-    FUA: bool = Device "device.fua" ValueKind::Bool, prices;
+    FUA: bool = Device "device.fua" ValueKind::Bool, prices, of_cache;
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: CacheType = Device "device.cache_type", prices, carries(Propagation::DiskCache);
+    CACHE_TYPE: CacheType = Device "device.cache_type", prices, carries(Propagation::DiskCache), of_cache;
     /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, carries(Propagation::DiskCache);
+    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, carries(Propagation::DiskCache), of_cache;
     /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, with(&["device.write_cache", "device.drive_cache"]);
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, with(&["device.write_cache", "device.drive_cache"]), of_cache;
     /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
-    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List;
+    NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
     /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
-    NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count;
+    NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
     /// What an NVMe drive says of the capacitor that carries its memory through a power failure, from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has another GUID or version.
     NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices, with(&["nvme.capacitor_percent"]);
     /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive was made, 1 the least for a proper shutdown, from the same page.
@@ -83,51 +83,51 @@ facts! {
     /// How often an NVMe drive was shut down before all of its memory was written, from the same page.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
-    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never;
+    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never, of_cache;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
-    CACHE: Cache = Device "device.cache", concluded, judged;
+    CACHE: Cache = Device "device.cache", concluded, judged, of_cache;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: ArrayLevel = Device "md.level", prices, never;
+    MD_LEVEL: ArrayLevel = Device "md.level", prices, never, speed;
     /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
-    MD_STATE: ArrayState = Device "md.array_state", drifting;
+    MD_STATE: ArrayState = Device "md.array_state", drifting, health;
     /// Members an md array lacks, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, never;
+    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, never, health;
     /// What an md array is doing, from md/sync_action.
-    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices;
+    MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices, health;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, with(&["md.bitmap"]);
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, with(&["md.bitmap"]), health;
     /// Member count an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, never;
+    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, never, speed;
     /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
     MD_METADATA: String = Device "md.metadata" ValueKind::Text, never;
     /// Chunk of a striped md array, from md/chunk_size.
-    MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, never;
+    MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, never, speed;
     /// Where an md array keeps its write-intent bitmap, `none` where it has none, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, with(&["md.consistency_policy"]);
+    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, with(&["md.consistency_policy"]), speed;
     /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
-    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, prices;
+    MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, prices, speed;
     /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from md/bitmap/backlog.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, with(&["md.bitmap"]);
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, with(&["md.bitmap"]), speed;
     /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
     MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, prices;
     /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing stands on them any more.
-    MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned;
+    MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never;
+    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never, speed;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
-    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices;
+    DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
     /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
-    THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting;
+    THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
-    THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting;
+    THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
     /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
-    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, with(&["bcache.state"]);
+    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, with(&["bcache.state"]), of_cache;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
-    BCACHE_STATE: BcacheState = Device "bcache.state", drifting;
+    BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
-    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices;
+    DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices, of_cache;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
     /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.
@@ -135,11 +135,11 @@ facts! {
     /// File beneath a loop device, from loop/backing_file.
     LOOP_FILE: String = Device "loop.backing_file" ValueKind::Text, identity, prices;
     /// Whether a loop device reads its file directly, from loop/dio.
-    LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, prices;
+    LOOP_DIRECT: bool = Device "loop.direct_io" ValueKind::Bool, prices, speed;
     /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev (Documentation/admin-guide/blockdev/zram.rst).
-    ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, prices;
+    ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, prices, speed;
     /// Whether swap lies on it, from /proc/swaps.
-    SWAP: bool = Device "device.swap" ValueKind::Bool, prices, never;
+    SWAP: bool = Device "device.swap" ValueKind::Bool, prices, never, health;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
     /// Signatures found on it by reading it; empty when none was found.

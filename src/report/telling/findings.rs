@@ -35,34 +35,51 @@ pub fn of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Vec<S
     let bare: Vec<Numbered<'_>> =
         about.iter().copied().filter(|(_, finding)| finding.advice.is_empty()).collect();
     let found = found(chapter, Section::part("Found"), &bare);
-    found.into_iter().chain(undecided(chapter, Section::part("Undecided"), about)).collect()
+    found.into_iter().chain(undecided_of_target(chapter, target)).collect()
+}
+
+/// What cannot be decided about one target.
+pub fn undecided_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+    let about = chapter.about(target);
+    undecided(chapter, Section::part("Undecided"), about)
+}
+
+/// The findings about no target: those of the host as a whole, and those of its other parts.
+pub fn outside(report: &Report) -> (Vec<Numbered<'_>>, Vec<Numbered<'_>>) {
+    let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
+    let outside = report.findings.iter().enumerate().filter(|(_, finding)| !known.contains(&finding.subject));
+    outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host)
+}
+
+/// How much was found beside the target that was asked for, and how to see it; nothing where nothing was, or everything was
+/// asked for.
+pub fn beside(report: &Report, others: &[Numbered<'_>]) -> Option<Phrase> {
+    let matters =
+        |(_, finding): &&Numbered<'_>| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
+    let others: Vec<&Numbered<'_>> = others.iter().filter(matters).collect();
+    if report.asked.is_none() || others.is_empty() {
+        return None;
+    }
+    let critical = others.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
+    let findings = words::count(others.len(), "finding");
+    let says = format!("{findings} about other parts of this host ({critical} critical): ");
+    Some(Phrase::plain(says).and_command("walwise check"))
 }
 
 /// What concerns no target: the host as a whole, and what lies beside, which is only counted where one target was asked
 /// for. No plan holds its advice.
 pub fn elsewhere(chapter: &mut Chapter<'_, '_>) -> Vec<Section> {
     let report = chapter.report;
-    let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
-    let outside = report.findings.iter().enumerate().filter(|(_, finding)| !known.contains(&finding.subject));
-    let (host, beside): (Vec<Numbered<'_>>, Vec<Numbered<'_>>) =
-        outside.partition(|(_, finding)| finding.subject.scope() == Scope::Host);
+    let (host, beside_it) = outside(report);
     let mut sections = Vec::new();
     sections.extend(found(chapter, Section::top("This host"), &host));
     sections.extend(undecided(chapter, Section::top("Undecided"), &host));
     if report.asked.is_none() {
-        sections.extend(found(chapter, Section::top("Elsewhere on this host"), &beside));
-        sections.extend(undecided(chapter, Section::top("Undecided"), &beside));
+        sections.extend(found(chapter, Section::top("Elsewhere on this host"), &beside_it));
+        sections.extend(undecided(chapter, Section::top("Undecided"), &beside_it));
         return sections;
     }
-    let matters =
-        |(_, finding): &&Numbered<'_>| finding.outcome == Outcome::Applies && finding.level > Level::Keep;
-    let beside: Vec<&Numbered<'_>> = beside.iter().filter(matters).collect();
-    if !beside.is_empty() {
-        let critical = beside.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
-        let findings = words::count(beside.len(), "finding");
-        let says = format!("{findings} about elsewhere on this host ({critical} critical): ");
-        sections.push(Section::top("").saying(Phrase::plain(says).and_command("walwise check")));
-    }
+    sections.extend(beside(report, &beside_it).map(|says| Section::top("").saying(says)));
     sections
 }
 

@@ -8,6 +8,32 @@ use super::section::{Bullet, Detail, Grid};
 use super::{Phrase, Section, order, target, unknown, what_if, words};
 use crate::report::{Report, TargetSummary};
 use crate::rules::Outcome;
+use crate::text::page::WIDTH;
+use crate::text::wrap::columns;
+
+/// Said where there is no target.
+pub const NOTHING: &str =
+    "No database, data mount or free disk was found. Name a directory: walwise check DIR";
+
+/// Who looked at what, in a line; the number of rules and the distribution where there is room.
+pub fn line(report: &Report) -> String {
+    let host = &report.host;
+    // A release is known by its number, and all of them are Linux.
+    let os = host.os.split(" (").next().unwrap_or(&host.os).replace(" GNU/Linux", "");
+    let eyes = host.privileged.map(|privileged| if privileged { "root" } else { "not root" });
+    let capture = (!host.live).then_some("capture");
+    let walwise = format!("walwise {}", report.tool.version);
+    let kernel = format!("Linux {}", host.kernel);
+    let rules = format!("{} rules", report.tool.rules);
+    let joined = |os: Option<&str>, rules: Option<&str>| {
+        let first = [Some(&*walwise), Some(&*host.name), os, Some(&*kernel), Some(&*host.seen_by)];
+        let all = first.into_iter().chain([eyes, capture, rules]);
+        all.flatten().collect::<Vec<_>>().join(" · ")
+    };
+    let all = [joined(Some(&os), Some(&rules)), joined(Some(&os), None)];
+    let fits = all.into_iter().find(|line| columns(line) <= WIDTH);
+    fits.unwrap_or_else(|| joined(None, None))
+}
 
 /// Who looked at what, when and by which rules.
 pub fn head(report: &Report) -> Vec<Section> {
@@ -32,8 +58,7 @@ pub fn head(report: &Report) -> Vec<Section> {
     section.say(Phrase::code(&report.when).and(format!(", {rules} rules ({pack}){origin}")));
     let mut sections = vec![section];
     if report.targets.is_empty() {
-        let says = "No database, data mount or free disk was found. Name a directory: walwise check DIR";
-        sections.push(Section::top("").saying(says));
+        sections.push(Section::top("").saying(NOTHING));
     }
     sections
 }

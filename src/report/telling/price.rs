@@ -6,7 +6,7 @@ use crate::facts::catalog::postgres::{self, WalSyncMethod};
 use crate::facts::catalog::target::{FLUSH, Flush};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::{Report, TargetSummary};
-use crate::text::{bytes, grouped, micros, micros_between};
+use crate::text::{bytes, grouped, micros, micros_between, rounded};
 
 /// What the columns of [`rows`] hold.
 pub const HEAD: [&str; 11] =
@@ -81,7 +81,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
             "Flushes are per commit, where the disks count them. No server uses the “compare” methods.";
         all.push(says.to_owned());
     }
-    if report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed) {
+    if is_without_flushes(report, target) {
         all.push(WITHOUT_FLUSHES.to_owned());
     }
     all.push(measurement.sentence.clone());
@@ -92,6 +92,50 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
 pub fn caveats(measurement: &Measurement) -> Vec<String> {
     let cancelled = measurement.cancelled.then(|| CANCELLED.to_owned());
     cancelled.into_iter().chain(measurement.caveats.iter().map(crate::measure::Caveat::in_full)).collect()
+}
+
+/// The row of the method in force, else of the one to use by the measurement, for commits of one page.
+fn row_in_force<'a>(
+    report: &'a Report,
+    target: &TargetSummary,
+) -> Option<(&'a Measurement, &'a MethodResult)> {
+    let probe = report.probes.iter().find(|probe| probe.target == target.target)?;
+    let measurement = &probe.measurement;
+    let served = |row: &&MethodResult| row.as_server && row.pages == 1 && row.error.is_none();
+    let rows = || measurement.methods.iter().filter(served);
+    let in_force = in_force(report, target);
+    let is_in_force = |row: &&MethodResult| in_force.is_some() && row.method.server_method() == in_force;
+    let row = rows().find(is_in_force).or_else(|| rows().find(|row| row.method == measurement.best));
+    Some((measurement, row.or_else(|| rows().next())?))
+}
+
+/// Whether what was measured were no durable commits.
+fn is_without_flushes(report: &Report, target: &TargetSummary) -> bool {
+    report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed)
+}
+
+/// What a commit costs, for a table; nothing where no durable commit was measured.
+pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (_, row) = row_in_force(report, target)?;
+    (!is_without_flushes(report, target)).then(|| micros(row.median_us.value))
+}
+
+/// What a commit costs, in a line: median with its interval, rate, tail, and how it was measured.
+pub fn line(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (measurement, row) = row_in_force(report, target)?;
+    let median = micros(row.median_us.value);
+    if is_without_flushes(report, target) {
+        return Some(format!("{median} without a flush: not the price of a durable commit"));
+    }
+    let interval = micros_between(row.median_us.low, row.median_us.high);
+    let rate = if row.mean_us > 0.0 { format!(", {}/s", rounded(1e6 / row.mean_us)) } else { String::new() };
+    let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
+    let method = row.method.name();
+    let doubts = match caveats(measurement).len() {
+        0 => String::new(),
+        count => format!("; {} (-v)", words::count(count, "caveat")),
+    };
+    Some(format!("{median} a commit ({interval}){rate}{tail}; {method}, 8 kB, 1 client{doubts}"))
 }
 
 /// The method the server uses now.

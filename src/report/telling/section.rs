@@ -81,6 +81,8 @@ pub enum Mark {
     Level(Level, bool),
     /// What it leaves of a promise.
     Standing(Standing),
+    /// A verdict as a heading, or what stands in its place.
+    Verdict(Phrase, Option<Standing>),
     /// Who says so.
     Layer(Layer),
     /// What becomes of it.
@@ -229,7 +231,7 @@ impl Mark {
             Self::Layer(layer) => layer.word().to_owned(),
             Self::Change(word) => word.clone(),
             Self::Remark(word) => (*word).to_owned(),
-            Self::Setting(phrase) => phrase.to_string(),
+            Self::Setting(phrase) | Self::Verdict(phrase, _) => phrase.to_string(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::once::Chapter;
 use super::section::{Bullet, Element, Grid, Mark};
-use super::{Phrase, Section, findings, plan, price, unknown, words};
+use super::{Phrase, ReportPart, Section, findings, plan, price, unknown, words};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
 use crate::report::{DirectoryRow, Report, TargetSummary};
@@ -32,11 +32,33 @@ pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
     [content.sentence()].into_iter().chain(free).chain(target.rank.map(choice)).collect()
 }
 
+/// The heading of a target, with nothing under it.
+pub fn heading_alone(report: &Report, target: &TargetSummary) -> Section {
+    Section::top(standing(report, target).and(": ").and_code(&target.title))
+}
+
+/// One part of what there is to say about a target.
+pub fn part<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary, part: ReportPart) -> Vec<Section> {
+    let report = chapter.report;
+    match part {
+        ReportPart::Plan => plan::sections(chapter, target),
+        ReportPart::Evidence => report.verdict(&target.target).into_iter().flat_map(evidence).collect(),
+        ReportPart::Price => {
+            let probes = report.probes.iter().filter(|probe| probe.target == target.target);
+            probes.map(|probe| price::section(report, target, &probe.measurement)).collect()
+        }
+        ReportPart::Unknown => {
+            let undecided = findings::undecided_of_target(chapter, target);
+            undecided.into_iter().chain(unknown::of_target(chapter, target)).collect()
+        }
+    }
+}
+
 /// All about one target.
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
     let report = chapter.report;
     let verdict = report.verdict(&target.target);
-    let mut top = Section::top(standing(report, target).and(": ").and_code(&target.title));
+    let mut top = heading_alone(report, target);
     match verdict {
         Some(verdict) => {
             top.say(Phrase::strong(&verdict.sentence));

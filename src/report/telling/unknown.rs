@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::once::Chapter;
-use super::section::{Bullet, Detail};
+use super::section::{Bullet, Detail, Mark};
 use super::{Phrase, Section, words};
 use crate::facts::{Need, Remedy, Why};
 use crate::report::model::is_gap;
@@ -32,6 +32,24 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Se
     let mut section = Section::part(format!("Not known: {}", words::count(count, "fact")));
     section.bullets(&["facts"], groups.into_iter().rev().map(bullet).collect());
     section.unless_empty()
+}
+
+/// How many facts a target needs and nobody knows, and what would tell most of them, in a line.
+pub fn most(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Bullet {
+    let groups = groups(chapter, target);
+    let count: usize = groups.values().map(|group| group.count).sum();
+    let helps = |(help, group): (Help, RemedyGroup)| match help {
+        Help::Nothing => None,
+        Help::AnotherCapture | Help::Remedy(_) => Some((group.count, help.to_string())),
+    };
+    let best = groups.into_iter().filter_map(helps).max_by_key(|(count, _)| *count);
+    let says = match (count, best) {
+        (0, _) => "nothing that would decide anything here".to_owned(),
+        (count, None) => format!("{} (-v)", words::count(count, "fact")),
+        (count, Some((most, help))) if most == count => format!("{}: {help}", words::count(count, "fact")),
+        (count, Some((most, help))) => format!("{}, {most} of them: {help}", words::count(count, "fact")),
+    };
+    Bullet::marked(Mark::Remark("unknown"), says)
 }
 
 /// How many facts of the host are not known, whoever needs them.

@@ -118,18 +118,23 @@ pub fn risk(risk: Risk) -> &'static str {
     }
 }
 
+/// What following advice takes, in a word or two.
+pub fn interruption(risk: Risk) -> &'static str {
+    match risk {
+        Risk::None => "at once",
+        Risk::NeedsReload => "reload",
+        Risk::NeedsRestart => "restart",
+        Risk::NeedsRemount => "remount",
+        Risk::NeedsUnmount => "unmount",
+        Risk::NeedsNewFilesystem => "new file system",
+        Risk::DataLossIfWrong => "data may be lost",
+    }
+}
+
 /// What following all of a plan takes, the gravest first: `remount: /srv`, `restart: the server on /srv/pg`.
 pub fn takes(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
-        let what = match risk {
-            Risk::None => "at once",
-            Risk::NeedsReload => "reload",
-            Risk::NeedsRestart => "restart",
-            Risk::NeedsRemount => "remount",
-            Risk::NeedsUnmount => "unmount",
-            Risk::NeedsNewFilesystem => "new file system",
-            Risk::DataLossIfWrong => "data may be lost",
-        };
+        let what = interruption(risk);
         let on: Vec<String> = on.into_iter().map(subject).collect();
         format!("{what}: {}", on.join(", "))
     };

@@ -94,7 +94,7 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
         .unwrap();
     assert_eq!(stderr(&made), "");
     let check = |more: &[&str]| {
-        let output = walwise().args(["check", "/data", "--host", now]).args(more).output().unwrap();
+        let output = walwise().args(["check", "-v", "/data", "--host", now]).args(more).output().unwrap();
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(3), ""), "{more:?}");
         stdout(&output)
     };

@@ -40,6 +40,14 @@ impl Standing {
         }
     }
 
+    /// Whether a committed transaction may be lost by what was seen.
+    pub fn is_at_risk(self) -> bool {
+        match self {
+            Self::AtRisk => true,
+            Self::Contradictory | Self::Unproven | Self::ProvenByDrill | Self::Durable => false,
+        }
+    }
+
     /// Whether something needed is not known, and nothing speaks against it.
     pub fn is_unproven(self) -> bool {
         match self {
