@@ -18,7 +18,7 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Area, Key, KeyInfo, Scope, Value, ValueKind};
+use crate::facts::{Key, KeyInfo, Scope, SettingSyntax, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
@@ -99,7 +99,10 @@ impl Setting {
 
     /// A value of it in the syntax of the configuration files of its server.
     pub fn written(&self, value: &Value) -> String {
-        let is_measure = self.kind.area() == Some(Area::Pg);
+        let is_measure = self.kind.area().is_some_and(|area| match area.database().syntax {
+            SettingSyntax::Conf => true,
+            SettingSyntax::Options => false,
+        });
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
             (Value::Bool(false), _) => "off".to_owned(),

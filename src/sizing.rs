@@ -4,7 +4,7 @@
 //! from facts and makes facts of the results. A prediction is a range that says what it is based on. Whether a size is
 //! advised is left to the rules.
 
-mod span;
+mod forecast;
 mod wal;
 mod redo;
 mod derive;

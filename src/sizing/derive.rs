@@ -4,7 +4,7 @@
 mod postgres;
 mod mysql;
 
-use super::span::Span;
+use super::forecast::Forecast;
 use crate::facts::catalog::device::{self, Medium};
 use crate::facts::catalog::{cluster, mount};
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, ServerKind, Source, Subject};
@@ -76,6 +76,6 @@ fn from(names: &[&str]) -> Source {
 }
 
 /// Both ends of a range of seconds, in microseconds.
-fn ends(span: &Reading<Span>) -> (Reading<f64>, Reading<f64>) {
+fn ends(span: &Reading<Forecast>) -> (Reading<f64>, Reading<f64>) {
     (span.clone().map(|span| span.least * 1e6), span.clone().map(|span| span.most * 1e6))
 }

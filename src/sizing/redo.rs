@@ -4,8 +4,8 @@
 //! A server counts what it wrote since its start, so only an average is known, and busy times write more. What replay
 //! costs is measured elsewhere and wide: see [`REPLAY`].
 
+use super::forecast::Forecast;
 use super::round_up;
-use super::span::Span;
 use crate::facts::catalog::cluster::SizeFit;
 
 /// What is known of a redo log.
@@ -30,7 +30,7 @@ const FULL: f64 = 0.75;
 /// The largest capacity that every release with the setting takes, in bytes.
 const LARGEST: u64 = 128 << 30;
 /// Bytes of redo that replay takes in a second, from pages in random order on slow media up to pages in memory.
-const REPLAY: Span = Span { least: 5.0 * 1_048_576.0, most: 500.0 * 1_048_576.0 };
+const REPLAY: Forecast = Forecast { least: 5.0 * 1_048_576.0, most: 500.0 * 1_048_576.0 };
 /// Seconds that a start takes beyond replay, at most.
 const START: f64 = 5.0;
 
@@ -59,8 +59,8 @@ impl RedoCounts {
     }
 
     /// Seconds of recovery after a crash with this much redo to replay.
-    pub fn recovery(bytes: u64) -> Span {
-        Span { least: bytes as f64 / REPLAY.most, most: bytes as f64 / REPLAY.least + START }
+    pub fn recovery(bytes: u64) -> Forecast {
+        Forecast { least: bytes as f64 / REPLAY.most, most: bytes as f64 / REPLAY.least + START }
     }
 }
 

@@ -4,13 +4,13 @@
 //! The distance at which a checkpoint is forced is the server's own (`CalculateCheckpointSegments` in xlog.c). What
 //! replay costs is measured elsewhere and wide: see [`RECORD_US`] and [`PAGE_US`].
 
+use super::forecast::Forecast;
 use super::round_up;
-use super::span::Span;
 use crate::facts::catalog::cluster::SizeFit;
 
 /// What decides how far apart checkpoints are.
 #[derive(Clone, Copy, Debug)]
-pub struct WalSettings {
+pub struct CheckpointSettings {
     /// `max_wal_size`, in bytes.
     pub most: u64,
     /// A WAL segment, in bytes.
@@ -54,16 +54,16 @@ pub const FEWEST: u64 = 10;
 /// From this share on forced checkpoints are more than an exception.
 const EXCEPTION: f64 = 0.1;
 /// Microseconds that replay takes for a record, from cheap ones on a fast processor to dear ones on a slow one.
-const RECORD_US: Span = Span { least: 0.5, most: 5.0 };
+const RECORD_US: Forecast = Forecast { least: 0.5, most: 5.0 };
 /// Microseconds for a page: an image that stays in memory, up to one that flash has to write before recovery ends.
-const PAGE_US: Span = Span { least: 5.0, most: 300.0 };
+const PAGE_US: Forecast = Forecast { least: 5.0, most: 300.0 };
 /// Bytes of a full-page image, and of the smallest record.
 const PAGE: f64 = 8192.0;
 const SMALLEST_RECORD: f64 = 50.0;
 /// Seconds that a start takes beyond replay, at most.
 const START: f64 = 2.0;
 
-impl WalSettings {
+impl CheckpointSettings {
     /// How much WAL forces a checkpoint.
     pub fn distance(&self, most: u64) -> f64 {
         let cycles = if self.keeps_two { 2.0 } else { 1.0 };
@@ -86,18 +86,18 @@ impl WalSettings {
 /// What follows from the counters.
 #[derive(Clone, Copy, Debug)]
 pub struct WalSizing {
-    settings: WalSettings,
+    settings: CheckpointSettings,
     counts: WalCounts,
     /// WAL per second while checkpoints were forced, or on average where none were.
-    pub busy: Span,
+    pub busy: Forecast,
 }
 
 impl WalSizing {
     /// `None` where too few checkpoints were counted.
-    pub fn new(settings: WalSettings, counts: WalCounts) -> Option<Self> {
+    pub fn new(settings: CheckpointSettings, counts: WalCounts) -> Option<Self> {
         let all = counts.timed.saturating_add(counts.requested);
         (all >= FEWEST && counts.seconds > 0.0).then(|| {
-            let sizing = Self { settings, counts, busy: Span::between(counts.rate, counts.rate) };
+            let sizing = Self { settings, counts, busy: Forecast::between(counts.rate, counts.rate) };
             Self { busy: sizing.busy_rate(), ..sizing }
         })
     }
@@ -115,17 +115,17 @@ impl WalSizing {
 
     /// A checkpoint is only forced where its distance was written within the timeout, which is the least rate. What remains of the
     /// time without the intervals that ended by time was shared by the forced ones, which gives the rate itself.
-    fn busy_rate(&self) -> Span {
-        let WalSettings { most, timeout, .. } = self.settings;
+    fn busy_rate(&self) -> Forecast {
+        let CheckpointSettings { most, timeout, .. } = self.settings;
         let (forced, distance) = (self.forced(), self.settings.distance(most));
         if forced < 1.0 {
-            return Span::between(self.counts.rate, self.counts.rate);
+            return Forecast::between(self.counts.rate, self.counts.rate);
         }
         let least = (distance / timeout).max(self.counts.rate);
         let busy = self.counts.seconds - self.counts.timed as f64 * timeout;
         let told =
             (busy > 0.0 && busy < forced * timeout).then(|| forced * distance / busy.max(timeout / 2.0));
-        Span::between(least, told.unwrap_or(least).max(least))
+        Forecast::between(least, told.unwrap_or(least).max(least))
     }
 
     /// Whether the size suffices, and the size that does where that is another; `free` are bytes on the file system of the WAL,
@@ -145,34 +145,34 @@ impl WalSizing {
     }
 
     /// Seconds between checkpoints in busy times.
-    pub fn interval(&self, size: u64) -> Span {
+    pub fn interval(&self, size: u64) -> Forecast {
         let at = |rate| self.settings.interval(size, rate);
-        Span::between(at(self.busy.most), at(self.busy.least))
+        Forecast::between(at(self.busy.most), at(self.busy.least))
     }
 
     /// By how much full-page images become fewer in busy times: not at all where no page is changed twice within the new interval, in
     /// proportion to the interval where the same pages are changed in each.
-    pub fn fewer_images(&self, size: u64, timeout: f64) -> Span {
-        let then = Self { settings: WalSettings { timeout, ..self.settings }, ..*self };
+    pub fn fewer_images(&self, size: u64, timeout: f64) -> Forecast {
+        let then = Self { settings: CheckpointSettings { timeout, ..self.settings }, ..*self };
         let longer =
             |rate: f64| then.settings.interval(size, rate) / self.settings.interval(self.settings.most, rate);
-        Span::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
+        Forecast::between(1.0, longer(self.busy.most).max(longer(self.busy.least)))
     }
 
     /// Seconds of recovery after a crash at the end of an interval, or of the checkpoint that follows it, in busy times. `None`
     /// where the server does not count what its WAL holds.
-    pub fn recovery(&self, size: u64, timeout: f64) -> Option<Span> {
+    pub fn recovery(&self, size: u64, timeout: f64) -> Option<Forecast> {
         let contents = self.counts.contents.filter(|of| of.bytes > 0.0 && of.records > 0.0)?;
-        let settings = WalSettings { timeout, ..self.settings };
+        let settings = CheckpointSettings { timeout, ..self.settings };
         let written = |rate: f64| settings.interval(size, rate) * rate;
         let (least, most) = (written(self.busy.least), written(self.busy.most) * (1.0 + settings.target));
         // Rarer checkpoints leave fewer images, and more of the WAL to records.
         let small = ((contents.bytes - contents.images * PAGE) / contents.records).max(SMALLEST_RECORD);
         let per_byte = |record: f64, page: f64| {
             let now = (contents.records * record + contents.images * page) / contents.bytes;
-            Span::between(now, record / small)
+            Forecast::between(now, record / small)
         };
-        Some(Span {
+        Some(Forecast {
             least: least * per_byte(RECORD_US.least, PAGE_US.least).least / 1e6,
             most: most * per_byte(RECORD_US.most, PAGE_US.most).most / 1e6 + START,
         })
@@ -194,8 +194,13 @@ mod tests {
     const GIB: f64 = 1_073_741_824.0;
 
     /// The defaults of PostgreSQL 14 and later.
-    const DEFAULT: WalSettings =
-        WalSettings { most: 1 << 30, segment: 16 << 20, timeout: 300.0, target: 0.9, keeps_two: false };
+    const DEFAULT: CheckpointSettings = CheckpointSettings {
+        most: 1 << 30,
+        segment: 16 << 20,
+        timeout: 300.0,
+        target: 0.9,
+        keeps_two: false,
+    };
 
     fn counts(gib: f64, timed: u64, requested: u64, seconds: f64) -> WalCounts {
         let contents =
@@ -206,11 +211,11 @@ mod tests {
     #[test]
     fn the_distance_is_that_of_the_server() {
         // 64 segments over 1.9, 2.9 and 2.5, rounded down.
-        let segments = |settings: WalSettings, most| bytes(settings.distance(most)) >> 24;
+        let segments = |settings: CheckpointSettings, most| bytes(settings.distance(most)) >> 24;
         assert_eq!(segments(DEFAULT, 1 << 30), 33);
-        let ten = WalSettings { keeps_two: true, ..DEFAULT };
+        let ten = CheckpointSettings { keeps_two: true, ..DEFAULT };
         assert_eq!(segments(ten, 1 << 30), 22);
-        assert_eq!(segments(WalSettings { target: 0.5, ..ten }, 1 << 30), 25);
+        assert_eq!(segments(CheckpointSettings { target: 0.5, ..ten }, 1 << 30), 25);
         assert_eq!(segments(DEFAULT, 2 << 20), 1, "at least one");
     }
 
@@ -257,7 +262,7 @@ mod tests {
             most in 1u64..1 << 44, segment in prop::sample::select(vec![1u64 << 20, 16 << 20, 1 << 30]), free in 0u64..1 << 46,
             gib in 0.0..1e6, timed in 0u64..1 << 40, requested in 0u64..1 << 40, seconds in 1.0..1e9,
         ) {
-            let settings = WalSettings { most, segment, ..DEFAULT };
+            let settings = CheckpointSettings { most, segment, ..DEFAULT };
             if let Some(sizing) = WalSizing::new(settings, counts(gib, timed, requested, seconds))
                 && let Some((fit, size)) = sizing.fit(Some(free))
             {

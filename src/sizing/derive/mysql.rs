@@ -5,8 +5,8 @@ use crate::facts::catalog::cluster::{KIND, SizeFit};
 use crate::facts::catalog::{mount, mysql};
 use crate::facts::{FactSet, Reading, ServerKind, Subject, Why};
 use crate::sizing::bytes;
+use crate::sizing::forecast::Forecast;
 use crate::sizing::redo::{RedoCounts, SHORTEST};
-use crate::sizing::span::Span;
 use crate::text;
 
 /// The largest `innodb_log_buffer_size` that is advised.
@@ -104,13 +104,13 @@ impl Server<'_> {
 
     fn redo_trade(&self, counts: &RedoCounts, size: u64) -> String {
         let then = RedoCounts { capacity: size, ..*counts };
-        let lasts = |counts: &RedoCounts| Span::between(counts.lasts(), counts.lasts()).seconds();
+        let lasts = |counts: &RedoCounts| Forecast::between(counts.lasts(), counts.lasts()).seconds();
         format!(
             "{}: it lasts {} at {}/s, the average since the start {} ago, now {}; {}",
             text::bytes(size),
             lasts(&then),
             text::bytes(bytes(counts.rate)),
-            Span::between(counts.seconds, counts.seconds).seconds(),
+            Forecast::between(counts.seconds, counts.seconds).seconds(),
             lasts(counts),
             match (self.is_on_platters(), RedoCounts::recovery(size), RedoCounts::recovery(counts.capacity)) {
                 (true, ..) => "how long recovery takes on platters is not known here".to_owned(),
@@ -124,7 +124,7 @@ impl Server<'_> {
     }
 
     /// Recovery after a crash now, by the redo that is not in the data files yet.
-    fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Span> {
+    fn redo_recovery(&self, counts: &RedoCounts) -> Reading<Forecast> {
         let detail = match (counts.age, self.is_on_platters()) {
             (Some(age), false) => {
                 return Reading::known(RedoCounts::recovery(age), from(&[mysql::CHECKPOINT_AGE.name()]));

@@ -5,8 +5,8 @@ use crate::facts::catalog::cluster::SizeFit;
 use crate::facts::catalog::{mount, postgres};
 use crate::facts::{FactSet, Reading, Subject, Why};
 use crate::servers::{postgres_size, postgres_time};
-use crate::sizing::span::Span;
-use crate::sizing::wal::{FEWEST, WalContents, WalCounts, WalSettings, WalSizing};
+use crate::sizing::forecast::Forecast;
+use crate::sizing::wal::{CheckpointSettings, FEWEST, WalContents, WalCounts, WalSizing};
 use crate::sizing::{bytes, round_up};
 use crate::text;
 
@@ -74,7 +74,7 @@ struct Conclusions {
     fit: Reading<SizeFit>,
     size: Reading<String>,
     trade: Reading<String>,
-    recovery: Reading<Span>,
+    recovery: Reading<Forecast>,
     longer: Reading<String>,
     least: Reading<String>,
 }
@@ -110,7 +110,7 @@ impl Server<'_> {
 
     fn sizing(&self) -> Result<WalSizing, Unknown> {
         let version = self.need(&postgres::VERSION)?;
-        let settings = WalSettings {
+        let settings = CheckpointSettings {
             most: self.need(&postgres::MAX_WAL_SIZE)?,
             segment: self.need(&postgres::WAL_SEGMENT_SIZE)?,
             timeout: self.need(&postgres::CHECKPOINT_TIMEOUT)? / 1e6,
@@ -279,9 +279,9 @@ mod tests {
     fn a_size_is_told_with_what_it_comes_to() {
         let (facts, server) = server(Some(1 << 40), "16.4");
         assert_eq!(facts.value(&server, &postgres::WAL_GROWTH), Some(SizeFit::TooSmall));
-        assert_eq!(facts.value(&server, &postgres::WAL_SIZE).as_deref(), Some("4GB"));
+        assert_eq!(facts.value(&server, &postgres::WAL_SIZE).as_deref(), Some("8GB"));
         let trade = facts.value(&server, &postgres::WAL_TRADE).unwrap();
-        let told = "4GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s, the rate of busy times; full-page images ÷ 1 to 4.2; \
+        let told = "8GB: a checkpoint every 5 min at 3 MiB/s to 7.4 MiB/s, the rate of busy times; full-page images ÷ 1 to 4.2; \
                     recovery after a crash then";
         assert!(trade.starts_with(told), "{trade}");
         assert_eq!(facts.value(&server, &postgres::WAL_BUFFERS_SHARE), Some(1.0 / 256.0));

@@ -4,14 +4,14 @@ use crate::text;
 
 /// A range of times in seconds or of any other measure, its ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
+pub struct Forecast {
     /// The least.
     pub least: f64,
     /// The most.
     pub most: f64,
 }
 
-impl Span {
+impl Forecast {
     /// The range between two numbers in any order.
     pub fn between(one: f64, other: f64) -> Self {
         Self { least: one.min(other), most: one.max(other) }
@@ -66,8 +66,8 @@ mod tests {
             (7200.0, 3600.0, "60 min to 2 h"),
             (1e6, 2e6, "12 to 23 days"),
         ] {
-            assert_eq!(Span::between(least, most).seconds(), told);
+            assert_eq!(Forecast::between(least, most).seconds(), told);
         }
-        assert_eq!(Span::between(1.0, 5.97).ratio(), "1 to 6");
+        assert_eq!(Forecast::between(1.0, 5.97).ratio(), "1 to 6");
     }
 }
