@@ -239,7 +239,7 @@ mod tests {
                 session.read.put(&disk(session), &device::CONTENT, Reading::unknown(Why::Denied, "it"));
             },
             Btrfs,
-            "is not known",
+            "It is unknown whether it holds anything",
         );
         refused(
             &|session| session.read.know(&target, &KIND, TargetKind::Directory, seen()),

@@ -240,7 +240,7 @@ mod tests {
         assert!(all.contains("\nElsewhere on this host\n") && all.contains("beside.open"), "{all}");
         report.asked = Some("/srv/pg/15/main".to_owned());
         let one = render(&report);
-        let line = "\n2 findings about elsewhere on this host (1 critical): `walwise check`\n";
+        let line = "\n2 findings elsewhere on this host (1 critical): `walwise check`\n";
         assert!(one.contains(line) && !one.contains("beside."), "{one}");
         assert!(one.contains("Title of kernel.fsync-errors"), "{one}");
     }

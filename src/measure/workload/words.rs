@@ -211,7 +211,7 @@ group: commits of 512 bytes; who flushes takes all that are waiting along; fdata
                                   median       p95       p99       max  a second sync/op  cost
 1 session                         200 µs    200 µs         -    200 µs     5 000    1.00
 16 sessions                       400 µs    400 µs         -    400 µs    40 000    1.00  0.12 × 1 session (0.12 to 0.12)
-One session gets 5 000 commits done a second, 16 together 40 000 (8.0 × as many), each waiting 400 µs (median), with 1.00 flushes per commit.
+One session completes 5 000 commits a second, 16 together 40 000 (8.0 × as many), each waiting 400 µs (median), with 1.00 flushes per commit.
 "#);
     }
 

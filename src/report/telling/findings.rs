@@ -62,7 +62,7 @@ pub fn beside(report: &Report, others: &[Numbered<'_>]) -> Option<Phrase> {
     }
     let critical = others.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
     let findings = words::count(others.len(), "finding");
-    let says = format!("{findings} about other parts of this host ({critical} critical): ");
+    let says = format!("{findings} elsewhere on this host ({critical} critical): ");
     Some(Phrase::plain(says).and_command("walwise check"))
 }
 
