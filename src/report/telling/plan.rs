@@ -17,7 +17,7 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     let mut sections = Vec::new();
     if !change.is_empty() {
         let mut section = Section::part("Plan, in order of application");
-        let takes = Bullet::marked(Mark::Remark("takes"), words::takes(plan).join("; "));
+        let takes = Bullet::marked(Mark::Remark("downtime"), words::takes(plan).join("; "));
         section.bullets(&[], vec![takes]);
         let numbered = (1..).zip(change);
         let steps = numbered.map(|(number, step)| instruction(chapter, target, Some(number), step)).collect();

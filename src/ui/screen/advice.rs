@@ -69,7 +69,7 @@ impl FindingList<'_> {
             return;
         };
         let mut details = Details::new(self.theme, self.room);
-        details.field("takes", &told::takes(plan).join("; "));
+        details.field("downtime", &told::takes(plan).join("; "));
         page.text(details.lines);
         self.steps(page, &change, step_key);
     }
