@@ -130,8 +130,9 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
         pty.press("s");
         pty.until_shown("Save as markdown");
         pty.press(&format!("\x15{name}\r"));
-        // It goes on in the next line of the frame.
-        let words = |text: String| text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        // It goes on in the next line of the frame, beside which the list behind may have its mark.
+        let words =
+            |text: String| text.replace(['│', '▸'], " ").split_whitespace().collect::<Vec<_>>().join(" ");
         pty.until("the reason", |screen| words(screen.contents()).contains(said));
         pty.press("\x1b");
         pty.until_gone("Save as markdown");

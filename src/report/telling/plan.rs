@@ -17,7 +17,7 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     let mut sections = Vec::new();
     if !change.is_empty() {
         let mut section = Section::part("Plan, in order of application");
-        let takes = Bullet::marked(Mark::Remark("takes"), words::takes(plan).join("; "));
+        let takes = Bullet::marked(Mark::Remark("downtime"), words::takes(plan).join("; "));
         let wanted = plan.wish().map(|says| Bullet::marked(Mark::Remark("makes"), says));
         section.bullets(&[], [takes].into_iter().chain(wanted).collect());
         let numbered = (1..).zip(change);

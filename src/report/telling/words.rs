@@ -139,7 +139,7 @@ pub fn takes(plan: &Plan) -> Vec<String> {
         format!("{what}: {}", on.join(", "))
     };
     let all: Vec<String> = plan.takes().into_iter().map(one).collect();
-    if all.is_empty() { vec!["nothing is interrupted".to_owned()] } else { all }
+    if all.is_empty() { vec!["none".to_owned()] } else { all }
 }
 
 /// A choice that comes after the one that is advised, or beside it.

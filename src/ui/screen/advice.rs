@@ -69,7 +69,7 @@ impl FindingList<'_> {
             return;
         };
         let mut details = Details::new(self.theme, self.room);
-        details.field("takes", &told::takes(plan).join("; "));
+        details.field("downtime", &told::takes(plan).join("; "));
         if let Some(wish) = plan.wish() {
             details.field("makes", &wish);
         }

@@ -242,7 +242,7 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
         let mut model = with(report, (120, 40), RICH);
         press(&mut model, "4");
         let says = takes(model.data.plan().unwrap()).join("; ");
-        assert!(whole(&model).contains(&format!("takes     {says}")), "{says}: {}", whole(&model));
+        assert!(whole(&model).contains(&format!("downtime  {says}")), "{says}: {}", whole(&model));
     }
 }
 

@@ -30,10 +30,10 @@ fn another_kernel_is_supposed_and_left_again() {
     pty.until_shown("Do first");
     pty.press("4");
     let real = pty.until_shown("current → recommended");
-    assert!(real.contains("takes"), "{real}");
+    assert!(real.contains("downtime"), "{real}");
     suppose_another_kernel(&mut pty);
     let supposed = pty.until_shown("(boot.ineffective-option)");
-    assert!(supposed.contains("(assumed; really"), "{supposed}");
+    assert!(supposed.contains("(assumed; actual:"), "{supposed}");
     let (_, gone) = supposed.split_once("No longer").expect(&supposed);
     assert!(gone.contains("(boot.refused-option)"), "the kernel that runs refuses the option: {supposed}");
     pty.press("W");
