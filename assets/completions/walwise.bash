@@ -227,7 +227,7 @@ _walwise() {
 
     case "${cmd}" in
         walwise)
-            opts="-h -V --new --host --mysql-defaults --postgres-config --ascii --help --version check upgrade probe drill facts rules explain capture generate help"
+            opts="-v -h -V --new --host --mysql-defaults --postgres-config --ascii --verbose --help --version check upgrade probe drill facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -287,7 +287,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --verbose --only --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -315,6 +315,10 @@ _walwise() {
                     ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown" -- "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -W "plan evidence price unknown" -- "${cur}"))
                     return 0
                     ;;
                 --output)

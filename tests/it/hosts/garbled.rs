@@ -9,7 +9,7 @@ use walwise::inside::collect::{Request, run_all};
 use walwise::inside::durability::Standing;
 use walwise::inside::facts::{FactRow, FactSet, Reading, Subject};
 use walwise::inside::host::archive::{self, Answers, HostAnswer};
-use walwise::inside::host::{Host, Miss, MissKind, Question};
+use walwise::inside::host::{Host, Miss, MissKind, Question, Tool};
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::{Report, json, text};
 use walwise::inside::rules::RuleSet;
@@ -147,13 +147,23 @@ fn better<'a>(
     questions.filter(is_better).collect()
 }
 
+/// What a drive tells of its capacitor can only lower a verdict, as a measurement can: most drives have no such page, and one
+/// that does not answer is judged like them.
+fn is_capacitor_page(question: &Question) -> bool {
+    match question {
+        Question::Run(Tool::Nvme, arguments) => arguments.first().is_some_and(|word| word == "get-log"),
+        _ => false,
+    }
+}
+
 #[test]
 #[ignore = "needs a minute: every answer of every recorded host"]
 fn no_answer_that_is_refused_makes_a_verdict_durable() {
     let mut found = Vec::new();
     for (name, target, answers) in HOSTS.iter() {
+        let questions = answers.keys().filter(|question| !is_capacitor_page(question));
         found.extend(
-            better(target, answers, answers.keys())
+            better(target, answers, questions)
                 .into_iter()
                 .map(|question| format!("{name} without {question:?}")),
         );

@@ -43,7 +43,7 @@ const DOCUMENTS: &[Document] = &[
                 "filesystem.ext3",
                 "target /data",
                 false,
-                "did not send flushes by default until Linux 3.1",
+                "sent no flushes by default until Linux 3.1",
             ),
             (
                 "412,626 fdatasync per second in /dev/shm",
