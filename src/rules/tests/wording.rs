@@ -112,11 +112,11 @@ fn slips(text: &str) -> Vec<String> {
             slips.push(format!("write {} {digits} for {word}", word.trim_end_matches(digits)));
         }
         let before = at.checked_sub(1).and_then(|at| words.get(at)).copied().unwrap_or_default();
-        let wordy = WORDY_UNITS
+        let unit = WORDY_UNITS
             .iter()
             .find(|(unit, _)| unit == word && (*unit != "per" || words.get(at + 1) == Some(&"cent")));
         if let Some((_, symbol)) =
-            wordy.filter(|_| !before.is_empty() && before.bytes().all(|c| c.is_ascii_digit()))
+            unit.filter(|_| !before.is_empty() && before.bytes().all(|c| c.is_ascii_digit()))
         {
             slips.push(format!("write {before} {symbol} for {before} {word}"));
         }

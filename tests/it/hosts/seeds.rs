@@ -100,7 +100,7 @@ const DOCUMENTS: &[Document] = &[
                 "btrfs.nodatacow-mount",
                 "target /data01",
                 false,
-                "for a database that is enough",
+                "a database needs no more",
             ),
             (
                 "mount btrfs with discard",
@@ -118,7 +118,7 @@ const DOCUMENTS: &[Document] = &[
                 "boot.deprecated-option",
                 "boot /data01",
                 false,
-                "space_cache v1 is to be removed",
+                "space_cache v1 will be removed",
             ),
             (
                 "make btrfs with one copy of its metadata (-m single)",
@@ -145,7 +145,7 @@ const DOCUMENTS: &[Document] = &[
                 "boot.nodiratime",
                 "boot /data01",
                 false,
-                "redundant",
+                "already covers directories",
             ),
             (
                 "mount with data=ordered",
@@ -172,13 +172,13 @@ const DOCUMENTS: &[Document] = &[
         machine: "CentOS 7.2, ten SSDs in RAID 5 behind a controller that writes back, Percona Server 5.7.22",
         rows: &[
             (
-                "XFS is 5 to 10 per cent faster under many threads, ext4 steadier, alike below that",
+                "XFS is 5 to 10 % faster under many threads, ext4 steadier, alike below that",
                 "seed-raid-xfs",
                 "/data",
                 "filesystem.keep",
                 "target /data",
                 true,
-                "5 to 10 per cent",
+                "5 to 10 %",
             ),
             (
                 "mount XFS with nobarrier where a battery protects the cache",
@@ -220,7 +220,7 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.fast-commit-old-kernel",
                 "target /mnt/vdc1",
                 false,
-                "not a WAL",
+                "not for a WAL",
             ),
             (
                 "e2fsprogs must be 1.46.0 or later",
@@ -229,7 +229,7 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.fast-commit-tools-too-old",
                 "target /mnt/vdc1",
                 false,
-                "up to 1.46.4 e2fsck crashed",
+                "Before 1.46.5 e2fsck could crash",
             ),
             (
                 "with data=ordered, fsync waits for I/O that has nothing to do with it",
@@ -238,7 +238,7 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.data-writeback",
                 "target /mnt/vdc1",
                 false,
-                "waits only for blocks newly allocated",
+                "waits only for newly allocated blocks",
             ),
             (
                 "it was measured with nobarrier as well, faster by a half",
@@ -256,7 +256,7 @@ const DOCUMENTS: &[Document] = &[
                 "ext4.data-writeback",
                 "target /mnt/vdc1",
                 false,
-                "was about ext3",
+                "dates from ext3",
             ),
         ],
     },
