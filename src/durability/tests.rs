@@ -6,6 +6,7 @@ mod flush_path;
 mod interlock;
 mod machine;
 mod mysql;
+mod nvme;
 mod properties;
 mod sessions;
 mod stacks;

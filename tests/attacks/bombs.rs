@@ -2,14 +2,16 @@
 //! and must finish.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, process};
 
 use super::attempts::Attempts;
-use super::fakes::{Fake, Fakes, mariadb_data, postgres_data};
+use super::fakes::{Fake, Fakes, mariadb_data, pid_file, postgres_data};
 use super::ground::{Ground, give, put};
 use super::root::{self, Run};
+use super::stranger::{UID, as_uid};
 
 /// The largest memory of root's processes, in bytes.
 const MOST: u64 = 150 << 20;
@@ -113,7 +115,46 @@ fn mariadb(ground: &Ground, fakes: &Fakes, name: &str, lay: impl FnOnce(&Path) -
     fakes.mariadb(&data, &[&format!("--defaults-file={}", file.display())])
 }
 
-const BOMBS: [Bomb; 11] = [
+/// A PostgreSQL in a mount name space of its own, with so many mounts in it.
+fn apart(ground: &Ground, fakes: &Fakes, name: &str, mounts: usize, lay: impl FnOnce(&Path)) -> Fake {
+    let data = ground.theirs(name);
+    postgres_data(&data);
+    lay(&data);
+    let point = ground.theirs(&format!("{name}-mounts"));
+    let mut command = as_uid(UID, "/usr/bin/unshare");
+    command.args(["-Urm", "/bin/sh", "-c", MANY_MOUNTS, "sh"]).arg(&point).arg(mounts.to_string());
+    command.arg(fakes.program("postgres")).arg("-D").arg(&data);
+    let fake = fakes.start_through(&mut command, "postgres");
+    put(&data.join("postmaster.pid"), pid_file(fake.pid(), &data, &data), 0o600);
+    fake
+}
+
+/// Mounts a memory file system so often at long names, then becomes the rest of its words.
+const MANY_MOUNTS: &str = r#"at=$1 n=$2; shift 2; long=$(printf %0200d 0)
+while [ "$n" -gt 0 ]; do mkdir -p "$at/$long$n" && mount -t tmpfs t "$at/$long$n" || exit 1; n=$((n - 1)); done
+exec "$@""#;
+
+const BOMBS: [Bomb; 13] = [
+    ("64 of PostgreSQL, each in a name space, with files of a megabyte", |ground, fakes| {
+        let one = |n: usize| {
+            apart(ground, fakes, &format!("apart{n}"), 0, |data| {
+                linked(&data.join("conf.d"), 1, "fsync=1\n", "conf");
+                linked(&data.join("conf.d"), 1, "fsync=0\n", "other.conf");
+                put(&data.join("postgresql.conf"), "include_dir 'conf.d'\n", 0o644);
+            })
+        };
+        (0..64).map(one).collect()
+    }),
+    ("8 of PostgreSQL, each with hundreds of mounts and tablespaces", |ground, fakes| {
+        let one = |n: usize| {
+            apart(ground, fakes, &format!("mounted{n}"), 300, |data| {
+                for link in 0..200 {
+                    symlink(ground.at("elsewhere"), data.join(format!("pg_tblspc/{link}"))).unwrap();
+                }
+            })
+        };
+        (0..8).map(one).collect()
+    }),
     ("PostgreSQL, 255 links to one file", |ground, fakes| {
         vec![postgres(ground, fakes, "data", |data| {
             linked(&data.join("conf.d"), 255, "fsync=1\n", "conf");

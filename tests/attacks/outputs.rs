@@ -371,6 +371,28 @@ fn what_lies_there_is_neither_written_nor_followed() {
     attempts.end();
 }
 
+/// The stranger begins the record with cuts that never were. He wants them continued as root's own, which `check --drill`
+/// would believe.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn a_record_that_a_stranger_began_is_not_continued() {
+    let mut attempts = Attempts::at("a record of drills that a stranger began");
+    const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
+    for place in [Place::Sticky, Place::Theirs] {
+        let ground = Ground::new();
+        let directory = place.make(&ground);
+        let record = directory.join(Way::Record.name());
+        put(&record, RECORD.replace("[]}", &format!("[{CUT}]}}")), 0o644);
+        let ended = Way::Record.write(&ground, &directory);
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        if fs::metadata(&record).unwrap().uid() == 0 {
+            gains.push(format!("root's record holds it: {}", fs::read_to_string(&record).unwrap()));
+        }
+        attempts.made(&format!("{place:?}"), &gains);
+    }
+    attempts.end();
+}
+
 /// The same for a whole directory of manual pages, which everybody may read and nobody else write.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
@@ -404,7 +426,7 @@ fn nobody_blocks_an_output() {
         for place in [Place::Sticky, Place::Theirs] {
             let ground = Ground::new();
             let directory = place.make(&ground);
-            let name = Way::Record.name();
+            let name = Way::Json.name();
             for n in 0..1000 {
                 for draft in [format!(".{name}.{n}.tmp"), format!(".{name}.{n}"), format!("{name}.{n}.tmp")] {
                     link(&ground.secret(), &directory.join(draft));
@@ -415,7 +437,7 @@ fn nobody_blocks_an_output() {
             {
                 link(&ground.secret(), &directory.join(draft));
             }
-            let mut gains = attempt(&ground, Way::Record, &directory, false);
+            let mut gains = attempt(&ground, Way::Json, &directory, false);
             if !directory.join(name).exists() {
                 gains.push("nothing is written".to_owned());
             }

@@ -56,7 +56,7 @@ facts! {
     /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
     REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List, never;
     /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
-    REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, concluded;
+    REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, concluded, judged;
     /// `innodb_log_buffer_size` in force.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: where the binary log goes on in a new file.
@@ -76,21 +76,21 @@ facts! {
     /// Commits in the binary log for each group that was flushed together (`Binlog_commits`, `Binlog_group_commits`; MariaDB).
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
     /// Redo written per second, on average since the start.
-    REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, concluded;
+    REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, concluded, judged;
     /// For how long the redo log lasts at that rate.
-    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, concluded;
+    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, concluded, judged;
     /// The least time that recovery would take after a crash now.
-    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, concluded;
+    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, concluded, judged;
     /// The most time that it would take, on flash.
-    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, concluded;
+    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, concluded, judged;
     /// Whether the redo log suffices for what is written to it.
-    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", concluded;
+    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", concluded, judged;
     /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET GLOBAL take them.
-    REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, concluded;
+    REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, concluded, judged;
     /// What that size would come to: how long it lasts, and recovery.
-    REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, concluded;
+    REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, concluded, judged;
     /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it is large.
-    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, concluded;
+    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, concluded, judged;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).

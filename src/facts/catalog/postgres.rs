@@ -78,27 +78,27 @@ facts! {
     /// For how long checkpoints have been counted, by the server's clock.
     CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
     /// WAL made per second, on average since it is counted, or else since the last checkpoint.
-    WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, concluded;
+    WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, concluded, judged;
     /// WAL made per second while its amount forced checkpoints.
-    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, concluded;
+    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, concluded, judged;
     /// At most so many of a hundred checkpoints were forced by the amount of WAL.
-    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, concluded;
+    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, concluded, judged;
     /// Whether `max_wal_size` suffices for the WAL that was made.
-    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", concluded;
+    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", concluded, judged;
     /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room for it.
-    WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, concluded;
+    WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, concluded, judged;
     /// What that size would come to: checkpoints, full-page images, recovery.
-    WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, concluded;
+    WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, concluded, judged;
     /// The least time that recovery takes after a crash at the end of a busy interval between checkpoints.
-    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, concluded;
+    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, concluded, judged;
     /// The most time that it takes after a crash at the end of the checkpoint that follows, on flash.
-    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, concluded;
+    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, concluded, judged;
     /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its WAL has no room.
-    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, concluded;
+    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, concluded, judged;
     /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is wanted.
-    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, concluded;
+    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, concluded, judged;
     /// `wal_buffers` in units of what the server chooses by itself.
-    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, concluded;
+    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, concluded, judged;
     /// How many times `max_wal_size` is free on the file system of the WAL.
     WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting, instead(&["pg.max_wal_size", "mount.free"]);
     /// `data_sync_retry` in force.
