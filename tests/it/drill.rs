@@ -89,7 +89,8 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     assert!(stderr(&again).contains("is in the record already"), "{}", stderr(&again));
 
     let judged = || {
-        let arguments = ["check", data.to_str().unwrap(), "--no-probe", "--drill", record.to_str().unwrap()];
+        let arguments =
+            ["check", data.to_str().unwrap(), "--no-probe", "-v", "--drill", record.to_str().unwrap()];
         let said = stdout(&walwise().args(arguments).output().unwrap());
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };

@@ -35,7 +35,10 @@ fn only_file(place: &Path) -> PathBuf {
 /// The output of `walwise check` for the same capture.
 fn printed(format: &str) -> String {
     let host = capture("ext4-nobarrier.host");
-    stdout(&walwise().args(["check", "--format", format, "--host"]).arg(host).output().unwrap())
+    let whole = (format == "text").then_some("-v");
+    stdout(
+        &walwise().args(["check", "--format", format]).args(whole).arg("--host").arg(host).output().unwrap(),
+    )
 }
 
 /// Without the time at which it was made.

@@ -59,7 +59,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let mut server = server(place.path());
     let data = server.data.to_str().unwrap().to_owned();
     let (_, report) = check_json(&[&data, "--no-probe"]);
-    let printed = stdout(&walwise().args(["check", &data, "--no-probe"]).output().unwrap());
+    let printed = stdout(&walwise().args(["check", &data, "--no-probe", "-v"]).output().unwrap());
 
     // Dynamic: at once, and back.
     let before = variables(&server);
