@@ -371,13 +371,15 @@ fn what_lies_there_is_neither_written_nor_followed() {
     attempts.end();
 }
 
+/// A cut that never was, in a record.
+const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
+
 /// The stranger begins the record with cuts that never were. He wants them continued as root's own, which `check --drill`
 /// would believe.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn a_record_that_a_stranger_began_is_not_continued() {
     let mut attempts = Attempts::at("a record of drills that a stranger began");
-    const CUT: &str = r#"{"run":"00000000000000aa","method":"fdatasync","segments":"recycled","begun":"2026-11-01T00:00:00Z","read":"2026-11-20T00:00:00Z","acknowledged":100000,"examined":100000,"lost":0}"#;
     for place in [Place::Sticky, Place::Theirs] {
         let ground = Ground::new();
         let directory = place.make(&ground);

@@ -108,8 +108,8 @@ impl<'a> Inside<'a> {
         if same(&real) {
             return Reading::known(real, Source::file(from));
         }
-        let read = || self.host.read(Path::new(&from)).map(|text| mountinfo::parse(&text).entries);
-        let theirs = match self.theirs.get_or_init(read) {
+        let table = || self.host.read(Path::new(&from)).map(|text| mountinfo::parse(&text).entries);
+        let theirs = match self.theirs.get_or_init(table) {
             Ok(theirs) => theirs,
             Err(miss) => return refused(miss, &from),
         };

@@ -72,7 +72,9 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let first = request.target.as_deref().and_then(|target| host.stat(target).ok());
     let first = first.and_then(|stat| u32::try_from(stat.uid).ok());
     let mut crowds: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-    rows.iter().for_each(|row| *crowds.entry(row.uid).or_default() += 1);
+    for row in &rows {
+        *crowds.entry(row.uid).or_default() += 1;
+    }
     rows.sort_by_key(|row| {
         let is_target = first.is_some() && row.uid == first;
         (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
@@ -216,8 +218,9 @@ mod tests {
 
     #[test]
     fn whose_servers_are_read_first() {
-        let crowd = (0..9).map(|pid| format!("{} 1 4242 postgres\n", 100 + pid)).collect::<String>();
-        let rows = crowd + "200 1 4243 postgres\n201 1 - postgres\n202 1 27 mariadbd\n203 1 4244 postgres\n";
+        let crowd: Vec<String> = (0..9).map(|pid| format!("{} 1 4242 postgres\n", 100 + pid)).collect();
+        let rows = crowd.concat()
+            + "200 1 4243 postgres\n201 1 - postgres\n202 1 27 mariadbd\n203 1 4244 postgres\n";
         let target = Stat {
             mode: 0o040_700,
             uid: 4244,

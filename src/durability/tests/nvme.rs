@@ -1,9 +1,7 @@
 //! Verdicts over NVMe drives: what they report of their cache and their capacitor, and what the kernel was told.
 
-use super::machine::{Machine, data};
-use crate::drivers;
-use crate::durability::{Layer, Standing};
-use crate::facts::Subject;
+use super::machine::Machine;
+use crate::durability::Standing;
 
 #[test]
 fn nvme_drives() {
