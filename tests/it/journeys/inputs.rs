@@ -62,7 +62,7 @@ fn a_paste_is_typed_where_text_is_typed() {
     pty.until_shown("Do first");
     pty.press("?");
     pty.until_shown("type to filter");
-    pty.press(&pasted("screen\r \x07anew\r"));
+    pty.press(&pasted("redraw\r \x07the\r"));
     pty.until_shown("redraw the screen");
     pty.press("\x1b");
     pty.until_gone("redraw the screen");

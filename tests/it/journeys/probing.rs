@@ -37,7 +37,7 @@ fn a_probe_is_confirmed_watched_cancelled_and_made_again() {
     pty.press("c");
     pty.thaw();
     let screen = pty.until_shown("rounds in");
-    assert!(screen.contains("what was measured until then is kept"), "{screen}");
+    assert!(screen.contains("partial results kept"), "{screen}");
     assert!(screen.contains("fdatasync"), "what was measured is kept:\n{screen}");
     pty.assert_untouched("once it says what was measured");
     start_probe(&mut pty);
