@@ -52,7 +52,7 @@ impl Workload {
             Self::Segment => {
                 "8 kB pages written and flushed with fdatasync into a segment; and making the segment"
             }
-            Self::Group => "commits of 512 bytes; who flushes takes all that are waiting along; fdatasync",
+            Self::Group => "commits of 512 B; one flush covers all that are waiting; fdatasync",
             Self::Innodb => {
                 "records appended and flushed: redo log in a file of fixed size, binary log in one that grows"
             }

@@ -207,7 +207,7 @@ mod tests {
     fn a_group_says_what_sharing_gives() {
         let rows = [series("1 session", 1, 200.0), series("16 sessions", 16, 400.0)];
         insta::assert_snapshot!(lines(&found(Workload::Group, &rows), false).join("\n"), @r#"
-group: commits of 512 bytes; who flushes takes all that are waiting along; fdatasync; 8 rounds
+group: commits of 512 B; one flush covers all that are waiting; fdatasync; 8 rounds
                                   median       p95       p99       max  a second sync/op  cost
 1 session                         200 µs    200 µs         -    200 µs     5 000    1.00
 16 sessions                       400 µs    400 µs         -    400 µs    40 000    1.00  0.12 × 1 session (0.12 to 0.12)
