@@ -19,6 +19,7 @@ use crate::support::machine::subject;
 
 /// Settings whose values no kernel, tool or server checks, with the justification.
 const NOBODY_REFUSES: &[(&str, &str)] = &[
+    ("block.io_timeout", "the rules read the file that takes it"),
     ("block.write_cache", "the rules read the file that takes it"),
     ("database.placement", "words for people"),
     ("directory.attributes", "the rules read the attribute, which old kernels have as well"),
@@ -197,6 +198,9 @@ impl Case {
         for (from, to) in &links {
             case.facts.link(&subject(*from), &subject(*to));
         }
+        // A rule may ask first whether a disk is a cloud's at all.
+        let volume = "Amazon Elastic Block Store".to_owned();
+        case.facts.know(&subject(Scope::Device), &catalog::device::CLOUD, volume, Source::file("x"));
         case
     }
 

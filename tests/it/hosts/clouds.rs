@@ -32,8 +32,8 @@ const ROWS: &[Row] = &[
     ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[["disk.capacitor-degraded", OF_PG]], "may not carry it through a power failure (0 %)"),
     ("nvme-capacitor-absent", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.capacitor-degraded", OF_PG]], "nvme1n1 says that it has no capacitor"),
     ("nvme-capacitor-unreadable", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "no warning against it"),
-    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "lies on another machine"),
-    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "lies on another machine"),
+    ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from here"),
+    ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
 ];
 
 /// Where such a host was recorded.
