@@ -17,7 +17,7 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     for Finding { subject, advice, .. } in findings {
         for advice in advice.iter_mut().filter(|advice| is_of_mysql(advice)) {
             let cluster = facts.resolve(subject, Scope::Cluster);
-            if let Some(server) = cluster.and_then(|cluster| Server::from_facts(facts, &cluster)) {
+            if let Some(server) = cluster.and_then(|cluster| MysqlServer::from_facts(facts, &cluster)) {
                 server.complete(advice);
             }
         }
@@ -32,7 +32,7 @@ fn is_of_mysql(advice: &Advice) -> bool {
 }
 
 /// What decides how a server is changed.
-struct Server {
+struct MysqlServer {
     kind: ServerKind,
     version: Option<Version>,
     socket: Option<String>,
@@ -53,7 +53,7 @@ enum Way {
     File,
 }
 
-impl Server {
+impl MysqlServer {
     /// `None` where it is not known whether it is MySQL or MariaDB.
     fn from_facts(facts: &FactSet, of: &Subject) -> Option<Self> {
         Some(Self {
