@@ -12,8 +12,6 @@ pub enum Existing {
 }
 
 impl Existing {
-    const ALL: [Self; 3] = [Self::Kept, Self::Replaced, Self::Continued];
-
     /// The word for it between walwise and its child.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -25,6 +23,11 @@ impl Existing {
 
     /// The inverse.
     pub(super) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.word() == word)
+        match word {
+            "kept" => Some(Self::Kept),
+            "replaced" => Some(Self::Replaced),
+            "continued" => Some(Self::Continued),
+            _ => None,
+        }
     }
 }

@@ -34,11 +34,16 @@ fn json(output: &Output) -> Value {
 
 /// The one sentence on standard error, behind what was to be written.
 fn complaint(output: &Output) -> String {
+    let said = complaints(output);
+    assert!(said.len() == 1 && said[0].starts_with("walwise: "), "{output:?}");
+    said[0].clone()
+}
+
+/// Everything on standard error but what was to be written.
+fn complaints(output: &Output) -> Vec<String> {
     let err = stderr(output);
-    let said: Vec<&str> =
-        err.lines().filter(|line| !line.starts_with("walwise: it writes at most ")).collect();
-    assert!(said.len() == 1 && said[0].starts_with("walwise: "), "{err}");
-    said[0].to_owned()
+    let said = err.lines().filter(|line| !line.starts_with("walwise: it writes at most "));
+    said.map(str::to_owned).collect()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
-use super::{ENDLESS, complaint, json, probers};
+use super::{ENDLESS, complaint, complaints, json, probers};
 use crate::support::loops::ext4;
 use crate::support::running::{Running, wait_for};
 use crate::support::{names, walwise};
@@ -63,7 +63,7 @@ fn ended(output: &Output, signal: Signal, arguments: &[&str]) {
     let as_usual = output.status.signal() == Some(signal as i32);
     if as_usual || signal == Signal::SIGKILL {
         assert!(
-            as_usual && output.stdout.is_empty() && output.stderr.is_empty(),
+            as_usual && output.stdout.is_empty() && complaints(output).is_empty(),
             "{arguments:?}: {output:?}"
         );
         return;
