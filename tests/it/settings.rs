@@ -213,16 +213,23 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
 fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
     let cluster = Cluster::new();
     let rules = RuleSet::builtin();
-    let advised = advised::of("pg", &rules);
-    let spec = advised.iter().find(|one| one.name == "data_checksums").unwrap().spec;
-    let command = spec.apply[0].source().replace("DIRECTORY", &cluster.path("another"));
-    let words: Vec<&str> = command.split_whitespace().collect();
-    cluster.program(words[0], &words[1..]);
-    let shown = cluster.program("pg_controldata", &[&cluster.path("another")]);
-    assert!(
-        shown.lines().any(|line| line.starts_with("Data page checksum version:") && line.ends_with('1')),
-        "{shown}"
-    );
+    let commands: Vec<String> = advised::of("pg", &rules)
+        .iter()
+        .filter(|one| one.name == "data_checksums")
+        .flat_map(|one| &one.spec.apply)
+        .map(|command| command.source())
+        .filter(|command| command.starts_with("initdb "))
+        .collect();
+    assert!(commands.len() >= 2, "{commands:?}");
+    for (number, command) in (0..).zip(commands) {
+        let new = cluster.path(&format!("another{number}"));
+        let command = command.replace("MOUNTPOINT/DATABASE", &new).replace("DIRECTORY", &new);
+        let words: Vec<&str> = command.split_whitespace().collect();
+        cluster.program(words[0], &words[1..]);
+        let shown = cluster.program("pg_controldata", &[&new]);
+        let on = |line: &str| line.starts_with("Data page checksum version:") && line.ends_with('1');
+        assert!(shown.lines().any(on), "{command}: {shown}");
+    }
 }
 
 /// Every variable of the server: whether it is read-only, and its default.

@@ -23,8 +23,12 @@ fn rules() -> (tempfile::TempDir, String) {
 }
 
 fn check(format: &str, rules: &str) -> String {
-    let output =
-        walwise().args(["check", "--host", &host(), "--rules", rules, "--format", format]).output().unwrap();
+    let mut command = walwise();
+    command.args(["check", "--host", &host(), "--rules", rules, "--format", format]);
+    if format == "text" {
+        command.arg("-v");
+    }
+    let output = command.output().unwrap();
     assert!(!output.stdout.is_empty(), "{}", stderr(&output));
     stdout(&output)
 }
