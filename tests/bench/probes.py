@@ -2,9 +2,8 @@
 import glob, json, math, os, random, re, shutil, statistics, subprocess, tempfile, threading
 
 from filesystems import MKFS, disk_below, flushes, mounted
+from shipped import WALWISE
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-WALWISE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target", "release", "walwise")
 BIN = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1:] or [""]
 PG_TEST_FSYNC = os.path.join(BIN[0], "pg_test_fsync")
 PAIRS = 6

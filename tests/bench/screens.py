@@ -4,10 +4,9 @@ Used by tests/bench/run. The others are those of ANCHORS that are in PATH; what 
 import glob, os, random, shutil, statistics, subprocess, tempfile, time
 
 import tree
+from shipped import WALWISE
 from terminal import Terminal, shows
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-WALWISE = os.path.join(os.path.dirname(os.path.dirname(HERE)), "target", "release", "walwise")
 SIZES = [(80, 24), (120, 40)]
 STARTS = 30
 ROUNDS = 200

@@ -26,6 +26,7 @@ mod hostile_stacks;
 mod hosts;
 mod in_force;
 mod interlock;
+mod job;
 mod journeys;
 mod loops;
 mod mariadb;

@@ -9,7 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::programs::copy_of_walwise;
 use super::run;
 
-const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// Where its programs are.
+pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
 /// A cluster, with a directory of its own for the socket, the log and whatever a test puts there.
 pub struct Cluster {

@@ -1,0 +1,10 @@
+"""What is measured: walwise as it is shipped (CONTRIBUTING.md), static and by the `dist` profile."""
+import os, subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+WALWISE = os.path.join(ROOT, "target", "dist", "walwise")
+BUILD = "cargo rustc --profile dist --locked -q --bin walwise -- -C target-feature=+crt-static"
+
+
+def build():
+    subprocess.run(BUILD.split(), cwd=ROOT, check=True)
