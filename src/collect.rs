@@ -34,7 +34,7 @@ pub use self::targets::{ask_of_all, mistake};
 use self::collector::Collector;
 use self::databases::wal_room;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
-use self::storage::{block, content, controller, drive, mappings, swap, trim};
+use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
 use self::system::{boot, kernel, os, tools};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
@@ -48,6 +48,7 @@ const STORAGE: &[Collector] = &[
     os::COLLECTOR,
     block::device::COLLECTOR,
     mappings::COLLECTOR,
+    drbd::COLLECTOR,
     stack::COLLECTOR,
     zfs::COLLECTOR,
     btrfs::COLLECTOR,

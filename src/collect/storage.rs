@@ -6,6 +6,7 @@
 pub mod block;
 pub mod content;
 pub mod controller;
+pub mod drbd;
 pub mod drive;
 pub mod mappings;
 pub mod swap;

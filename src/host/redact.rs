@@ -11,6 +11,7 @@ mod once;
 mod options;
 mod mounts;
 mod crypt;
+mod drbd;
 mod files;
 mod parameters;
 mod standbys;
@@ -51,12 +52,13 @@ pub fn config_beside(
 }
 
 /// A program's output as it may leave. Device-mapper tables hold keys and are reduced to kinds and counts. Those of ZFS
-/// are reduced to pools, devices and the requested properties, PostgreSQL's control file to one line. Other output is
-/// unchanged.
+/// are reduced to pools, devices and the requested properties, DRBD's configuration to a few options, PostgreSQL's control
+/// file to one line. Other output is unchanged.
 pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
     match (tool, arguments.first().map(String::as_str)) {
         (Tool::Dmsetup, Some("table")) => mapper::table(&text),
         (Tool::Dmsetup, _) => mapper::status(&text),
+        (Tool::Drbdsetup, _) => drbd::options(&text),
         (Tool::Zpool, _) => zfs::pools(&text),
         (Tool::Zfs, _) => zfs::properties(&text),
         (Tool::PgControldata(_), _) => postgres::control_data(&text),

@@ -7,7 +7,6 @@ pub mod node;
 mod bcache;
 mod cloud;
 pub mod dm;
-mod drbd;
 mod geometry;
 mod kind;
 mod loops;

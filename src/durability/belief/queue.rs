@@ -150,23 +150,25 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             Some((passage, evidence(ask, hop, &device::BCACHE_MODE, bears, says)))
         }
         DeviceKind::Drbd => {
-            let peer = match ask.value(hop, &device::DRBD_PROTOCOL) {
+            let protocol = ask.value(hop, &device::DRBD_PROTOCOL);
+            let peer = match protocol {
                 Some(DrbdProtocol::A) => {
-                    ", and its peer gets a commit only after it was reported (protocol A)"
+                    "the peer, which is not seen here, gets a commit after it was reported (protocol A)"
                 }
                 Some(DrbdProtocol::B) => {
-                    ", and its peer has a commit only in memory when it is reported (protocol B)"
+                    "the peer, which is not seen here, has a commit only in memory (protocol B)"
                 }
-                Some(DrbdProtocol::C) => "",
-                None => {
-                    ask.miss(hop, &device::DRBD_PROTOCOL, None);
-                    ", and it is unknown when its peer has a commit"
+                Some(DrbdProtocol::C) => {
+                    "the peer, which is not seen here, may have a commit only in its disk's cache (protocol C)"
                 }
+                None => "it is unknown when the peer, which is not seen here, has a commit",
             };
-            let says = format!(
-                "{name} is DRBD, and it is unknown whether it flushes the disk below (disk-flushes in drbdsetup show){peer}"
-            );
-            Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
+            let says = format!("{name} is DRBD and passes flushes on; {peer}");
+            let evidence = match protocol {
+                Some(_) => evidence(ask, hop, &device::DRBD_PROTOCOL, Durable, says),
+                None => evidence(ask, hop, &device::KIND, Durable, says),
+            };
+            Some((Passage::Sent, evidence))
         }
         DeviceKind::Zvol => {
             let says = format!(

@@ -126,8 +126,12 @@ facts! {
     BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, with(&["bcache.state"]), of_cache;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
-    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it, from /proc/drbd or debugfs.
+    /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
     DRBD_PROTOCOL: DrbdProtocol = Device "drbd.protocol", prices, of_cache;
+    /// What DRBD does between writes that depend on each other while it writes for its peer: `flush` and `barrier` empty the cache of its disk, `drain` only waits, `none` does not even wait. From /proc/drbd of DRBD 8.4, or disk-barrier, disk-flushes and disk-drain in `drbdsetup show`.
+    DRBD_ORDERING: DrbdOrdering = Device "drbd.write_ordering", of_cache;
+    /// Whether DRBD flushes what it writes for itself, its activity log and bitmap, from md-flushes in `drbdsetup show`.
+    DRBD_MD_FLUSHES: bool = Device "drbd.md_flushes" ValueKind::Bool, prices, of_cache;
     /// Name of a device-mapper device, from dm/name.
     DM_NAME: String = Device "dm.name" ValueKind::Text, identity;
     /// Unique id of a device-mapper device, whose prefix says its kind, from dm/uuid.
@@ -165,7 +169,8 @@ pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache
 pub use content::Content;
 pub use kind::DeviceKind;
 pub use layer::{
-    ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdProtocol, SyncAction,
+    ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
+    DrbdProtocol, SyncAction,
 };
 pub use medium::{Medium, Shingled, Zoned};
 pub use transport::{Fabric, Transport};

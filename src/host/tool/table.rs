@@ -84,6 +84,9 @@ tools! {
 
     /// device-mapper's dmsetup, reduced to what [`crate::host::redact`] lists. `--showkeys` would print keys.
     Dmsetup = "dmsetup" of "dmsetup", System, Success, NOTHING => { ["table" | "status"] };
+    /// DRBD's drbdsetup, for the configuration in force, reduced to what [`crate::host::redact`] lists: the rest holds
+    /// shared secrets, addresses and names.
+    Drbdsetup = "drbdsetup" of "drbd-utils", System, Success, NOTHING => { ["show", "--show-defaults"] };
     /// OpenZFS' zfs, for a few properties of all datasets and volumes.
     Zfs = "zfs" of "zfsutils-linux", System, Success, NOTHING => {
         ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"]

@@ -25,6 +25,8 @@ const HOSTS: &[Row] = &[
     ["hpe-no-tool", "/data", "unproven", "sda", "unknown", "write through", "device sda", "controller.battery", "?absent"],
     ["imsm", "/data", "durable", "sda", "volatile", "write back", "device md126", "md.metadata", "external:/md127/0"],
     ["iscsi", "/data", "unproven", "sdb", "volatile", "write back", "device sdb", "device.fabric", "iscsi"],
+    ["lab-drbd-no-flushes", "/lab/drbd-no-flushes", "durable", "sda", "volatile", "write back", "device drbd0", "drbd.write_ordering", "drain"],
+    ["lab-drbd-pair", "/lab/drbd-pair", "durable", "sda", "volatile", "write back", "device drbd0", "drbd.md_flushes", "yes"],
     ["lvm-cache", "/data", "durable", "nvme1n1", "volatile", "write back", "device dm-3", "device.kind", "lvm"],
     ["md-raid1", "/data", "durable", "sda", "volatile", "write back", "device md0", "md.degraded", "0"],
     ["md-raid5-ppl", "/data", "durable", "sda", "volatile", "write back", "device md0", "md.consistency_policy", "ppl"],

@@ -309,6 +309,46 @@ encrypt() {
     echo lab | cryptsetup open --disable-external-tokens --key-file - "$1" secret
 }
 
+# pair PROTOCOL LOWER PEER [OPTION...]: DRBD on LOWER, as /dev/drbd0, that replicates to PEER in this machine, with these
+# options of its disks. Both are empty, so nothing is copied first.
+pair() {
+    protocol=$1 minor=0 ports="7788 7789"
+    shift
+    one=$1 other=$2
+    shift 2
+    ip link set lo up
+    modprobe drbd
+    for lower in "$one" "$other"; do
+        drbdmeta --force "$minor" v08 "$lower" internal create-md
+        drbdsetup new-resource "r$minor"
+        drbdsetup new-minor "r$minor" "$minor" 0
+        drbdsetup attach "$minor" "$lower" "$lower" internal "$@"
+        drbdsetup connect "r$minor" "ipv4:127.0.0.1:${ports% *}" "ipv4:127.0.0.1:${ports#* }" --protocol="$protocol"
+        minor=1 ports="7789 7788"
+    done
+    until_true "they have found each other" grep -q "^ 0: cs:Connected" /proc/drbd
+    drbdsetup new-current-uuid 0 --clear-bitmap
+    drbdsetup primary 0
+    until_true "they are alike" grep -q "^ 0: cs:Connected ro:Primary/Secondary ds:UpToDate/UpToDate" /proc/drbd
+}
+
+# commits DEVICE OWN PEER: 20 blocks written to DEVICE, each with a flush, and how many flushes came of it on its OWN disk
+# (on_own) and on that of its PEER (on_peer). The peer's come later, if they come.
+commits() {
+    own=$(flushed "$2") peer=$(flushed "$3")
+    for block in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        dd if=/dev/zero of="$1" bs=4k seek=$block count=1 conv=notrunc,fsync 2>/dev/null
+    done
+    sleep 5
+    on_own=$(($(flushed "$2") - own)) on_peer=$(($(flushed "$3") - peer))
+    echo "20 blocks, each with a flush: $on_own flushes on its own disk, $on_peer on its peer's"
+}
+
+# flushed DISK: how many flushes it has been sent.
+flushed() {
+    awk '{ print $16 }' "/sys/class/block/${1##*/}/stat"
+}
+
 # partition DISK LINE...: a partition for every line of sfdisk.
 partition() {
     device=$1

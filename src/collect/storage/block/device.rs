@@ -7,7 +7,7 @@
 use super::node::Node;
 use super::topology::walk;
 use super::transport::Transports;
-use super::{bcache, cloud, drbd, geometry, loops, md, medium, unit};
+use super::{bcache, cloud, geometry, loops, md, medium, unit};
 use crate::collect::attribute;
 use crate::collect::collector::{Collector, Request, describe_all};
 use crate::facts::catalog::device::{self, DeviceKind};
@@ -44,7 +44,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 #[derive(Default)]
 struct Around {
     transport: Transports,
-    drbd: drbd::Drbd,
 }
 
 /// Records the attributes of a device with a queue.
@@ -64,7 +63,6 @@ fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet)
             facts.put(&node.subject, &device::ZRAM_BACKING, backing);
         }
         DeviceKind::Bcache => bcache::describe(host, node, facts),
-        DeviceKind::Drbd => around.drbd.describe(host, node, facts),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Lvm
@@ -73,6 +71,7 @@ fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet)
         | DeviceKind::Dmraid
         | DeviceKind::Vdo
         | DeviceKind::Dm
+        | DeviceKind::Drbd
         | DeviceKind::Zvol
         | DeviceKind::Ram
         | DeviceKind::Other => {}

@@ -79,6 +79,28 @@ impl DeviceKind {
         }
     }
 
+    /// Whether it is one half of a DRBD pair.
+    pub fn is_drbd(self) -> bool {
+        match self {
+            Self::Drbd => true,
+            Self::Disk
+            | Self::Partition
+            | Self::Md
+            | Self::Lvm
+            | Self::Crypt
+            | Self::Multipath
+            | Self::Dmraid
+            | Self::Vdo
+            | Self::Dm
+            | Self::Bcache
+            | Self::Zvol
+            | Self::Loop
+            | Self::Zram
+            | Self::Ram
+            | Self::Other => false,
+        }
+    }
+
     /// Whether it is a volume of a ZFS pool.
     pub fn is_zvol(self) -> bool {
         match self {

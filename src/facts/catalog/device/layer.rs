@@ -186,3 +186,8 @@ choice! {
     /// When DRBD calls a write done.
     pub enum DrbdProtocol { A = "A", B = "B", C = "C" }
 }
+
+choice! {
+    /// What DRBD does between writes that depend on each other, while it writes for its peer (drbd.conf(5), disk-barrier).
+    pub enum DrbdOrdering { Barrier = "barrier", Flush = "flush", Drain = "drain", None = "none" }
+}

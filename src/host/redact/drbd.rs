@@ -1,0 +1,276 @@
+//! `drbdsetup show --show-defaults`, reduced to one line for each device: its minor number, its peers' protocols, and the
+//! options that decide what is flushed (drbdsetup(8) and drbd.conf(5) of DRBD 8.4 and 9).
+//!
+//! All else is dropped: shared secrets, addresses, names of hosts, resources and disks. Only listed words and numbers
+//! can leave, wherever they stand. A resource whose end is missing has no lines, since part of it was not seen.
+
+use std::fmt::Write as _;
+
+/// The options of a disk that may leave, each `yes` or `no`.
+const OPTIONS: [&str; 4] = ["disk-barrier", "disk-flushes", "disk-drain", "md-flushes"];
+
+/// What a pair of braces holds.
+#[derive(Clone, Copy)]
+enum DrbdBlock {
+    Resource,
+    ThisHost,
+    Connection,
+    Volume,
+    Disk,
+    Net,
+    Other,
+}
+
+/// What has been read of a resource: the protocols of its connections, and its devices.
+#[derive(Default)]
+struct DrbdResource<'t> {
+    protocols: Vec<&'t str>,
+    volumes: Vec<DrbdVolume<'t>>,
+}
+
+#[derive(Default)]
+struct DrbdVolume<'t> {
+    minor: Option<u32>,
+    options: Vec<(&'static str, &'t str)>,
+}
+
+/// Lines `MINOR: NAME=VALUE …`. DRBD 8.4 has one connection beside its devices; DRBD 9 has several behind them.
+pub fn options(text: &[u8]) -> Vec<u8> {
+    let mut out = String::new();
+    let mut open: Vec<DrbdBlock> = Vec::new();
+    let mut statement: Vec<&str> = Vec::new();
+    let mut resource = DrbdResource::default();
+    for token in tokens(text) {
+        match token {
+            Token::Word(word) => statement.push(word),
+            Token::End => {
+                resource.take(&open, &statement);
+                statement.clear();
+            }
+            Token::Open => {
+                open.push(block(statement.first().copied().unwrap_or_default()));
+                if let [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume] = open.as_slice() {
+                    resource.volumes.push(DrbdVolume::default());
+                }
+                statement.clear();
+            }
+            Token::Close => {
+                open.pop();
+                if open.is_empty() {
+                    std::mem::take(&mut resource).write(&mut out);
+                }
+                statement.clear();
+            }
+        }
+    }
+    out.into_bytes()
+}
+
+fn block(word: &str) -> DrbdBlock {
+    match word {
+        "resource" => DrbdBlock::Resource,
+        "_this_host" => DrbdBlock::ThisHost,
+        "connection" => DrbdBlock::Connection,
+        "volume" => DrbdBlock::Volume,
+        "disk" => DrbdBlock::Disk,
+        "net" => DrbdBlock::Net,
+        _ => DrbdBlock::Other,
+    }
+}
+
+impl<'t> DrbdResource<'t> {
+    /// Keeps what a statement says, if it is listed.
+    fn take(&mut self, open: &[DrbdBlock], statement: &[&'t str]) {
+        match (open, statement) {
+            (
+                [DrbdBlock::Resource, DrbdBlock::Net]
+                | [DrbdBlock::Resource, DrbdBlock::Connection, DrbdBlock::Net],
+                ["protocol", protocol @ ("A" | "B" | "C")],
+            ) if !self.protocols.contains(protocol) => self.protocols.push(protocol),
+            ([DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume], ["device", "minor", number]) => {
+                if let Some(volume) = self.volumes.last_mut() {
+                    volume.minor = number.parse().ok();
+                }
+            }
+            (
+                [DrbdBlock::Resource, DrbdBlock::ThisHost, DrbdBlock::Volume, DrbdBlock::Disk],
+                [name, value @ ("yes" | "no")],
+            ) => {
+                let known = OPTIONS.into_iter().find(|option| option == name);
+                if let (Some(name), Some(volume)) = (known, self.volumes.last_mut()) {
+                    volume.options.push((name, value));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn write(self, out: &mut String) {
+        for volume in self.volumes {
+            let Some(minor) = volume.minor else { continue };
+            let _ = write!(out, "{minor}:");
+            for protocol in &self.protocols {
+                let _ = write!(out, " protocol={protocol}");
+            }
+            for (name, value) in volume.options {
+                let _ = write!(out, " {name}={value}");
+            }
+            out.push('\n');
+        }
+    }
+}
+
+enum Token<'t> {
+    Word(&'t str),
+    End,
+    Open,
+    Close,
+}
+
+/// Words, braces and ends of statements. A quoted word, in which anything can stand, is an empty one; a comment ends
+/// with its line.
+fn tokens(text: &[u8]) -> impl Iterator<Item = Token<'_>> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        loop {
+            let (first, after) = rest.split_first()?;
+            rest = after;
+            match first {
+                b'{' => return Some(Token::Open),
+                b'}' => return Some(Token::Close),
+                b';' => return Some(Token::End),
+                b'#' => rest = behind(rest, rest.iter().position(|b| *b == b'\n')),
+                b'"' => {
+                    rest = behind(rest, end_of_quote(rest));
+                    return Some(Token::Word(""));
+                }
+                space if space.is_ascii_whitespace() => {}
+                _ => {
+                    let is_end = |b: &u8| b.is_ascii_whitespace() || matches!(b, b'{' | b'}' | b';' | b'"');
+                    let length = after.iter().position(is_end).unwrap_or(after.len()) + 1;
+                    let whole = text.get(text.len() - after.len() - 1..).unwrap_or_default();
+                    rest = whole.get(length..).unwrap_or_default();
+                    let word = whole.get(..length).unwrap_or_default();
+                    return Some(Token::Word(std::str::from_utf8(word).unwrap_or_default()));
+                }
+            }
+        }
+    })
+}
+
+/// What stands behind this place; nothing where there is none.
+fn behind(text: &[u8], place: Option<usize>) -> &[u8] {
+    place.and_then(|place| text.get(place + 1..)).unwrap_or_default()
+}
+
+/// The quote that ends this text; one behind a backslash is part of it.
+fn end_of_quote(text: &[u8]) -> Option<usize> {
+    let mut escaped = false;
+    text.iter().position(|b| {
+        let ends = *b == b'"' && !escaped;
+        escaped = *b == b'\\' && !escaped;
+        ends
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECRET: &str = "Zk7hunter2";
+
+    /// As drbdsetup prints one pair in DRBD 8.4.
+    fn of_84(secret: &str) -> String {
+        format!(
+            "resource r0 {{\n    options {{\n    }}\n    net {{\n        protocol        \tC; # default\n        \
+             cram-hmac-alg   \t\"sha1\";\n        shared-secret   \t\"{secret}\";\n        max-buffers     \t2048; # default\n    }}\n    \
+             _remote_host {{\n        address\t\t\tipv4 10.0.0.2:7788;\n    }}\n    _this_host {{\n        \
+             address\t\t\tipv4 10.0.0.1:7788;\n        volume 0 {{\n            device\t\t\tminor 3;\n            \
+             disk\t\t\t\"/dev/vg/{secret}\";\n            meta-disk\t\t\tinternal;\n            disk {{\n                \
+             size            \t0s; # bytes, default\n                disk-barrier    \tno; # default\n                \
+             disk-flushes    \tno;\n                disk-drain      \tyes; # default\n                \
+             md-flushes      \tyes; # default\n                al-extents      \t1237; # default\n            }}\n        }}\n        \
+             volume 1 {{\n            device\t\t\tminor 4;\n        }}\n    }}\n}}\n"
+        )
+    }
+
+    /// As it prints three hosts in DRBD 9.
+    fn of_9(secret: &str) -> String {
+        let connection = |id: u32, protocol: &str| {
+            format!(
+                "    connection {{\n        _peer_node_id {id};\n        path {{\n            _this_host ipv4 10.0.0.1:7789;\n            \
+                 _remote_host ipv6 [fe80::1]:7789;\n        }}\n        net {{\n            protocol        \t{protocol};\n            \
+                 shared-secret   \t\"{secret}\";\n            _name           \t\"{secret}\";\n        }}\n        \
+                 volume 0 {{\n            disk {{\n                disk-flushes    \tyes;\n            }}\n        }}\n    }}\n"
+            )
+        };
+        let (near, far) = (connection(1, "C"), connection(2, "A"));
+        format!(
+            "resource \"{secret}\" {{\n    options {{\n        quorum          \toff; # default\n    }}\n    _this_host {{\n        \
+             node-id\t\t\t0;\n        volume 0 {{\n            device\t\t\tminor 1000;\n            disk\t\t\t\"/dev/vg/a\";\n            \
+             meta-disk\t\t\tinternal;\n            disk {{\n                disk-barrier    \tno; # default\n                \
+             disk-flushes    \tyes; # default\n                disk-drain      \tyes; # default\n                \
+             md-flushes      \tno;\n            }}\n        }}\n    }}\n{near}{far}}}\n\n"
+        )
+    }
+
+    const LINES_84: &str =
+        "3: protocol=C disk-barrier=no disk-flushes=no disk-drain=yes md-flushes=yes\n4: protocol=C\n";
+    const LINES_9: &str =
+        "1000: protocol=C protocol=A disk-barrier=no disk-flushes=yes disk-drain=yes md-flushes=no\n";
+
+    fn reduced(text: &str) -> String {
+        String::from_utf8(options(text.as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn minors_protocols_and_options_are_left() {
+        assert_eq!(reduced(&of_84(SECRET)), LINES_84);
+        assert_eq!(reduced(&of_9(SECRET)), LINES_9);
+        assert_eq!(reduced(&(of_84("a") + &of_9("b"))), format!("{LINES_84}{LINES_9}"));
+        for none in ["# No currently configured DRBD found.\n", "", "0: cs:Connected\n", "} } }"] {
+            assert_eq!(reduced(none), "", "{none}");
+        }
+    }
+
+    #[test]
+    fn a_resource_that_is_cut_short_has_no_lines() {
+        for whole in [of_84(SECRET), of_9(SECRET)] {
+            let last = whole.rfind('}').unwrap();
+            for (end, _) in whole.char_indices() {
+                let lines = reduced(&whole[..end]);
+                assert_eq!(lines.is_empty(), end <= last, "{end}");
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever stands in quotes, only the listed words leave, and they are the same.
+        #[test]
+        fn nothing_in_quotes_leaves_or_changes_what_does(before in "[ -~\n]{0,20}", after in "[ -~\n]{0,20}") {
+            let quoted = format!("{before}{SECRET}{after}").replace('\\', "\\\\").replace('"', "\\\"");
+            prop_assert_eq!(reduced(&of_84(&quoted)), LINES_84);
+            prop_assert_eq!(reduced(&of_9(&quoted)), LINES_9);
+        }
+
+        #[test]
+        fn only_listed_words_leave_any_text(bytes: Vec<u8>, at in 0usize..2000) {
+            let whole = of_84(SECRET) + &of_9(SECRET);
+            let (head, tail) = whole.as_bytes().split_at(at.min(whole.len()));
+            for text in [bytes.clone(), [head, bytes.as_slice(), tail].concat()] {
+                let lines = String::from_utf8(options(&text)).unwrap();
+                for line in lines.lines() {
+                    let (minor, words) = line.split_once(':').unwrap();
+                    prop_assert!(minor.parse::<u32>().is_ok(), "{line}");
+                    for word in words.split_whitespace() {
+                        let (name, value) = word.split_once('=').unwrap();
+                        let known = OPTIONS.contains(&name) && ["yes", "no"].contains(&value);
+                        prop_assert!(known || name == "protocol" && ["A", "B", "C"].contains(&value), "{line}");
+                    }
+                }
+            }
+        }
+    }
+}
