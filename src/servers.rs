@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 pub use crate::facts::Area;
+use crate::facts::Choice;
 pub use leaving::{Leave, TEXT as LEAVING};
 pub use load::TEXT;
 pub use release::{ReleaseDefault, Statement, client, has_persist};
@@ -35,9 +36,15 @@ fn may_leave() -> &'static leaving::LeavingTable {
     &LEAVING
 }
 
-/// The names of servers' programs.
-pub fn programs() -> &'static [String] {
-    &may_leave().programs
+/// The server's program of this name, and the area of its settings; `None` for any other program.
+pub fn program(name: &[u8]) -> Option<(&'static str, Area)> {
+    let name = std::str::from_utf8(name).ok()?;
+    may_leave().programs.get_key_value(name).map(|(name, area)| (name.as_str(), *area))
+}
+
+/// The areas of the servers that a program of this name may be: all of them where the name is unknown.
+pub fn areas_of(name: &[u8]) -> Vec<Area> {
+    program(name).map_or_else(|| Area::ALL.to_vec(), |(_, area)| vec![area])
 }
 
 /// The settings of servers of an area that may leave, by name.

@@ -29,8 +29,8 @@ pub enum Leave {
 /// The whole table.
 #[derive(Debug, Default)]
 pub struct LeavingTable {
-    /// The names of servers' programs.
-    pub programs: Vec<String>,
+    /// The names of servers' programs, and the area of each.
+    pub programs: BTreeMap<String, Area>,
     /// The settings that may leave, by area and name.
     pub settings: BTreeMap<Area, BTreeMap<String, Leave>>,
 }
@@ -38,6 +38,7 @@ pub struct LeavingTable {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawProgram {
+    of: String,
     names: Vec<String>,
 }
 
@@ -54,8 +55,10 @@ struct RawLeaves {
 pub fn load(text: &str) -> Result<LeavingTable, Vec<String>> {
     let mut table = LeavingTable::default();
     read(text, &["program", "leaves"], |document, problems| {
-        for (_, raw) in rows::<RawProgram>(document, "program", problems) {
-            table.programs.extend(raw.names);
+        for (place, raw) in rows::<RawProgram>(document, "program", problems) {
+            if let Some(area) = area(&place, &raw.of, problems) {
+                table.programs.extend(raw.names.into_iter().map(|name| (name, area)));
+            }
         }
         for (place, raw) in rows::<RawLeaves>(document, "leaves", problems) {
             leaves(&mut table, &place, raw, problems);
@@ -68,12 +71,19 @@ pub fn load(text: &str) -> Result<LeavingTable, Vec<String>> {
 const TREACHEROUS: [&str; 11] =
     ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
 
+/// The area of a server that a row names.
+fn area(place: &str, of: &str, problems: &mut TableErrors) -> Option<Area> {
+    let kind = ServerKind::from_word(of);
+    if kind.is_none() {
+        problems.add(place, format!("`{of}` is no server"));
+    }
+    kind.map(ServerKind::area)
+}
+
 /// Parses the settings that may leave. One that is named like a secret may not, whoever lists it here.
 fn leaves(table: &mut LeavingTable, place: &str, raw: RawLeaves, problems: &mut TableErrors) {
-    let Some(of) = ServerKind::from_word(&raw.of) else {
-        return problems.add(place, format!("`{}` is no server", raw.of));
-    };
-    let list = table.settings.entry(of.area()).or_default();
+    let Some(area) = area(place, &raw.of, problems) else { return };
+    let list = table.settings.entry(area).or_default();
     for name in raw.names {
         if TREACHEROUS.iter().any(|word| name.contains(word)) {
             problems.add(place, format!("`{name}` may hold a secret"));
@@ -90,13 +100,17 @@ mod tests {
     #[test]
     fn the_table_loads() {
         let table = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
-        assert!(!table.programs.is_empty() && table.settings.values().all(|settings| settings.len() > 20));
+        assert!(Area::ALL.iter().all(|area| table.programs.values().any(|of| of == area)));
+        assert!(table.settings.values().all(|settings| settings.len() > 20));
     }
 
     #[test]
     fn everything_wrong_is_said_at_once() {
         let problems = load(
             r#"
+            [[program]]
+            of = "db2"
+            names = ["db2sysc"]
             [[leaves]]
             of = "oracle"
             names = ["port"]
@@ -109,6 +123,7 @@ mod tests {
         .unwrap_err();
         let all = problems.join("\n");
         for expected in [
+            "`db2` is no server",
             "`oracle` is no server",
             "`port` stands there twice",
             "`primary_conninfo` may hold a secret",

@@ -12,8 +12,9 @@ use std::path::Path;
 use crate::collect::collector::Request;
 use crate::collect::refusal::refused;
 use crate::facts::note::ServerNote;
-use crate::facts::{Note, Reading, Source, Why};
+use crate::facts::{Area, Note, Reading, Source, Why};
 use crate::host::{Host, LAST_SYSTEM_USER, Miss, MissKind, Question};
+use crate::servers::program;
 use crate::text::{raw, safe};
 
 /// One server.
@@ -48,9 +49,20 @@ pub struct Unproven {
 }
 
 impl ServerProcess {
+    /// Whether it is PostgreSQL's.
+    pub fn is_postgres(&self) -> bool {
+        match program(self.name.as_bytes()) {
+            Some((_, Area::Pg)) => true,
+            Some((_, Area::Mysql)) | None => false,
+        }
+    }
+
     /// Whether it is MySQL's or MariaDB's.
     pub fn is_mysql(&self) -> bool {
-        matches!(self.name.as_str(), "mysqld" | "mariadbd")
+        match program(self.name.as_bytes()) {
+            Some((_, Area::Mysql)) => true,
+            Some((_, Area::Pg)) | None => false,
+        }
     }
 }
 

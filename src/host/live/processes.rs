@@ -68,14 +68,14 @@ fn one(status: &[u8], word: &str) -> Option<u32> {
     (ids.len() == 4 && ids.iter().all(|id| *id == first)).then_some(first)
 }
 
-/// A process that has the name of a server.
+/// A process of a server's program.
 struct Candidate {
     pid: u32,
     parent: u32,
-    comm: String,
+    program: &'static str,
 }
 
-/// `pid ppid uid comm` per line, and `more uid count` for a user with more than are listed. Users are in the order of
+/// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed. Users are in the order of
 /// their ids, so those of the system come first.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
@@ -84,23 +84,21 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         let pid = pid?;
         // Processes that end meanwhile are skipped.
         let Ok(comm) = files::command(pid) else { continue };
-        if !is_server(pid, comm.trim_ascii_end()) {
-            continue;
-        }
+        let Some(program) = program(pid, comm.trim_ascii_end()) else { continue };
         let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
-        if let Some((comm, parent)) = comm_and_parent(&stat) {
-            found.insert(pid, (parent, comm));
+        if let Some((_, parent)) = comm_and_parent(&stat) {
+            found.insert(pid, (parent, program));
         }
     }
     let pids: std::collections::BTreeSet<u32> = found.keys().copied().collect();
-    for (pid, (parent, comm)) in found {
+    for (pid, (parent, program)) in found {
         if pids.contains(&parent) {
             continue;
         }
         let Ok(status) = files::read(Path::new(&format!("/proc/{pid}/status"))) else { continue };
         let (told, more) = users.entry(user(&status)).or_default();
         if told.len() < MOST_SERVERS_OF_A_USER {
-            told.push(Candidate { pid, parent, comm });
+            told.push(Candidate { pid, parent, program });
         } else {
             *more += 1;
         }
@@ -108,8 +106,8 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut lines = String::new();
     for (uid, (told, more)) in &users {
         let uid = uid.map_or_else(|| "-".to_owned(), |uid| uid.to_string());
-        for Candidate { pid, parent, comm } in told {
-            let _ = writeln!(lines, "{pid} {parent} {uid} {comm}");
+        for Candidate { pid, parent, program } in told {
+            let _ = writeln!(lines, "{pid} {parent} {uid} {program}");
         }
         if *more > 0 {
             let _ = writeln!(lines, "more {uid} {more}");
@@ -135,17 +133,14 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(lines.into_bytes())
 }
 
-/// By its name or, where we may see it, by its program: a server can be started under another name.
-fn is_server(pid: u32, comm: &[u8]) -> bool {
-    if servers::programs().iter().any(|server| comm == server.as_bytes()) {
-        return true;
-    }
-    let program = fs::read_link(format!("/proc/{pid}/exe"));
-    program.is_ok_and(|program| {
-        program
-            .file_name()
-            .is_some_and(|name| servers::programs().iter().any(|server| name == server.as_str()))
-    })
+/// The server's program that a process runs, by its name or, where we may see it, by its file: a server can be started
+/// under another name.
+fn program(pid: u32, comm: &[u8]) -> Option<&'static str> {
+    let by_file = || {
+        let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+        servers::program(file.file_name()?.as_bytes())
+    };
+    servers::program(comm).or_else(by_file).map(|(name, _)| name)
 }
 
 /// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.

@@ -4,6 +4,7 @@
 
 use super::mysql::{self, Name};
 use super::postgres;
+use crate::servers::{self, Area};
 use crate::text;
 
 /// Options of MySQL's and MariaDB's servers that may leave a command line besides their settings: which files they read.
@@ -13,18 +14,18 @@ const MYSQL_FILES: [&str; 4] =
 /// Options of the postgres program that have an argument (getopt(3) string in its main/main.c and postmaster.c).
 const WITH_ARGUMENT: &[u8] = b"BbCcDdfhklNoprStvW";
 
-/// The known options of a command line in the format of /proc/PID/cmdline, one per line.
+/// The known options of a command line in the format of /proc/PID/cmdline, one per line. A server that goes by another
+/// name may be any, and what any may say leaves.
 pub fn command_line(text: &[u8]) -> Vec<u8> {
     let mut words = text.split(|b| *b == 0);
     let program = words.next().unwrap_or_default();
     let name = program.rsplit(|b| *b == b'/').next().unwrap_or_default();
     let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
-    let lines = if name.starts_with(b"mysqld") || name.starts_with(b"mariadb") {
-        mysql(&words)
-    } else {
-        postgres(&words)
-    };
-    lines.into_iter().flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat()).collect()
+    let lines = servers::areas_of(name).into_iter().flat_map(|area| match area {
+        Area::Pg => postgres(&words),
+        Area::Mysql => mysql(&words),
+    });
+    lines.flat_map(|line| [line.into_bytes(), b"\n".to_vec()].concat()).collect()
 }
 
 fn postgres(words: &[&[u8]]) -> Vec<String> {
@@ -131,6 +132,13 @@ mod tests {
 
     fn read(words: &str) -> String {
         String::from_utf8(command_line(words.replace(' ', "\0").as_bytes())).unwrap()
+    }
+
+    #[test]
+    fn a_server_that_goes_by_another_name_may_be_any() {
+        assert_eq!(read("/opt/shop -D /pg --datadir=/my --password=x"), "-D /pg\n--datadir=/my\n");
+        assert_eq!(read("postgres -D /pg --datadir=/my"), "-D /pg\n");
+        assert_eq!(read("/usr/sbin/mariadbd -D /pg --datadir=/my"), "--datadir=/my\n");
     }
 
     #[test]

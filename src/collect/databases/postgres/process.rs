@@ -43,7 +43,7 @@ pub fn servers(host: &dyn Host, request: &Request, facts: &mut FactSet) -> Resul
     for &(uid, count) in &listing.more {
         facts.warn(ServerNote::ProcessesBeyondBound { count, uid });
     }
-    let postmasters = listing.rows.iter().filter(|row| !row.is_mysql());
+    let postmasters = listing.rows.iter().filter(|row| row.is_postgres());
     Ok(postmasters.filter_map(|row| server(host, row, facts)).collect())
 }
 
