@@ -26,6 +26,10 @@ pub struct Database {
     pub fsync_disabled_by: &'static Key<String>,
     /// The fact that holds its data directory.
     pub data: &'static Key<String>,
+    /// Names that only it gives to what it makes in its directories.
+    pub marks: &'static [&'static str],
+    /// The beginning, before a digit, of the names that it gives to what it makes in a tablespace.
+    pub tablespace_mark: Option<&'static str>,
     /// Its directories, its data first.
     pub directories: &'static [DirectorySpec],
     /// The fact that holds the method by which it flushes its log, where that is a setting of its own.
@@ -67,6 +71,9 @@ static POSTGRES: Database = Database {
     running: &postgres::RUNNING,
     fsync_disabled_by: &postgres::FSYNC_DISABLED_BY,
     data: &postgres::DATA,
+    marks: &["PG_VERSION", "archive_status", "summaries"],
+    // `PG_15_202209061`.
+    tablespace_mark: Some("PG_"),
     directories: &[
         always(Role::Data, &postgres::DATA.info),
         always(Role::Wal, &postgres::WAL.info),
@@ -83,6 +90,16 @@ static MYSQL: Database = Database {
     running: &mysql::RUNNING,
     fsync_disabled_by: &mysql::FSYNC_DISABLED_BY,
     data: &mysql::DATA,
+    marks: &[
+        "ibdata1",
+        "ib_logfile0",
+        "#innodb_redo",
+        "mysql.ibd",
+        "auto.cnf",
+        "aria_log_control",
+        "undo_001",
+    ],
+    tablespace_mark: None,
     directories: &[
         always(Role::Data, &mysql::DATA.info),
         always(Role::Data, &mysql::INNODB_DATA.info),
@@ -128,6 +145,7 @@ mod tests {
                 assert_eq!(area(name), Some(*one), "{name}");
             }
             assert!(row.directories.first().is_some_and(|first| first.role.is_data()));
+            assert!(!row.marks.is_empty());
             assert!(ServerKind::ALL.iter().any(|kind| kind.area() == *one));
         }
     }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 
 use super::error::{Refusal, shown};
+use crate::facts::{Area, Choice};
 use crate::text;
 
 /// A directory in which the scratch directory may lie.
@@ -161,31 +162,22 @@ pub(super) fn database_around(directory: OwnedFd, path: PathBuf) -> Option<Strin
     database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
 }
 
-/// Files that only a server creates: PostgreSQL's cluster and WAL directories, MySQL's and MariaDB's data and redo.
-const MARKS: [&str; 10] = [
-    "PG_VERSION",
-    "archive_status",
-    "summaries",
-    "ibdata1",
-    "ib_logfile0",
-    "#innodb_redo",
-    "mysql.ibd",
-    "auto.cnf",
-    "aria_log_control",
-    "undo_001",
-];
-
+/// Whether a server made it: it holds a name that only that server gives.
 fn holds_database(directory: &OwnedFd) -> bool {
-    let is_there = |mark: &str| rustix::fs::statat(directory, mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    MARKS.iter().any(|mark| is_there(mark)) || holds_tablespace(directory)
+    let is_there = |mark: &&str| rustix::fs::statat(directory, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+    Area::ALL.iter().map(|area| area.database()).any(|server| {
+        server.marks.iter().any(is_there)
+            || server.tablespace_mark.is_some_and(|mark| holds_tablespace(directory, mark))
+    })
 }
 
-/// A tablespace holds directories such as `PG_15_202209061`. A directory with many names is none.
-fn holds_tablespace(directory: &OwnedFd) -> bool {
+/// A directory with many names is none.
+fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     let mut names = reopen(directory).and_then(Dir::new).into_iter().flatten().take(66).flatten();
-    let is_version =
-        |name: &[u8]| name.strip_prefix(b"PG_").and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit);
-    names.any(|entry| is_version(entry.file_name().to_bytes()))
+    let is_its = |name: &[u8]| {
+        name.strip_prefix(mark.as_bytes()).and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit)
+    };
+    names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
 /// A difference that makes figures in one directory invalid for the other.
