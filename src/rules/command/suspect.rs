@@ -24,6 +24,11 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("zpool", "labelclear", "it destroys a pool"),
     ("dmsetup", "wipe_table", "it cuts off a device"),
     ("dmsetup", "remove", "it cuts off a device"),
+    ("drbdsetup", "--disk-flushes=no", "it lets the copies differ after a power failure"),
+    ("drbdsetup", "--md-flushes=no", "it lets the copies differ after a power failure"),
+    ("drbdsetup", "invalidate", "it throws the data of this host away"),
+    ("drbdadm", "invalidate", "it throws the data of this host away"),
+    ("drbdadm", "create-md", "it destroys what is on the disk"),
     ("xfs_repair", "-L", "it throws the log away"),
     ("cryptsetup", "luksformat", "it destroys what is on the disk"),
     ("cryptsetup", "erase", "it destroys what is on the disk"),
@@ -36,11 +41,15 @@ const OTHERS: &[(&str, &str, &str)] = &[
     ("storcli", "pdcache=on", "it turns on the disks' own caches"),
     ("perccli", "awb", "it has a controller write back without a battery"),
     ("perccli", "wb", "it has a controller write back"),
+    ("perccli", "pdcache=on", "it turns on the disks' own caches"),
     ("arcconf", "wb", "it has a controller write back"),
     ("arcconf", "wbb", "it has a controller write back"),
     ("ssacli", "dwc=enable", "it turns on the disks' own caches"),
     ("ssacli", "nbwc=enable", "it has a controller write back without a battery"),
+    ("hpssacli", "dwc=enable", "it turns on the disks' own caches"),
     ("hpssacli", "nbwc=enable", "it has a controller write back without a battery"),
+    ("hpacucli", "dwc=enable", "it turns on the disks' own caches"),
+    ("hpacucli", "nbwc=enable", "it has a controller write back without a battery"),
     ("megacli", "cachedbadbbu", "it has a controller write back without a battery"),
     ("megacli", "-cachedbadbbu", "it has a controller write back without a battery"),
     ("megacli", "-endskcache", "it turns on the disks' own caches"),
@@ -206,4 +215,24 @@ fn device(command: &str) -> Option<CommandEffect> {
         let what = "what is written to a device destroys what is on it";
         (!harmless).then(|| CommandEffect::loses(at..at + 1, what))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::Tool;
+
+    /// The table of tools leads: one of a RAID controller, which its maker's package brings, can make a cache unsafe.
+    #[test]
+    fn every_controllers_tool_has_words_here() {
+        let of_makers =
+            Tool::FIXED.iter().filter(|tool| format!("{:?}", tool.row().home).starts_with("Maker"));
+        let names: Vec<String> = of_makers.map(|tool| tool.row().name.to_ascii_lowercase()).collect();
+        assert!(names.len() > 5);
+        for name in names {
+            let words =
+                OTHERS.iter().filter(|(program, ..)| !program.is_empty() && name.starts_with(program));
+            assert!(words.count() > 0, "no word of {name} is suspected");
+        }
+    }
 }

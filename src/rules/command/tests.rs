@@ -158,6 +158,8 @@ const LOSES: &[&str] = &[
     "lvremove vg/lv",
     "lvchange --cachemode writeback vg/lv",
     "dmsetup wipe_table x",
+    "drbdsetup disk-options 0 --disk-flushes=no",
+    "hpacucli ctrl slot=0 modify nbwc=enable",
     "xfs_repair -L {mount.source}",
     "zpool destroy tank",
     "eatmydata pg_ctl start",
