@@ -150,9 +150,21 @@ impl Machine {
 
     /// A fact of /data after judging, `?` when unknown.
     pub fn concludes(&self, fact: &str) -> String {
+        let [value] = self.concludes_all([fact]);
+        value
+    }
+
+    /// Verdict, cache and flush of /data.
+    pub fn judgement(&self) -> [String; 3] {
+        self.concludes_all(["target.verdict", "target.cache", "target.flush"])
+    }
+
+    fn concludes_all<const N: usize>(&self, of: [&str; N]) -> [String; N] {
         let (facts, _) = self.clone().judged();
-        let info = catalog::find(fact).unwrap();
-        facts.named(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
+        of.map(|fact| {
+            let info = catalog::find(fact).unwrap();
+            facts.named(&subject(info.scope), fact).value().map_or("?".to_owned(), ToString::to_string)
+        })
     }
 
     /// The interlock's answer.

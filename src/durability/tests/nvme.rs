@@ -3,6 +3,14 @@
 use super::machine::Machine;
 use crate::durability::Standing;
 
+/// An NVMe drive with this queue; the kernel keeps no other word of its cache.
+fn drive(queue: &str) -> Machine {
+    Machine::plain()
+        .with("device.transport", "nvme")
+        .with("device.cache_type", "?")
+        .with("device.write_cache", queue)
+}
+
 #[test]
 fn nvme_drives() {
     // queue, VWC, feature 06h, warnings → verdict, cache, flush
@@ -26,16 +34,12 @@ fn nvme_drives() {
         ("write through", "false", "?", "read-only", "unproven", "none", "not needed"),
         ("write back", "true", "on", "singing", "unproven", "volatile", "sent"),
     ] {
-        let machine = Machine::plain()
-            .with("device.transport", "nvme")
-            .with("device.cache_type", "?")
-            .with("device.write_cache", queue)
+        let machine = drive(queue)
             .with("nvme.volatile_cache", has_one)
             .with("device.drive_cache", is_on)
             .with("nvme.critical_warning", warnings);
-        let seen =
-            [machine.word().to_owned(), machine.concludes("target.cache"), machine.concludes("target.flush")];
-        assert_eq!(seen, [verdict, cache, flush], "{queue} / {has_one} / {is_on} / {warnings}");
+        let case = format!("{queue} / {has_one} / {is_on} / {warnings}");
+        assert_eq!(machine.judgement(), [verdict, cache, flush], "{case}");
         let promised = machine.clone().with("nvme.awupf", "255");
         assert_eq!(promised.verdict().paths, machine.verdict().paths, "nothing rests on AWUPF");
     }
@@ -44,12 +48,7 @@ fn nvme_drives() {
 #[test]
 fn a_capacitor_is_a_claim_that_only_lowers() {
     let drive = |queue: &str, has_one: &str| {
-        Machine::plain()
-            .with("device.transport", "nvme")
-            .with("device.cache_type", "?")
-            .with("device.write_cache", queue)
-            .with("nvme.volatile_cache", has_one)
-            .with("nvme.critical_warning", "")
+        drive(queue).with("nvme.volatile_cache", has_one).with("nvme.critical_warning", "")
     };
     for (queue, has_one) in [("write back", "true"), ("write back", "false"), ("write through", "false")] {
         let before = drive(queue, has_one);
@@ -78,10 +77,7 @@ fn a_capacitor_is_a_claim_that_only_lowers() {
 
 #[test]
 fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
-    let drive = Machine::plain()
-        .with("device.transport", "nvme")
-        .with("device.cache_type", "?")
-        .with("device.write_cache", "write through");
+    let drive = drive("write through");
     assert_eq!(drive.word(), "unproven");
     assert_eq!(drive.clone().with("device.fua", "false").word(), "unproven");
     let told = drive.clone().with("device.fua", "true");
@@ -95,10 +91,7 @@ fn a_queue_that_was_told_write_through_is_known_by_forced_unit_access() {
 
 #[test]
 fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
-    let drive = Machine::plain()
-        .with("device.transport", "nvme")
-        .with("device.cache_type", "?")
-        .with("device.medium", "flash");
+    let drive = drive("write back").with("device.medium", "flash");
     let named = |machine: &Machine| {
         let verdict = machine.verdict();
         assert_eq!(verdict.standing, Standing::Durable);
@@ -117,11 +110,7 @@ fn a_price_that_a_drive_should_not_have_is_named_and_costs_no_verdict() {
 
 #[test]
 fn an_nvme_disk_without_cache_names_what_would_prove_it() {
-    let verdict = Machine::plain()
-        .with("device.transport", "nvme")
-        .with("device.write_cache", "write through")
-        .with("device.cache_type", "?")
-        .verdict();
+    let verdict = drive("write through").verdict();
     let need = verdict.missing.iter().find(|need| need.fact == "nvme.volatile_cache").unwrap();
     assert!(need.remedy.as_ref().unwrap().to_string().contains("nvme id-ctrl"));
 }

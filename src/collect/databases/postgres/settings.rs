@@ -19,6 +19,13 @@ pub struct ConfigParameter {
     row: &'static Postgres,
 }
 
+/// The kinds of units that the server knows.
+enum Counted {
+    Bytes,
+    Micros,
+    Plain,
+}
+
 /// All of them, in the order of the table.
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
     let servers = servers::servers();
@@ -111,19 +118,27 @@ impl ConfigParameter {
         }
     }
 
-    /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
-    fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
-        let is_size = match self.fact.kind {
-            ValueKind::Bytes => true,
+    /// What its values are counted in.
+    fn counted(&self) -> Counted {
+        match self.fact.kind {
+            ValueKind::Bytes => Counted::Bytes,
+            ValueKind::Micros => Counted::Micros,
             ValueKind::Bool
             | ValueKind::Count
-            | ValueKind::Micros
             | ValueKind::Number
             | ValueKind::Text
             | ValueKind::Choice(_)
             | ValueKind::Version
             | ValueKind::List
-            | ValueKind::Choices(_) => false,
+            | ValueKind::Choices(_) => Counted::Plain,
+        }
+    }
+
+    /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
+    fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
+        let is_size = match self.counted() {
+            Counted::Bytes => true,
+            Counted::Micros | Counted::Plain => false,
         };
         is_size
             && self.row.unit_of(version).is_none()
@@ -155,29 +170,13 @@ impl ConfigParameter {
         match self.value(&text, version) {
             Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
             // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
-            Ok(Value::Whole(number)) => match self.fact.kind {
-                ValueKind::Bytes => format!("{}kb", number / 1024),
-                ValueKind::Bool
-                | ValueKind::Count
-                | ValueKind::Micros
-                | ValueKind::Number
-                | ValueKind::Text
-                | ValueKind::Choice(_)
-                | ValueKind::Version
-                | ValueKind::List
-                | ValueKind::Choices(_) => number.to_string(),
+            Ok(Value::Whole(number)) => match self.counted() {
+                Counted::Bytes => format!("{}kb", number / 1024),
+                Counted::Micros | Counted::Plain => number.to_string(),
             },
-            Ok(Value::Number(number)) => match self.fact.kind {
-                ValueKind::Micros => format!("{number}us"),
-                ValueKind::Bool
-                | ValueKind::Count
-                | ValueKind::Bytes
-                | ValueKind::Number
-                | ValueKind::Text
-                | ValueKind::Choice(_)
-                | ValueKind::Version
-                | ValueKind::List
-                | ValueKind::Choices(_) => number.to_string(),
+            Ok(Value::Number(number)) => match self.counted() {
+                Counted::Micros => format!("{number}us"),
+                Counted::Bytes | Counted::Plain => number.to_string(),
             },
             Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
         }
