@@ -12,6 +12,7 @@ mod verdict;
 mod controller;
 mod claim;
 mod belief;
+mod page;
 mod database;
 mod drilled;
 mod measured;
@@ -37,8 +38,8 @@ use crate::workers;
 use claim::Leaf;
 
 /// Judges every target that is a directory and puts the conclusions into the facts: `device.cache` of every disk at a
-/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for` and
-/// `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of another one open no
+/// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for`,
+/// `.page_writes` with its links, and `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of another one open no
 /// interlock.
 pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
@@ -59,17 +60,27 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
         let below: Vec<_> =
             facts.leaves(of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
         let interlock = interlock::judge(facts, of, &found, &below, live);
-        (found, interlock)
+        (found, interlock, pages(facts, of))
     });
     let mut verdicts = Vec::new();
-    for (of, (found, interlock)) in targets.iter().zip(judged) {
+    for (of, (found, interlock, pages)) in targets.iter().zip(judged) {
         facts::put_target(facts, of, &found, interlock);
+        facts::put_pages(facts, of, pages);
         if found.merged {
             facts.warn(StorageNote::RoutesBeyondBound { target: of.clone(), most: route::MOST_ROUTES });
         }
         verdicts.push(found.verdict);
     }
     verdicts
+}
+
+/// The conclusions about the pages that servers keep on a target.
+fn pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
+    if database::may_tear(&mut ask::Ask::new(facts), of) {
+        page::conclude(facts, of, &database::clusters(facts, of))
+    } else {
+        page::PageConclusion::elsewhere()
+    }
 }
 
 /// Whether a device is a disk at the bottom of its stack.

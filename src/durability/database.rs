@@ -18,6 +18,7 @@ use crate::facts::{FactSet, Scope, Subject};
 use sayer::Sayer;
 
 pub use sayer::Exceptions;
+pub use torn::may_tear;
 
 /// The clusters with files on a target.
 pub fn clusters(facts: &FactSet, of: &Subject) -> Vec<Subject> {

@@ -1,9 +1,10 @@
 //! Puts the conclusions into the facts, where rules and screens find them: `device.cache` of every disk at a bottom,
-//! and the verdict, cache, flush and interlock of every target. The conclusions themselves are made in [`super::join`]
-//! and [`super::interlock`].
+//! and the verdict, cache, flush, interlock and pages of every target. The conclusions themselves are made in
+//! [`super::join`], [`super::interlock`] and [`super::page`].
 
 use super::claim::Leaf;
 use super::join::Judgement;
+use super::page::PageConclusion;
 use crate::facts::catalog::{device, target};
 use crate::facts::{FactSet, Reading, Subject, Why};
 
@@ -29,4 +30,11 @@ pub fn put_target(facts: &mut FactSet, of: &Subject, found: &Judgement, interloc
     facts.know(of, &target::SUPPRESSED_BY, by, source);
     facts.put(of, &target::COMMIT_OFF_FOR, found.commit_off_for.clone());
     facts.put(of, &target::INTERLOCK, interlock);
+}
+
+/// Records the conclusions about the pages on a target.
+pub fn put_pages(facts: &mut FactSet, of: &Subject, pages: PageConclusion) {
+    facts.put(of, &target::PAGE_WRITES, pages.writes);
+    facts.put(of, &target::PAGE_LINK, pages.link);
+    facts.put(of, &target::PAGE_LINKS, pages.links);
 }

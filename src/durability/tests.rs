@@ -7,6 +7,7 @@ mod interlock;
 mod machine;
 mod mysql;
 mod nvme;
+mod page;
 mod properties;
 mod sessions;
 mod stacks;

@@ -218,7 +218,7 @@ pub(super) fn answer(question: &Question) -> Result<Vec<u8>, Miss> {
             programs::run(*tool, arguments).map(|text| redact::printed(*tool, arguments, text))
         }
         Question::Content(path, look) => content::content(path, *look),
-        Question::Superblock(path, kind) => superblock::features(path, *kind),
+        Question::Superblock(path, kind) => superblock::answer(path, *kind),
         Question::PgSettings(path) => postgres::settings(path, None),
         Question::MysqlSettings(path) => mysql::settings(path, None),
         Question::As(uid, inner) => match &**inner {

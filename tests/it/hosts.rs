@@ -11,6 +11,7 @@ mod clouds;
 mod garbled;
 mod kept;
 mod needed;
+mod pages;
 mod remedies;
 mod reviewed;
 mod seeds;

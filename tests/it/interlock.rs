@@ -12,6 +12,8 @@ use walwise::inside::settings;
 
 use crate::support::machine::Machine;
 
+mod pages;
+
 /// The only rule that may give such advice.
 const RULE: &str = "barrier.option-behind-battery";
 

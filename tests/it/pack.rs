@@ -199,7 +199,7 @@ impl Case {
             case.facts.link(&subject(*from), &subject(*to));
         }
         // A rule may ask first whether a disk is a cloud's at all.
-        let volume = "Amazon Elastic Block Store".to_owned();
+        let volume = catalog::device::Cloud::AmazonEbs;
         case.facts.know(&subject(Scope::Device), &catalog::device::CLOUD, volume, Source::file("x"));
         case
     }

@@ -1,7 +1,7 @@
-//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features.
+//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features, clusters.
 //!
-//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the features in the
-//! superblock. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
+//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the superblock, with
+//! features and clusters. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
 //! fast commits, so only a count above zero proves the feature.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +33,7 @@ struct Ext4 {
     data: Reading<JournalMode>,
     errors: Reading<u64>,
     features: Reading<Vec<String>>,
+    cluster: Reading<u64>,
     fast_commit: Reading<bool>,
 }
 
@@ -62,6 +63,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.put(subject, &mount::EXT4_DATA, found.data.clone());
             facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
             facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
+            facts.put(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
             facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
         }
     }
@@ -69,8 +71,17 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
 
 /// Reads one file system; facts that are assumed for one of its mounts are not read.
 fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
+    let read = superblocks::read(host, facts, device, Superblock::Ext);
     let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
-        .unwrap_or_else(|| superblocks::features(host, facts, device, Superblock::Ext));
+        .unwrap_or_else(|| read.clone().map(|found| found.features));
+    let cluster = match features.value() {
+        Some(words) if !words.iter().any(|word| word == "bigalloc") => {
+            Reading::unknown(Why::Absent, "without bigalloc space is given out in blocks")
+        }
+        _ => read.and_then(|found| {
+            found.cluster.ok_or_else(|| "the superblock tells no size of a cluster".to_owned())
+        }),
+    };
     let name = PathBuf::from(OsString::from_vec(raw(device.name())));
     let proc = Path::new("/proc/fs/ext4").join(&name);
     let sys = Path::new("/sys/fs/ext4").join(&name);
@@ -92,7 +103,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
         }
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
-    Ext4 { options, task, journal, data, errors, features, fast_commit }
+    Ext4 { options, task, journal, data, errors, features, cluster, fast_commit }
 }
 
 /// The assumed value for the file system of these mounts.
@@ -232,6 +243,18 @@ mod tests {
         let root = Subject::mount("/");
         assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
         assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
+        let cluster = facts.get(&root, &mount::EXT4_CLUSTER);
+        assert!(matches!(cluster, Reading::Unknown { why: Why::Absent, .. }), "{cluster:?}");
+        for (answer, expect) in [
+            ("features extent bigalloc\ncluster 16384\n", Some(16384)),
+            // A capture of before, and a number that is none.
+            ("features extent bigalloc\n", None),
+            ("features extent bigalloc\ncluster many\n", None),
+        ] {
+            let facts = collect(&machine(IDLE).answer(question(), answer), true);
+            assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap(), ["extent", "bigalloc"]);
+            assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
+        }
         let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
         let reading = facts.get(&root, &mount::EXT4_FEATURES);
         assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");

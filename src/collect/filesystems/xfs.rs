@@ -22,7 +22,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     }
     let devices: Vec<&Option<Subject>> = by_device.keys().collect();
     let readings = workers::each(&devices, |device| match device {
-        Some(device) => superblocks::features(host, facts, device, Superblock::Xfs),
+        Some(device) => superblocks::read(host, facts, device, Superblock::Xfs).map(|found| found.features),
         None => Reading::unknown(Why::Absent, "the device below is unknown"),
     });
     for (mounts, reading) in by_device.values().zip(readings) {

@@ -1,5 +1,5 @@
-//! Targets inside device-mapper devices (linear, thin, cache …), the write mode of a cache, and the fill level of thin
-//! pools, from dmsetup(8) as root, once for the whole host.
+//! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write mode of a cache, and
+//! the fill level of thin pools, from dmsetup(8) as root, once for the whole host.
 //!
 //! The host's redaction decides which parts of its tables are passed on. A volume may have several targets; an unlisted
 //! one is `other`.
@@ -18,8 +18,34 @@ use crate::text::safe;
 /// Reads device-mapper's tables.
 pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
 
-/// Targets by name, with the mode of a cache.
-type CacheModes = BTreeMap<String, Vec<(String, Option<String>)>>;
+/// One target of a device: its kind, and the words that follow.
+#[derive(Clone)]
+struct Target {
+    kind: String,
+    words: Vec<String>,
+}
+
+impl Target {
+    /// Where a linear one begins and where its data does on the device below, in sectors.
+    fn begins(&self) -> Option<[u64; 2]> {
+        let [start, offset] = self.words.as_slice() else { return None };
+        Some([start.parse().ok()?, offset.parse().ok()?])
+    }
+
+    /// The mode of a cache, or what multipath does without a path.
+    fn mode(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+}
+
+/// The targets of each device, by its name.
+type Tables = BTreeMap<String, Vec<Target>>;
+
+/// The unit of a table, in bytes.
+const SECTOR: u64 = 512;
+
+/// The largest alignment that is told, as a power of two of sectors: 1 MiB.
+const MOST_ALIGNED: u32 = 11;
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let devices: Vec<(Subject, String)> =
@@ -28,7 +54,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         return;
     }
     let (table, status) = ask(host, request, facts);
-    let table: Reading<CacheModes> = table.map(|text| parse_table(&text));
+    let table: Reading<Tables> = table.map(|text| parse_table(&text));
     let status = status.map(|text| parse_status(&text));
     let of_table = Source::Command { argv: "dmsetup table".to_owned() };
     for (subject, name) in devices {
@@ -51,31 +77,31 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
 
 fn describe(
     subject: &Subject,
-    found: &Reading<Vec<(String, Option<String>)>>,
+    found: &Reading<Vec<Target>>,
     status: &Reading<BTreeMap<String, Option<[f64; 2]>>>,
     name: &str,
     facts: &mut FactSet,
 ) {
-    let is = |target: &str| found.value().is_some_and(|all| all.iter().any(|(word, _)| word == target));
+    let is = |target: &str| found.value().is_some_and(|all| all.iter().any(|one| one.kind == target));
     facts.put(
         subject,
         &device::DM_TARGETS,
-        found.clone().map(|all| all.into_iter().map(|(word, _)| word).collect()),
+        found.clone().map(|all| all.into_iter().map(|one| one.kind).collect()),
     );
+    facts.put(subject, &device::DM_ALIGNMENT, alignment(found));
     if is("cache") || is("writecache") {
         let mode = found.clone().and_then(|all| {
             // A write cache always holds back; the worse of several counts.
-            let held = all.iter().any(|(target, mode)| {
-                target == "writecache" || target == "cache" && mode.as_deref() == Some("writeback")
+            let held = all.iter().any(|one| {
+                one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
             });
-            let unread = all.iter().any(|(target, mode)| target == "cache" && mode.is_none());
+            let unread = all.iter().any(|one| one.kind == "cache" && one.mode().is_none());
             match (held, unread) {
                 (true, _) => Ok(DmCacheMode::Writeback),
                 (false, true) => Err("a cache without a mode".to_owned()),
                 (false, false) => {
-                    let mode =
-                        all.into_iter().find_map(|(_, mode)| mode).ok_or_else(|| "no mode".to_owned())?;
-                    DmCacheMode::read(&mode)
+                    let cache = all.iter().find(|one| one.kind == "cache");
+                    DmCacheMode::read(cache.and_then(Target::mode).ok_or("no mode")?)
                 }
             }
         });
@@ -83,12 +109,7 @@ fn describe(
     }
     if is("multipath") {
         let waits = found.clone().and_then(|all| {
-            match all
-                .into_iter()
-                .find(|(target, _)| target == "multipath")
-                .and_then(|(_, word)| word)
-                .as_deref()
-            {
+            match all.iter().find(|one| one.kind == "multipath").and_then(Target::mode) {
                 Some("queue_if_no_path") => Ok(true),
                 Some("fail_if_no_path") => Ok(false),
                 _ => Err("multipath without its features".to_owned()),
@@ -105,6 +126,19 @@ fn describe(
         facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));
         facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
     }
+}
+
+/// What divides every place where a device that is only linear begins.
+fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
+    if found.value().is_some_and(|all| all.iter().any(|one| one.kind != "linear")) {
+        return Reading::unknown(Why::Absent, "its targets are not all linear");
+    }
+    found.clone().and_then(|all| {
+        let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::begins).collect();
+        let places = places.ok_or("a linear target without its places")?;
+        let bits = places.as_flattened().iter().fold(0, |bits, place| bits | place);
+        Ok(SECTOR << bits.trailing_zeros().min(MOST_ALIGNED))
+    })
 }
 
 /// Table and status, asked side by side.
@@ -130,12 +164,12 @@ fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>
     })
 }
 
-/// One line per target: `NAME: TARGET [MODE]`.
-fn parse_table(text: &[u8]) -> CacheModes {
-    let mut table = CacheModes::new();
+/// One line per target: `NAME: TARGET [WORD…]`.
+fn parse_table(text: &[u8]) -> Tables {
+    let mut table = Tables::new();
     for (name, mut words) in lines(text) {
-        let Some(target) = words.next() else { continue };
-        let target = (target.to_owned(), words.next().map(str::to_owned));
+        let Some(kind) = words.next() else { continue };
+        let target = Target { kind: kind.to_owned(), words: words.map(str::to_owned).collect() };
         table.entry(safe(name.as_bytes())).or_default().push(target);
     }
     table
@@ -235,6 +269,26 @@ mod tests {
         let facts = collect(&host, true, false);
         assert_eq!(facts.value(&Subject::device("dm-0"), &device::THIN_DATA), None);
         assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE), None);
+    }
+
+    #[test]
+    fn a_linear_device_is_as_aligned_as_the_least_aligned_of_its_places() {
+        for (table, expect) in [
+            ("vg-new: linear 0 2048\n", Some(1 << 20)),
+            ("vg-new: linear 0 32\n", Some(16384)),
+            ("vg-new: linear 0 2064\n", Some(8192)),
+            ("vg-new: linear 0 2048\nvg-new: linear 8200 4096\n", Some(4096)),
+            ("vg-new: linear 0 2047\n", Some(512)),
+            ("vg-new: linear 0 0\n", Some(1 << 20)),
+            ("vg-new: linear 0 2048\nvg-new: striped \n", None),
+            // A capture of before, and a table that was not understood.
+            ("vg-new: linear \n", None),
+            ("vg-new: linear 0 x\n", None),
+            ("vg-new: linear 0 2048\nvg-new: linear \n", None),
+        ] {
+            let facts = collect(&Fake::default().answer(asking("table"), table), true, false);
+            assert_eq!(facts.value(&Subject::device("dm-4"), &device::DM_ALIGNMENT), expect, "{table}");
+        }
     }
 
     proptest! {

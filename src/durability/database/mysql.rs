@@ -18,9 +18,6 @@ use crate::facts::{FactSet, Reading, Scope, ServerKind, Subject, Why};
 use crate::truth::Truth;
 use crate::version::Version;
 
-/// The largest page of InnoDB, in bytes (innodb_page_size).
-const LARGEST_PAGE: u64 = 65536;
-
 /// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let line = ask.value(cluster, &kind::KIND);
@@ -177,7 +174,6 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
             Doublewrite::Off | Doublewrite::DetectOnly => false,
         }),
         reads: format!("innodb_doublewrite is {}", doublewrite.map_or("not known", Doublewrite::word)),
-        page: ask.value(cluster, &mysql::PAGE_SIZE).unwrap_or(LARGEST_PAGE),
         mend: set(cluster, "innodb_doublewrite", "on"),
     };
     torn::judge(ask, of, cluster, &copies, sayer);

@@ -10,9 +10,6 @@ use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::postgres::{self, SynchronousCommit};
 
-/// Size of a page, in bytes, unless the server was built otherwise (BLCKSZ).
-const PAGE: u64 = 8192;
-
 /// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
     let fsync = ask.need(cluster, &postgres::FSYNC);
@@ -55,7 +52,6 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
         key: &postgres::FULL_PAGE_WRITES,
         kept: ask.value(cluster, &postgres::FULL_PAGE_WRITES),
         reads: "full_page_writes is off".to_owned(),
-        page: PAGE,
         mend: on(cluster, "full_page_writes"),
     };
     torn::judge(ask, of, cluster, &copies, sayer);

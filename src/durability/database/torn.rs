@@ -1,17 +1,18 @@
 //! Pages that a power failure tears. A server that overwrites a page without keeping a copy cannot repair a
 //! half-written page, and everything committed into that page is lost.
 //!
-//! The copy is unnecessary only on a file system that writes pages atomically, and there is one: ZFS with records as
-//! large as a page. Neither a battery, nor a disk's atomic write size, nor data=journal suffices, because a page
-//! reaches the disk as several writes of the page cache.
+//! The copy is unnecessary on a file system that writes pages atomically, and there is one: ZFS with records as large as
+//! a page. Neither a battery, nor a disk's atomic write size, nor data=journal suffices. Where every link of a provider's
+//! documented chain holds ([`crate::durability::page`]), its word stands for the copy, and that proves nothing.
 
 use super::sayer::Sayer;
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::Mend;
 use crate::durability::ask::Ask;
-use crate::facts::catalog::mount;
+use crate::durability::page::{self, PageFate};
 use crate::facts::catalog::target::{self, Role};
-use crate::facts::{FactValue, Key, Scope, Subject};
+use crate::facts::{FactValue, Key, Subject};
+use crate::truth::Truth;
 
 /// A setting that makes a server keep copies of pages.
 pub struct Copies<'k, T> {
@@ -21,8 +22,6 @@ pub struct Copies<'k, T> {
     pub kept: Option<bool>,
     /// The setting in words: `full_page_writes is off`.
     pub reads: String,
-    /// The largest page, in bytes.
-    pub page: u64,
     /// The remedy that makes the server keep copies.
     pub mend: Mend,
 }
@@ -48,24 +47,27 @@ pub fn judge<T: FactValue>(
     if copies.kept == Some(true) || !may_tear(ask, of) {
         return;
     }
-    let Copies { key, reads, page, mend, .. } = copies;
+    let Copies { key, reads, mend, .. } = copies;
     if copies.kept.is_none() {
         ask.miss(cluster, key, None);
         let says = format!("it is unknown whether a torn page can be repaired ({})", key.name());
         return sayer.say(ask, cluster, key, Unproven, says);
     }
     let lost = format!("a page torn by a power failure cannot be repaired ({reads})");
-    let home = ask.facts.resolve(of, Scope::Mount);
-    let fstype = home.as_ref().and_then(|home| ask.need(home, &mount::FSTYPE));
-    let record = home.as_ref().filter(|_| fstype.as_deref() == Some("zfs"));
-    let record = record.and_then(|home| ask.need(home, &mount::ZFS_RECORD));
-    let (bears, says) = match (fstype.as_deref(), record) {
-        (None, _) => (Unproven, format!("{lost}, and it is unknown what the file system does with pages")),
-        (Some("zfs"), Some(record)) if record >= *page => {
+    let (bears, says) = match page::judge(ask, of, cluster) {
+        PageFate::Whole => {
             (Durable, format!("ZFS writes pages atomically here, so none can be torn ({reads})"))
         }
-        (Some("zfs"), None) => (Unproven, format!("{lost}, and the record size of ZFS is unknown")),
-        (Some(_), _) => (AtRisk(mend.clone()), format!("{lost}, and what was committed into it is gone")),
+        PageFate::Unread(says, _) => (Unproven, format!("{lost}, and {says}")),
+        PageFate::Chain(chain) => match chain.holds() {
+            Truth::True => (
+                Unproven,
+                format!("only Amazon's documentation says that no page can be torn here ({reads})"),
+            ),
+            Truth::Unknown | Truth::False => {
+                (AtRisk(mend.clone()), format!("{lost}, and what was committed into it is gone"))
+            }
+        },
     };
     sayer.say(ask, cluster, key, bears, says);
 }

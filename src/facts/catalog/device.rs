@@ -15,7 +15,7 @@ facts! {
     /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
-    CLOUD: String = Device "device.cloud" ValueKind::Text, concluded, instead(&["device.model"]), identifies;
+    CLOUD: Cloud = Device "device.cloud", concluded, instead(&["device.model"]), identifies;
     /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
     EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, instead(&["device.model"]), health;
     /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
@@ -48,6 +48,8 @@ facts! {
     WRITEBACK_LATENCY: f64 = Device "device.writeback_latency" ValueKind::Micros, prices, speed;
     /// How long a disk may take for a request before the kernel gives it up, in milliseconds, from queue/io_timeout in sysfs-block (5.0 and later), for SCSI from device/timeout.
     IO_TIMEOUT_MS: u64 = Device "device.io_timeout_ms" ValueKind::Count;
+    /// Largest write that the kernel sends to the device in one request, from queue/max_sectors_kb in sysfs-block.
+    MAX_IO: u64 = Device "device.max_io" ValueKind::Bytes, speed;
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
@@ -114,6 +116,8 @@ facts! {
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never, speed;
+    /// Largest power of two, 1 MiB at most, that divides where every linear target of a device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
+    DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, never, speed;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
     /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
@@ -159,6 +163,7 @@ facts! {
 }
 
 mod cache;
+mod cloud;
 mod content;
 mod kind;
 mod layer;
@@ -166,6 +171,7 @@ mod medium;
 mod transport;
 
 pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
+pub use cloud::Cloud;
 pub use content::Content;
 pub use kind::DeviceKind;
 pub use layer::{

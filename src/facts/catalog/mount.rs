@@ -45,6 +45,8 @@ facts! {
     EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, prices, instead(&["ext4.features"]), speed;
     /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
     EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List, carries(Propagation::Collected);
+    /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from its superblock as root (s_log_cluster_size in fs/ext4/ext4.h).
+    EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, with(&["ext4.features"]), speed;
     /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.

@@ -43,15 +43,23 @@ facts! {
     NO_REMEDY: String = Target "target.no_remedy" ValueKind::Text, concluded, judged;
     /// What suppresses flushes: `mount option`, `queue override`, `file system`, `server setting`.
     SUPPRESSED_BY: Vec<Suppressor> = Target "target.flush_suppressed_by" ValueKind::Choices(Suppressor::WORDS), concluded, judged;
+    /// What becomes of a server's page on its way to the device when the power fails: `whole` on a file system that never overwrites one, `documented` where every link of the provider's documented chain holds, `unknown`, `broken`.
+    PAGE_WRITES: PageWrites = Target "target.page_writes", concluded, judged;
+    /// The first link of that chain that is broken, or else unknown.
+    PAGE_LINK: String = Target "target.page_link" ValueKind::Text, concluded, judged;
+    /// Every link of that chain in order, from the page down to the device, with what it comes to.
+    PAGE_LINKS: Vec<String> = Target "target.page_links" ValueKind::List, concluded, judged;
     /// Databases and roles of its server whose commits may be lost, though the server's default keeps them.
     COMMIT_OFF_FOR: Vec<String> = Target "target.commit_off_for" ValueKind::List, concluded, judged;
     /// Whether advice that removes flushes could be given at all: the interlock of the durability verdict, every condition of which must be known to hold.
     INTERLOCK: bool = Target "target.flush_removal_allowed" ValueKind::Bool, concluded, judged;
 }
 
+mod page;
 mod place;
 mod verdict;
 
+pub use page::PageWrites;
 pub use place::{Attribute, Role, TargetKind};
 pub use verdict::{Flush, Redundancy, Standing, Suppressor};
 

@@ -1,4 +1,4 @@
-//! Reads the superblock of a file system from its device, and names its features.
+//! Reads the superblock of a file system from its device, and names its features and the size of its clusters.
 //!
 //! No tool is run, because `dumpe2fs` and `xfs_db` make the kernel write (fsync and BLKFLSBUF on the device). One small
 //! read does not. ext4 is read through the page cache: its own buffers are the device's page cache, and a direct read
@@ -25,26 +25,28 @@ use crate::host::{Miss, MissKind, Superblock};
 /// The number of bytes read of an XFS, and the alignment for direct reads on disks with the largest blocks.
 const PAGE: usize = 4096;
 
-/// The answer to [`crate::host::Question::Superblock`].
-pub fn features(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
-    let words = match kind {
+/// The answer to [`crate::host::Question::Superblock`]: a line of features, and one with the size of a cluster, in bytes,
+/// where an ext4 has any.
+pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
+    let (features, cluster) = match kind {
         Superblock::Ext => {
             let device = device::open(path, OFlag::empty())?;
-            twice(|| cached(&device), ext::features)?
+            twice(|| cached(&device), ext::read)?
         }
         Superblock::Xfs => {
             let device = device::open(path, OFlag::O_DIRECT)?;
-            twice(|| direct(&device), xfs::features)?
+            (twice(|| direct(&device), xfs::features)?, None)
         }
     };
-    Ok(format!("features {}\n", words.join(" ")).into_bytes())
+    let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
+    Ok(format!("features {}\n{cluster}", features.join(" ")).into_bytes())
 }
 
 /// Reads and parses, once more if the checksum is wrong: the kernel may have been writing.
-fn twice(
+fn twice<T>(
     read: impl Fn() -> io::Result<Vec<u8>>,
-    parse: impl Fn(&[u8]) -> Result<Vec<String>, Unreadable>,
-) -> Result<Vec<String>, Miss> {
+    parse: impl Fn(&[u8]) -> Result<T, Unreadable>,
+) -> Result<T, Miss> {
     let once = || read().map(|bytes| parse(&bytes)).map_err(|e| miss(&e));
     let parsed = match once()? {
         Err(Unreadable::Checksum) => once()?,
@@ -93,7 +95,7 @@ mod tests {
         let miss = twice(read, good_from(3)).unwrap_err();
         assert_eq!((miss.kind, reads.replace(0)), (MissKind::Failed, 2));
         assert!(miss.detail.contains("checksum"), "{miss}");
-        assert!(twice(read, |_| Err(Unreadable::Foreign)).is_err());
+        assert!(twice(read, |_| Err::<(), _>(Unreadable::Foreign)).is_err());
         assert_eq!(reads.get(), 1, "what is something else stays so");
     }
 
@@ -103,7 +105,7 @@ mod tests {
         for path in [file.path(), Path::new("/dev/null"), Path::new("/proc")] {
             for kind in Superblock::ALL {
                 assert_eq!(
-                    features(path, kind).unwrap_err(),
+                    answer(path, kind).unwrap_err(),
                     Miss::new(MissKind::Failed, "is not a block device")
                 );
             }

@@ -1,5 +1,5 @@
-//! Tables of device-mapper, reduced to names, kinds of targets, the mode of a cache, what multipath does without a
-//! path, and the fill level of a thin pool
+//! Tables of device-mapper, reduced to names, kinds of targets, where linear ones begin, the mode of a cache, what
+//! multipath does without a path, and the fill level of a thin pool
 //! (dmsetup(8); Documentation/admin-guide/device-mapper/*.rst).
 //!
 //! A line is `NAME: START LENGTH TARGET …`. After the target only listed words and numbers are kept, because keys stand
@@ -46,6 +46,8 @@ const MODES: &[&str] = &["writeback", "writethrough", "passthrough"];
 /// One line of `dmsetup table` or `status`.
 struct DmTargetLine<'t> {
     name: &'t str,
+    /// Where it begins, in sectors.
+    start: u64,
     target: &'static str,
     rest: Vec<&'t str>,
 }
@@ -59,28 +61,36 @@ fn line_of(line: &str) -> Option<DmTargetLine<'_>> {
     loop {
         let at = from + line.get(from..)?.find(": ")?;
         let mut words = line.get(at + 2..)?.split(' ');
-        let mut number = || words.next().is_some_and(|word| word.parse::<u64>().is_ok());
-        if number() && number() {
+        let mut number = || words.next().and_then(|word| word.parse::<u64>().ok());
+        if let (Some(start), Some(_)) = (number(), number()) {
             let target = words.next()?;
             let target = TARGETS.iter().find(|known| **known == target).unwrap_or(&"other");
-            return Some(DmTargetLine { name: line.get(..at)?, target, rest: words.collect() });
+            return Some(DmTargetLine { name: line.get(..at)?, start, target, rest: words.collect() });
         }
         from = at + 2;
     }
 }
 
-/// Kinds of targets: `NAME: TARGET`, with the mode behind a cache, and what becomes of requests behind multipath.
+/// Kinds of targets: `NAME: TARGET`, with where a linear one begins and where its data does, in sectors, the mode behind
+/// a cache, and what becomes of requests behind multipath.
 pub fn table(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for DmTargetLine { name, target, rest } in lines(text) {
-        let mode = match target {
-            "cache" => mode(&rest),
-            "multipath" => without_path(&rest),
-            _ => "",
+    for DmTargetLine { name, start, target, rest } in lines(text) {
+        let more = match target {
+            "linear" => begins(start, &rest),
+            "cache" => mode(&rest).to_owned(),
+            "multipath" => without_path(&rest).to_owned(),
+            _ => String::new(),
         };
-        let _ = writeln!(out, "{}: {} {mode}", mangled(name), target);
+        let _ = writeln!(out, "{}: {target} {more}", mangled(name));
     }
     out.into_bytes()
+}
+
+/// Where a linear target begins, and where its data does on the device below, which stands behind that device.
+fn begins(start: u64, rest: &[&str]) -> String {
+    let offset = rest.get(1).and_then(|offset| offset.parse::<u64>().ok());
+    offset.map_or_else(String::new, |offset| format!("{start} {offset}"))
 }
 
 /// The mode among the features of a cache, after three devices, the block size and the number of features.
@@ -107,7 +117,7 @@ fn without_path(rest: &[&str]) -> &'static str {
 /// Use of thin pools: `NAME: thin-pool METADATA/ALL DATA/ALL`, in blocks; `failed` where the pool prints no numbers.
 pub fn status(text: &[u8]) -> Vec<u8> {
     let mut out = String::new();
-    for DmTargetLine { name, target, rest } in lines(text).filter(|line| line.target == "thin-pool") {
+    for DmTargetLine { name, target, rest, .. } in lines(text).filter(|line| line.target == "thin-pool") {
         let used = |at: usize| {
             let (used, all) = rest.get(at)?.split_once('/')?;
             Some((used.parse::<u64>().ok()?, all.parse::<u64>().ok()?))
@@ -156,6 +166,7 @@ mod tests {
     fn of_a_table_only_kinds_and_modes_are_left() {
         let table_text = format!(
             "vg-data: 0 2097152 linear 253:0 2048\nvg-data: 2097152 8 striped 2 128 8:0 0 8:16 0\n\
+             vg-far: 2048 8 linear 8:0 x\n\
              luks: 0 2064384 crypt aes-xts-plain64 {KEY} 0 8:17 32768\n\
              luks2: 0 8 crypt aes-xts-plain64 :64:logon:cryptsetup:{KEY} 0 8:17 32768 1 allow_discards\n\
              vg-thin: 0 8 thin 253:4 1\nvg-pool-tpool: 0 8 thin-pool 253:2 253:3 128 0 0 \n\
@@ -165,7 +176,7 @@ mod tests {
              mpa: 0 8 multipath 1 queue_if_no_path 1 alua 1 1 service-time 0 2 1 8:0 1 8:16 1\n\
              mpb: 0 8 multipath 0 0 1 1 queue_if_no_path 0 1 1 8:0 1\nmpc: 0 8 multipath x\na b: 0 8 {KEY} x\nno line at all\n"
         );
-        let expect = "vg-data: linear \nvg-data: striped \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
+        let expect = "vg-data: linear 0 2048\nvg-data: striped \nvg-far: linear \nluks: crypt \nluks2: crypt \nvg-thin: thin \n\
             vg-pool-tpool: thin-pool \nvg-hot: cache writethrough\nvg-warm: cache writeback\nvg-odd: cache \n\
             mpa: multipath queue_if_no_path\nmpb: multipath fail_if_no_path\nmpc: multipath \na\\x20b: other \n";
         assert_eq!(text(table(table_text.as_bytes())), expect);
@@ -195,7 +206,7 @@ mod tests {
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
             let again = table(&[bytes.as_slice(), b"\nvg-data: 0 8 linear 8:0 0\n"].concat());
-            prop_assert!(text(again).ends_with("vg-data: linear \n"));
+            prop_assert!(text(again).ends_with("vg-data: linear 0 0\n"));
             status(&bytes);
         }
     }

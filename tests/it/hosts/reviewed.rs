@@ -6,13 +6,15 @@ use serde_json::Value;
 use super::checked_at;
 
 /// File and target.
-pub const HOSTS: [(&str, &str); 23] = [
+pub const HOSTS: [(&str, &str); 25] = [
     ("adaptec-arcconf", "/data"),
     ("bcache-writeback", "/data"),
     ("btrfs-raid1", "/data"),
     ("docker-volume", "/var/lib/postgresql/data"),
     ("drbd-protocol-a", "/data"),
     ("ec2-instance-store", "/data"),
+    ("ec2-torn-by-partition-mariadb1011", "/data/mysql"),
+    ("ec2-whole-pages-mariadb1011", "/data/mysql"),
     ("el7-without-write-cache", "/data"),
     ("fc-multipath", "/data"),
     ("hpe-healthy", "/data"),

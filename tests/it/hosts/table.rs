@@ -1,7 +1,7 @@
 //! Recorded machines in one table: the verdict of each, the cache of the deciding disk, whether that disk's queue
 //! passes flushes on, and the fact that it was recorded for.
 
-use super::{checked_at, clouds, reviewed};
+use super::{checked_at, clouds, pages, reviewed};
 use crate::situations;
 use crate::support::verdict;
 
@@ -139,6 +139,7 @@ fn listed(name: &str) -> Option<&'static str> {
         .map(|(_, target)| target)
         .or_else(|| situations::target_of(name))
         .or_else(|| clouds::target_of(name))
+        .or_else(|| pages::target_of(name))
 }
 
 /// A fact as the table has it.

@@ -142,14 +142,15 @@ impl Machine {
             None if fact.starts_with("probe.") => (word, Source::Probe { id: "commit".to_owned() }),
             None => (word, Source::file("/a/file")),
         };
-        assert!(catalog::allows(info, word), "{fact} is never {word}");
+        let list = info.kind.is_list();
+        let words: Vec<&str> = if list { word.split_terminator(',').collect() } else { vec![word] };
+        assert!(words.iter().all(|word| catalog::allows(info, word)), "{fact} is never {word}");
         let value = match info.kind {
             ValueKind::Bool => Value::Bool(word.parse().unwrap()),
             ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
             ValueKind::Micros | ValueKind::Number => Value::Number(word.parse().unwrap()),
             ValueKind::Version => Value::Version(Version::parse(word).unwrap()),
-            ValueKind::List if word.is_empty() => Value::List(Vec::new()),
-            ValueKind::List => Value::List(word.split(',').map(str::to_owned).collect()),
+            _ if list => Value::List(words.into_iter().map(str::to_owned).collect()),
             _ => Value::Text(word.to_owned()),
         };
         self.facts.put_value(of, info, Reading::known(value, source));

@@ -6,28 +6,29 @@
 //! decides.
 
 use super::node::Node;
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::device::{self, Cloud};
+use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
 
 /// Model, cloud, and whether the data is lost when the machine is stopped or moved.
-const DISKS: &[(&str, &str, bool)] = &[
-    ("Amazon Elastic Block Store", "Amazon Elastic Block Store", false),
-    ("Amazon EC2 NVMe Instance Storage", "Amazon EC2 instance store", true),
-    ("nvme_card-pd", "Google persistent disk", false),
-    ("Google PersistentDisk", "Google persistent disk", false),
-    ("nvme_card", "Google local SSD", true),
-    ("Google EphemeralDisk", "Google local SSD", true),
-    ("MSFT NVMe Accelerator v1.0", "Azure managed disk", false),
-    ("Microsoft NVMe Direct Disk", "Azure local disk", true),
-    ("Microsoft NVMe Direct Disk v2", "Azure local disk", true),
-    ("Alibaba Cloud Elastic Block Storage", "Alibaba Elastic Block Storage", false),
-    ("ORACLE BlockVolume", "Oracle block volume", false),
+const DISKS: &[(&str, Cloud, bool)] = &[
+    ("Amazon Elastic Block Store", Cloud::AmazonEbs, false),
+    ("Amazon EC2 NVMe Instance Storage", Cloud::AmazonInstanceStore, true),
+    ("nvme_card-pd", Cloud::GooglePersistentDisk, false),
+    ("Google PersistentDisk", Cloud::GooglePersistentDisk, false),
+    ("nvme_card", Cloud::GoogleLocalSsd, true),
+    ("Google EphemeralDisk", Cloud::GoogleLocalSsd, true),
+    ("MSFT NVMe Accelerator v1.0", Cloud::AzureManagedDisk, false),
+    ("Microsoft NVMe Direct Disk", Cloud::AzureLocalDisk, true),
+    ("Microsoft NVMe Direct Disk v2", Cloud::AzureLocalDisk, true),
+    ("Alibaba Cloud Elastic Block Storage", Cloud::AlibabaBlockStorage, false),
+    ("ORACLE BlockVolume", Cloud::OracleBlockVolume, false),
 ];
 
 /// The model of every disk under Hyper-V, Azure's temporary disks included.
 const HYPERV: &str = "Msft Virtual Disk";
 
-fn find(model: &str) -> Option<(&'static str, bool)> {
+fn find(model: &str) -> Option<(Cloud, bool)> {
     // Local SSDs of Google are numbered: nvme_card0, nvme_card1.
     let model = match model.strip_prefix("nvme_card") {
         Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "nvme_card",
@@ -46,7 +47,7 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     let found = model.value().and_then(|model| find(model));
     let by_model = Source::derived([device::MODEL.name()]);
     if let Some((cloud, ephemeral)) = found {
-        facts.know(subject, &device::CLOUD, cloud.to_owned(), by_model.clone());
+        facts.know(subject, &device::CLOUD, cloud, by_model.clone());
         facts.know(subject, &device::EPHEMERAL, ephemeral, by_model);
         return;
     }

@@ -163,6 +163,7 @@ const INHERITED: &[KeyInfo] = &[
     device::ZONED.info,
     device::COUNTS_FLUSHES.info,
     device::OPTIMAL_IO.info,
+    device::MAX_IO.info,
     device::ATOMIC_WRITE_MAX.info,
     device::WRITEBACK_LATENCY.info,
     device::TRANSPORT.info,

@@ -1,4 +1,4 @@
-//! The start of a partition and its alignment to the blocks below; and the preferred and atomic write sizes of a queue
+//! The start of a partition and its alignment to the blocks below; and the preferred, largest and atomic write sizes of a queue
 //! (Documentation/ABI/stable/sysfs-block).
 //!
 //! The kernel's `alignment_offset` includes the disk's own offset and the chunk of an array, `start` does not. Where
@@ -18,6 +18,11 @@ pub fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
     let subject = &node.subject;
     let number = |name: &str| attribute::number(host, &node.attribute(name));
     facts.put(subject, &device::OPTIMAL_IO, number("queue/optimal_io_size"));
+    facts.put(
+        subject,
+        &device::MAX_IO,
+        number("queue/max_sectors_kb").map(|count| count.saturating_mul(1024)),
+    );
     if may_promise_atomic_writes(node.kind) {
         facts.put(subject, &device::ATOMIC_WRITE_MAX, number("queue/atomic_write_unit_max_bytes"));
     }

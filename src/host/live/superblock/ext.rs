@@ -1,4 +1,4 @@
-//! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them.
+//! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them, and the size of a cluster.
 //!
 //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the names are those of
 //! lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
@@ -19,6 +19,12 @@ const CHECKSUM: usize = 0x3fc;
 
 /// The feature `metadata_csum`, with which there is a checksum.
 const METADATA_CSUM: u32 = 0x400;
+
+/// The feature `bigalloc`, with which space is given out in clusters.
+const BIGALLOC: u32 = 0x200;
+
+/// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in lib/ext2fs/ext2_fs.h).
+const MOST_CLUSTER: u32 = 19;
 
 const COMPATIBLE: &[(u32, &str)] = &[
     (0x1, "dir_prealloc"),
@@ -62,7 +68,7 @@ const READ_ONLY: &[(u32, &str)] = &[
     (0x20, "dir_nlink"),
     (0x40, "extra_isize"),
     (0x100, "quota"),
-    (0x200, "bigalloc"),
+    (BIGALLOC, "bigalloc"),
     (METADATA_CSUM, "metadata_csum"),
     (0x800, "replica"),
     (0x1000, "read-only"),
@@ -72,8 +78,9 @@ const READ_ONLY: &[(u32, &str)] = &[
     (0x1_0000, "orphan_present"),
 ];
 
-/// In the order in which `dumpe2fs -h` lists them.
-pub fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+/// The features in the order in which `dumpe2fs -h` lists them, and the size of a cluster in bytes where space is given
+/// out in clusters that begin with the device (`s_log_cluster_size` and `s_first_data_block`).
+pub fn read(block: &[u8]) -> Result<(Vec<String>, Option<u64>), Unreadable> {
     if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
         return Err(Unreadable::Foreign);
     }
@@ -83,10 +90,12 @@ pub fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
     if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::of([summed]) {
         return Err(Unreadable::Checksum);
     }
-    Ok(named(compatible, COMPATIBLE, "FEATURE_C")
+    let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
+    let in_clusters = read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MOST_CLUSTER;
+    let features = named(compatible, COMPATIBLE, "FEATURE_C")
         .chain(named(incompatible, INCOMPATIBLE, "FEATURE_I"))
-        .chain(named(read_only, READ_ONLY, "FEATURE_R"))
-        .collect())
+        .chain(named(read_only, READ_ONLY, "FEATURE_R"));
+    Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
 }
 
 #[cfg(test)]
@@ -94,6 +103,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+        read(block).map(|(features, _)| features)
+    }
 
     fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
         let mut block = vec![0; SIZE];
@@ -112,6 +125,26 @@ mod tests {
         let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
             metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
         assert_eq!(features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "), words);
+    }
+
+    /// `mke2fs -O bigalloc -C 16384`, by mke2fs 1.47: s_log_cluster_size is 4.
+    #[test]
+    fn clusters_have_a_size_where_they_begin_with_the_device() {
+        for (features, first_block, log, expect) in [
+            (BIGALLOC, 0, 4, Some(16384)),
+            (BIGALLOC, 0, 6, Some(65536)),
+            (BIGALLOC, 0, MOST_CLUSTER, Some(512 << 20)),
+            (BIGALLOC, 0, MOST_CLUSTER + 1, None),
+            (BIGALLOC, 0, u32::MAX, None),
+            (BIGALLOC, 1, 4, None),
+            // Without the feature the field repeats the size of a block.
+            (0, 0, 2, None),
+        ] {
+            let mut block = block(0, 0, features);
+            block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
+            block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
+            assert_eq!(read(&block).unwrap().1, expect, "{features:x} {first_block} {log}");
+        }
     }
 
     #[test]

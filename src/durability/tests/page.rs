@@ -1,0 +1,252 @@
+//! The chain by which a page is written whole: it holds in one setup alone, every deviation is named, and nothing unknown
+//! is taken for a link that holds.
+
+use super::machine::{Machine, data};
+use crate::durability::judge;
+use crate::facts::catalog::target::{self, PageWrites};
+use crate::facts::{Area, FactSet, Subject};
+
+/// What is about another subject than [`Machine::with`] assumes.
+fn subject(name: &str) -> Option<Subject> {
+    match name {
+        "part" => Some(Subject::device("sda1")),
+        "volume" => Some(Subject::device("dm-0")),
+        _ => None,
+    }
+}
+
+fn with(machine: Machine, of: &str, fact: &str, word: &str) -> Machine {
+    match subject(of) {
+        Some(subject) => machine.on(&subject, fact, word),
+        None => machine.with(fact, word),
+    }
+}
+
+/// MySQL in /data, as Amazon documents it: ext4 with clusters of a page on a logical volume on a partition of EBS.
+fn machine() -> Machine {
+    let (mount, cluster) = (Subject::mount("/data"), Subject::cluster("/data"));
+    let [part, volume] = ["part", "volume"].map(|name| subject(name).unwrap());
+    let mut machine = Machine::plain().unstacked();
+    machine.facts.link(&data(), &mount);
+    machine.facts.link(&data(), &cluster);
+    machine.facts.link(&cluster, &data());
+    machine.facts.is_of(&cluster, Area::Mysql);
+    let machine = machine
+        .stand(&data(), &mount)
+        .stand(&mount, &volume)
+        .stand(&volume, &part)
+        .stand(&part, &Subject::device("sda"))
+        .with("target.roles", "data,redo")
+        .with("target.clusters", "/data")
+        .with("device.transport", "nvme")
+        .with("device.write_cache", "write through")
+        .with("nvme.volatile_cache", "no")
+        .with("nvme.critical_warning", "")
+        .with("cluster.kind", "mysql")
+        .with("mysql.version", "8.4.3")
+        .with("mysql.innodb_flush_log_at_trx_commit", "1")
+        .with("mysql.log_bin", "false")
+        .with("mysql.fsync_disabled_by", "none")
+        .with("mysql.running", "true")
+        .with("mysql.innodb_doublewrite", "off")
+        .on(&part, "device.kind", "partition")
+        .on(&part, "device.write_cache", "write through")
+        .on(&volume, "device.kind", "lvm")
+        .on(&volume, "device.write_cache", "write through");
+    LINKS.iter().fold(machine, |machine, (of, fact, word, _)| with(machine, of, fact, word))
+}
+
+/// Every fact of a link: of what, its value where the link holds, and others with the words that name the link.
+type Row = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+#[rustfmt::skip] // a row is a line
+const LINKS: &[Row] = &[
+    ("", "mysql.innodb_page_size", "16384", &[("32768", "!file system: ext4 has clusters of 16 KiB, no multiple"), ("?", "page: mysql.innodb_page_size of /data is not known")]),
+    ("", "mysql.innodb_flush_method", "O_DIRECT", &[("fsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"), ("O_DSYNC", "!server: "), ("?", "server: mysql.innodb_flush_method of /data")]),
+    ("", "kernel.version", "6.1.0", &[("4.14.355", "!kernel: Linux 4.14.355 is older than 5.10"), ("?", "kernel: ")]),
+    ("", "mount.fstype", "ext4", &[("xfs", "!file system: xfs is not ext4"), ("ext3", "!file system: ext3 is not ext4"), ("btrfs", "!file system: btrfs")]),
+    ("", "ext4.features", "extent,bigalloc", &[("extent", "!file system: ext4 has no clusters (bigalloc)"), ("extent,bigalloc,encrypt", "file system: files may be encrypted"), ("?", "file system: ext4.features")]),
+    ("", "ext4.cluster_size", "16384", &[("8192", "!file system: ext4 has clusters of 8 KiB, no multiple"), ("0", "file system: "), ("?", "file system: ext4.cluster_size")]),
+    ("", "ext4.data", "ordered", &[("journal", "!file system: data=journal turns direct I/O"), ("?", "file system: ext4.data")]),
+    ("", "target.flags", "", &[("journal-data", "!file system: the attribute +j"), ("?", "file system: target.flags")]),
+    ("volume", "dm.targets", "linear", &[("striped", "layer: dm-0 may divide"), ("linear,striped", "layer: dm-0"), ("", "layer: dm-0"), ("?", "logical volume: dm.targets of dm-0")]),
+    ("volume", "dm.alignment", "1048576", &[("8192", "!logical volume: dm-0 begins at a multiple of 8 KiB only"), ("512", "!logical volume: "), ("?", "logical volume: dm.alignment of dm-0")]),
+    ("volume", "device.max_io", "262144", &[("4096", "!logical volume: dm-0 takes 4 KiB at most"), ("?", "logical volume: device.max_io of dm-0")]),
+    ("volume", "device.kind", "lvm", &[("crypt", "layer: dm-0 may divide"), ("md", "layer: dm-0"), ("multipath", "layer: dm-0"), ("loop", "layer: dm-0"), ("?", "layer: device.kind of dm-0")]),
+    ("part", "device.start", "1048576", &[("32256", "!partition: sda1 begins at byte 32256, no multiple of a page"), ("1056768", "!partition: sda1"), ("?", "partition: device.start of sda1")]),
+    ("", "device.cloud", "Amazon Elastic Block Store", &[("Amazon EC2 instance store", "device: whether sda"), ("Azure managed disk", "device: Microsoft documents"), ("Google persistent disk", "device: no documentation"), ("?", "device: device.atomic_write_max of sda")]),
+    ("", "device.max_io", "131072", &[("8192", "!device: sda takes 8 KiB at most"), ("?", "device: device.max_io of sda")]),
+];
+
+/// Values that hold as well.
+#[rustfmt::skip] // a row is a line
+const ALSO: &[(&str, &str, &str)] = &[
+    ("", "mysql.innodb_page_size", "8192"),
+    ("", "mysql.innodb_page_size", "4096"),
+    ("", "mysql.innodb_flush_method", "O_DIRECT_NO_FSYNC"),
+    ("", "mysql.innodb_doublewrite", "detect_only"),
+    ("", "kernel.version", "5.10.0"),
+    ("", "ext4.cluster_size", "65536"),
+    ("", "ext4.data", "writeback"),
+    ("", "target.flags", "sync"),
+    ("", "device.atomic_write_max", "0"),
+    ("volume", "dm.alignment", "16384"),
+    ("part", "device.start", "16384"),
+    ("", "device.max_io", "16384"),
+];
+
+fn judged(machine: &Machine) -> FactSet {
+    let mut facts = machine.facts.clone();
+    judge(&mut facts, true);
+    facts
+}
+
+fn writes(machine: &Machine) -> Option<PageWrites> {
+    judged(machine).value(&data(), &target::PAGE_WRITES)
+}
+
+#[test]
+fn every_link_holds_in_the_documented_setup_and_that_is_still_no_proof() {
+    let facts = judged(&machine());
+    assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Documented));
+    assert_eq!(facts.value(&data(), &target::PAGE_LINK), None);
+    let links = facts.value(&data(), &target::PAGE_LINKS).unwrap();
+    let parts: Vec<&str> = links.iter().filter_map(|link| Some(link.split_once(": ")?.0)).collect();
+    let order = [
+        "page",
+        "server",
+        "kernel",
+        "file system",
+        "file system",
+        "logical volume",
+        "logical volume",
+        "partition",
+    ];
+    assert_eq!(parts, [&order[..], &["device", "device"]].concat());
+    assert!(links.iter().all(|link| link.ends_with("(holds)")), "{links:?}");
+    let verdict = machine().verdict();
+    assert_eq!(verdict.standing.word(), "unproven", "{}", verdict.sentence);
+    assert!(verdict.sentence.contains("only Amazon's documentation says"), "{}", verdict.sentence);
+    assert_eq!(machine().with("mysql.innodb_doublewrite", "on").word(), "durable", "the rest of it is");
+    for (of, fact, word) in ALSO {
+        let other = with(machine(), of, fact, word);
+        assert_eq!(writes(&other), Some(PageWrites::Documented), "{fact} = {word}");
+    }
+}
+
+#[test]
+fn each_broken_or_unknown_link_is_named_and_leaves_it_at_risk() {
+    for (of, fact, _, others) in LINKS {
+        for (word, says) in *others {
+            let other = with(machine(), of, fact, word);
+            let facts = judged(&other);
+            let expect = if says.starts_with('!') { PageWrites::Broken } else { PageWrites::Unknown };
+            let link = facts.value(&data(), &target::PAGE_LINK).unwrap_or_default();
+            let writes = facts.value(&data(), &target::PAGE_WRITES);
+            assert_eq!(writes, Some(expect), "{fact} = {word}: {link}");
+            assert!(link.starts_with(says.trim_start_matches('!')), "{fact} = {word}: {link}");
+            assert_eq!(other.word(), "at risk", "{fact} = {word}");
+        }
+    }
+}
+
+/// Two deviations never make up for one another, and a broken one is named before an unknown one above it.
+#[test]
+fn no_pair_of_deviations_holds() {
+    let all: Vec<(&Row, &str)> =
+        LINKS.iter().flat_map(|row| row.3.iter().map(move |(word, _)| (row, *word))).collect();
+    for (i, (row, word)) in all.iter().enumerate() {
+        let first = with(machine(), row.0, row.1, word);
+        for (other, second) in all.iter().skip(i + 1) {
+            let found = writes(&with(first.clone(), other.0, other.1, second));
+            let named = matches!(found, Some(PageWrites::Broken | PageWrites::Unknown));
+            assert!(named, "{} = {word} and {} = {second}: {found:?}", row.1, other.1);
+        }
+    }
+    let both =
+        with(machine(), "volume", "dm.targets", "?").on(&Subject::device("sda1"), "device.start", "512");
+    let link = judged(&both).value(&data(), &target::PAGE_LINK).unwrap();
+    assert!(link.starts_with("partition: sda1 begins at byte 512"), "{link}");
+}
+
+#[test]
+fn an_unknown_file_system_is_no_question_of_links() {
+    for (fstype, record, expect, verdict) in [
+        ("?", "?", None, "unproven"),
+        ("zfs", "?", None, "unproven"),
+        ("zfs", "16384", Some(PageWrites::Whole), "durable"),
+        ("zfs", "131072", Some(PageWrites::Whole), "durable"),
+        ("zfs", "8192", Some(PageWrites::Broken), "at risk"),
+    ] {
+        let other = machine().with("mount.fstype", fstype).with("zfs.recordsize", record);
+        let other = other.with("zfs.sync", "standard").with("zfs.no_cache_flush", "false");
+        let other = if fstype == "zfs" { other.with("mount.class", "zfs") } else { other };
+        assert_eq!(writes(&other), expect, "{fstype} {record}");
+        assert_eq!(other.word(), verdict, "{fstype} {record}");
+    }
+}
+
+/// From 11.0 on MariaDB's own setting decides, and the flush method says nothing.
+#[test]
+fn mariadb_has_a_setting_of_its_own() {
+    let mariadb = || machine().with("cluster.kind", "mariadb").with("mysql.binlog_storage_engine", "");
+    for (buffering, method, expect) in [
+        ("false", "O_DIRECT", PageWrites::Documented),
+        ("false", "fsync", PageWrites::Documented),
+        ("true", "O_DIRECT", PageWrites::Broken),
+        ("?", "O_DIRECT", PageWrites::Unknown),
+    ] {
+        let other = mariadb()
+            .with("mysql.innodb_data_file_buffering", buffering)
+            .with("mysql.innodb_flush_method", method);
+        assert_eq!(writes(&other), Some(expect), "{buffering} {method}");
+    }
+}
+
+/// The kernel's promise is made to writes that ask for it, and a controller's word is not asked at all.
+#[test]
+fn no_promise_of_a_disk_of_no_cloud_holds() {
+    for (most, awupf, says) in [
+        ("16384", "31", "device: sda writes 16 KiB whole for RWF_ATOMIC alone"),
+        ("65536", "?", "device: sda writes 64 KiB whole for RWF_ATOMIC alone"),
+        ("0", "31", "device: sda promises no whole write of a page"),
+        ("4096", "?", "device: sda promises no"),
+    ] {
+        let other = machine().with("device.cloud", "?").with("device.atomic_write_max", most);
+        let other = other.with("nvme.awupf", awupf);
+        let facts = judged(&other);
+        let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
+        assert!(link.starts_with(says), "{link}");
+        assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Broken), "{most} {awupf}");
+    }
+}
+
+/// PostgreSQL writes pages through the page cache, so the very same storage is of no use to it.
+#[test]
+fn postgres_breaks_the_chain_itself() {
+    let mut other = machine().with_cluster().with("pg.full_page_writes", "false");
+    other.facts.is_of(&Subject::cluster("/data"), Area::Pg);
+    let facts = judged(&other);
+    assert_eq!(facts.value(&data(), &target::PAGE_WRITES), Some(PageWrites::Broken));
+    let link = facts.value(&data(), &target::PAGE_LINK).unwrap();
+    assert!(link.starts_with("server: PostgreSQL writes pages through the page cache"), "{link}");
+    assert_eq!(other.word(), "at risk");
+}
+
+#[test]
+fn a_stack_that_was_not_seen_whole_holds_nothing() {
+    let disk = Subject::device("sda");
+    let other_disk = Subject::device("sdb");
+    let cycle = machine().stand(&disk, &Subject::device("dm-0"));
+    assert_eq!(writes(&cycle), Some(PageWrites::Unknown));
+    let second =
+        machine().stand(&Subject::device("dm-0"), &other_disk).on(&other_disk, "device.kind", "disk");
+    assert_eq!(writes(&second), Some(PageWrites::Unknown), "the other disk is of no known cloud");
+    let file = Subject::mount("/srv");
+    let loop_file = machine().stand(&disk, &file).on(&file, "mount.fstype", "ext4");
+    assert_eq!(writes(&loop_file), Some(PageWrites::Unknown));
+    let nothing = machine().unstacked();
+    assert!(writes(&nothing).is_none_or(|writes| writes != PageWrites::Documented));
+    let elsewhere = machine().with("target.roles", "redo");
+    assert_eq!(writes(&elsewhere), None, "no pages lie there");
+}

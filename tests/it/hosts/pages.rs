@@ -1,0 +1,145 @@
+//! Pages without a doublewrite buffer, on recorded hosts: the setup that Amazon documents, in which every link holds, and the
+//! same host with one link broken or unknown at a time. A person has reviewed each row.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use serde_json::Value;
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::json;
+use walwise::inside::rules::RuleSet;
+
+use super::host;
+use crate::support::{fact, findings, outcome, verdict};
+
+/// The host in which every link holds, and the one whose partition begins elsewhere.
+const WHOLE: &str = "ec2-whole-pages-mariadb1011";
+const TORN: &str = "ec2-torn-by-partition-mariadb1011";
+
+const TARGET: &str = "/data/mysql";
+const SUBJECT: &str = "target /data/mysql";
+
+/// Where both were recorded.
+pub fn target_of(name: &str) -> Option<&'static str> {
+    [WHOLE, TORN].contains(&name).then_some(TARGET)
+}
+
+/// What is recorded otherwise, instead of what, and the link that is broken (after `!`) or unknown.
+type Row = (&'static str, &'static str, &'static str);
+
+#[rustfmt::skip] // a row is a line
+const ROWS: &[Row] = &[
+    // The page.
+    ("|innodb_page_size\t16384", "|innodb_page_size\t32768", "!file system: ext4 has clusters of 16 KiB, no multiple of a page"),
+    // How the server writes it.
+    ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tfsync", "!server: InnoDB writes data files through the page cache (innodb_flush_method is fsync)"),
+    ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tO_DSYNC", "!server: InnoDB writes data files through the page cache (innodb_flush_method is O_DSYNC)"),
+    ("|innodb_flush_method\tO_DIRECT", "|innodb_flush_method\tsinging", "server: mysql.innodb_flush_method"),
+    // The kernel.
+    ("|6.1.112-122.189.amzn2023.x86_64", "|4.14.355-275.570.amzn2.x86_64", "!kernel: Linux 4.14.355"),
+    // Clusters, and direct I/O.
+    ("bigalloc metadata_csum\n|cluster 16384", "metadata_csum", "!file system: ext4 has no clusters (bigalloc), so a page can lie in several places"),
+    ("|cluster 16384", "|cluster 8192", "!file system: ext4 has clusters of 8 KiB, no multiple of a page"),
+    ("\n|cluster 16384", "", "file system: ext4.cluster_size of /data is not known"),
+    ("superblock ext /dev/dm-0\n", "superblock ext /dev/dm-9\n", "file system: ext4.features of /data is not known"),
+    ("|data=ordered\n|nodiscard", "|data=journal\n|nodiscard", "!file system: data=journal turns direct I/O into buffered I/O"),
+    ("flags /data/mysql\n|524288", "flags /data/mysql\n|540672", "!file system: the attribute +j turns direct I/O into buffered I/O"),
+    ("flags /data/mysql\n|524288", "flags /data/mysql\n!denied no", "file system: target.flags of /data/mysql is not known"),
+    ("- ext4 /dev/mapper/vg0-mysql", "- xfs /dev/mapper/vg0-mysql", "!file system: xfs is not ext4 with clusters of a page"),
+    // The logical volume.
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2056", "!logical volume: dm-0 begins at a multiple of 4 KiB only"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear 0 2048\n|vg0-mysql: linear 8388608 4097", "!logical volume: dm-0 begins at a multiple of 512 B"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: linear ", "logical volume: dm.alignment of dm-0 is not known"),
+    ("|vg0-mysql: linear 0 2048", "|vg0-mysql: striped ", "layer: dm-0 may divide or move a page"),
+    ("run dmsetup table\n|vg0-mysql: linear 0 2048", "run dmsetup table\n!absent not installed", "logical volume: dm.targets of dm-0 is not known"),
+    ("dm-0/queue/max_sectors_kb\n|256", "dm-0/queue/max_sectors_kb\n|8", "!logical volume: dm-0 takes 8 KiB at most in one request"),
+    ("|LVM-aaaa", "|CRYPT-LUKS2-aaaa", "layer: dm-0 may divide or move a page"),
+    // The partition.
+    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n|2056", "!partition: nvme1n1p1 begins at byte 1052672, no multiple of a page"),
+    ("nvme1n1p1/start\n|2048", "nvme1n1p1/start\n!denied no", "partition: device.start of nvme1n1p1 is not known"),
+    // The device.
+    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|Amazon EC2 NVMe Instance Storage", "device: whether nvme1n1 writes a page whole depends on the type of the instance"),
+    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|MSFT NVMe Accelerator v1.0", "device: Microsoft documents"),
+    ("nvme1n1/device/model\n|Amazon Elastic Block Store", "nvme1n1/device/model\n|SAMSUNG MZQL23T8HCLS", "device: device.atomic_write_max of nvme1n1 is not known"),
+    ("nvme1n1/queue/max_sectors_kb\n|256", "nvme1n1/queue/max_sectors_kb\n|4", "!device: nvme1n1 takes 4 KiB at most in one request"),
+    ("read /sys/class/block/nvme1n1/queue/max_sectors_kb\n|256", "read /sys/class/block/nvme1n1/queue/max_sectors_kb\n!denied no", "device: device.max_io of nvme1n1 is not known"),
+];
+
+fn recording(name: &str) -> String {
+    fs::read_to_string(host(name)).unwrap()
+}
+
+fn report(recording: &str) -> Value {
+    let host = RecordedHost::parse(recording.as_bytes()).unwrap();
+    let request = Request { target: Some(TARGET.into()), ..Request::default() };
+    let mut session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| {});
+    session.asked = Some(TARGET.to_owned());
+    serde_json::from_str(&json::render(&session.report())).unwrap()
+}
+
+/// The values that findings offer for it.
+fn offered(report: &Value) -> Vec<String> {
+    let all = findings(report).flat_map(|finding| finding["advice"].as_array().cloned().unwrap_or_default());
+    let of_it = all.filter(|advice| advice["setting"] == "mysql.innodb_doublewrite");
+    of_it.map(|advice| advice["change"]["set"].as_str().unwrap_or("?").to_owned()).collect()
+}
+
+#[test]
+fn where_every_link_holds_it_is_a_warning_and_no_advice() {
+    let report = report(&recording(WHOLE));
+    assert_eq!(fact(&report, SUBJECT, "target.page_writes").unwrap(), "documented");
+    assert_eq!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("applies"));
+    assert_eq!(outcome(&report, "mysql.doublewrite-off", SUBJECT), Some("does-not-apply"));
+    assert_eq!(verdict(&report, TARGET.as_ref()), Some("unproven"));
+    assert_eq!(offered(&report), [""; 0]);
+}
+
+#[test]
+fn each_link_that_is_broken_or_unknown_is_named_and_critical() {
+    let base = recording(WHOLE);
+    for (from, to, link) in ROWS {
+        assert_eq!(base.matches(from).count(), 1, "{from}");
+        let report = report(&base.replace(from, to));
+        let writes = if link.starts_with('!') { "broken" } else { "unknown" };
+        let told = fact(&report, SUBJECT, "target.page_link").and_then(Value::as_str).unwrap_or_default();
+        assert!(told.starts_with(link.trim_start_matches('!')), "{to}: {told}");
+        assert_eq!(fact(&report, SUBJECT, "target.page_writes").unwrap(), writes, "{to}");
+        let finding = findings(&report).find(|one| one["rule"] == "mysql.doublewrite-off").unwrap();
+        assert_eq!((&finding["level"], &finding["subject"]), (&"critical".into(), &SUBJECT.into()), "{to}");
+        let because = finding["because"].as_str().unwrap();
+        assert!(because.ends_with(&format!("Here the chain ends at the {told}.")), "{because}");
+        assert_eq!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("does-not-apply"), "{to}");
+        assert_eq!(verdict(&report, TARGET.as_ref()), Some("at-risk"), "{to}");
+        assert_eq!(offered(&report), ["on"], "{to}");
+    }
+}
+
+/// A user without root reads neither superblock nor tables, and so sees no chain.
+#[test]
+fn without_root_nothing_holds() {
+    let report = report(&recording(WHOLE).replace("|euid=0\n", "|euid=1000\n"));
+    assert_ne!(fact(&report, SUBJECT, "target.page_writes").and_then(Value::as_str), Some("documented"));
+    assert_ne!(outcome(&report, "mysql.torn-write-prevention", SUBJECT), Some("applies"));
+}
+
+#[test]
+fn what_is_said_of_pages_that_hold_and_of_pages_that_a_partition_tears() {
+    for name in [WHOLE, TORN] {
+        let report = report(&recording(name));
+        let mut text = String::new();
+        for link in fact(&report, SUBJECT, "target.page_links").unwrap().as_array().unwrap() {
+            writeln!(text, "{}", link.as_str().unwrap()).unwrap();
+        }
+        let rules = ["mysql.torn-write-prevention", "mysql.doublewrite-off"];
+        for finding in findings(&report).filter(|one| rules.iter().any(|rule| one["rule"] == *rule)) {
+            let [level, title, because] =
+                ["level", "title", "because"].map(|key| finding[key].as_str().unwrap());
+            writeln!(text, "\n{level}: {title}\n{}", because.replace(". ", ".\n")).unwrap();
+        }
+        insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots"}, {
+            insta::assert_snapshot!(format!("pages-{name}"), text);
+        });
+    }
+}

@@ -1,0 +1,133 @@
+//! The chain by which a page is written whole opens nothing: neither one of its links nor all of them together.
+
+use walwise::inside::durability::judge;
+use walwise::inside::facts::{Area, Subject};
+use walwise::inside::report::Report;
+use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+
+use super::{RULE, offered};
+use crate::support::machine::{Machine, data};
+
+/// Facts of the chain by which a page is written whole, each with all its values by representatives: first the one with
+/// which its link holds. What is on the partition is of `sda1`.
+const LINKS: &[(&str, &[&str])] = &[
+    ("mysql.innodb_page_size", &["16384", "32768", "?"]),
+    ("mysql.innodb_flush_method", &["O_DIRECT", "fsync", "O_DSYNC", "littlesync", "nosync", "?"]),
+    ("kernel.version", &["6.1.0", "4.14.0", "?"]),
+    ("mount.fstype", &["ext4", "xfs", "btrfs", "?"]),
+    ("ext4.features", &["extent,bigalloc", "extent", "extent,bigalloc,encrypt", "?"]),
+    ("ext4.cluster_size", &["16384", "8192", "?"]),
+    ("ext4.data", &["ordered", "journal", "?"]),
+    ("target.flags", &["", "journal-data", "?"]),
+    ("device.start", &["1048576", "32256", "?"]),
+    (
+        "device.cloud",
+        &[
+            "Amazon Elastic Block Store",
+            "Amazon EC2 instance store",
+            "Google persistent disk",
+            "Google local SSD",
+            "Azure managed disk",
+            "Azure local disk",
+            "Alibaba Elastic Block Storage",
+            "Oracle block volume",
+            "?",
+        ],
+    ),
+    ("device.max_io", &["262144", "8192", "?"]),
+];
+
+/// The protected machine with a MySQL, and these values of the links.
+fn with_pages(doublewrite: &str, values: &[(&str, &str)]) -> Machine {
+    let mut machine = Machine::protected();
+    let cluster = Subject::cluster("/data");
+    machine.facts.link(&data(), &cluster);
+    machine.facts.link(&cluster, &data());
+    machine.facts.is_of(&cluster, Area::Mysql);
+    for (fact, word) in [
+        ("cluster.kind", "mysql"),
+        ("mysql.version", "8.4.3"),
+        ("mysql.innodb_flush_log_at_trx_commit", "1"),
+        ("mysql.log_bin", "false"),
+        ("mysql.fsync_disabled_by", "none"),
+        ("mysql.running", "true"),
+        ("mysql.innodb_flush_method", "fsync"),
+        ("mysql.innodb_doublewrite", doublewrite),
+        ("target.roles", "data,redo"),
+        ("target.clusters", "/data"),
+    ] {
+        machine.set(fact, word);
+    }
+    for (fact, word) in values {
+        match *fact {
+            "device.start" => machine.put(&Subject::device("sda1"), fact, word),
+            _ => machine.set(fact, word),
+        }
+    }
+    machine
+}
+
+/// The rules about a missing doublewrite buffer that apply.
+fn of_pages(report: &Report) -> Vec<&str> {
+    let rules = ["mysql.doublewrite-off", "mysql.torn-write-prevention"];
+    let applying = report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
+    applying.map(|finding| finding.rule.as_str()).filter(|rule| rules.contains(rule)).collect()
+}
+
+/// No link, nor all of them, offers anything that loses data. Without copies of pages even the protected machine offers
+/// nothing, and only where every link was seen to hold is that a warning.
+#[test]
+fn no_link_of_the_chain_of_pages_opens_anything() {
+    let holding: Vec<(&str, &str)> = LINKS.iter().map(|(fact, values)| (*fact, values[0])).collect();
+    let offer = format!("option add nobarrier by {RULE}");
+    let copies = |values: &[(&str, &str)]| offered(&with_pages("on", values).report(true));
+    assert_eq!(copies(&[]), copies(&holding), "they add nothing to a machine with copies");
+    assert_eq!(copies(&holding), [offer]);
+    let all = with_pages("off", &holding).report(true);
+    assert_eq!((offered(&all), of_pages(&all)), (vec![], vec!["mysql.torn-write-prevention"]));
+    let mut seen = 0;
+    for (i, (fact, values)) in LINKS.iter().enumerate() {
+        for value in &values[1..] {
+            let mut other = holding.clone();
+            other[i].1 = value;
+            let report = with_pages("off", &other).report(true);
+            assert_eq!(offered(&report), [""; 0], "{fact} = {value}");
+            // Whether a file system of no known kind writes pages whole is a question.
+            let expect: &[&str] =
+                if (*fact, *value) == ("mount.fstype", "?") { &[] } else { &["mysql.doublewrite-off"] };
+            assert_eq!(of_pages(&report), expect, "{fact} = {value}");
+            let assumed = format!("~{}", values[0]);
+            other[i].1 = &assumed;
+            assert_eq!(offered(&with_pages("off", &other).report(true)), [""; 0], "{fact}, assumed");
+            seen += 1;
+        }
+    }
+    assert!(seen > 25, "{seen}");
+}
+
+#[test]
+fn no_pair_of_links_opens_anything() {
+    let rules = RuleSet::builtin();
+    let about = |id: &str| rules.rules().iter().find(|rule| rule.id == id).unwrap();
+    let (critical, warning) = (about("mysql.doublewrite-off"), about("mysql.torn-write-prevention"));
+    let holding: Vec<(&str, &str)> = LINKS.iter().map(|(fact, values)| (*fact, values[0])).collect();
+    let deviations =
+        LINKS.iter().enumerate().flat_map(|(i, (_, values))| values[1..].iter().map(move |v| (i, *v)));
+    let deviations: Vec<(usize, &str)> = deviations.collect();
+    for (at, (i, first)) in deviations.iter().enumerate() {
+        for (j, second) in deviations.iter().skip(at + 1).filter(|(j, _)| j != i) {
+            let mut values = holding.clone();
+            (values[*i].1, values[*j].1) = (first, second);
+            let mut facts = with_pages("off", &values).facts;
+            judge(&mut facts, true);
+            let applies = |rule| {
+                let circumstances = Circumstances { live: true, traced: true };
+                evaluate_one(rule, &facts, &data(), circumstances).outcome == Outcome::Applies
+            };
+            let unknown =
+                [(*i, first), (*j, second)].iter().any(|(i, v)| (LINKS[*i].0, **v) == ("mount.fstype", "?"));
+            assert!(!applies(warning), "{:?} {first} {:?} {second}", LINKS[*i].0, LINKS[*j].0);
+            assert_eq!(applies(critical), !unknown, "{:?} {first} {:?} {second}", LINKS[*i].0, LINKS[*j].0);
+        }
+    }
+}
