@@ -217,8 +217,7 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         .iter()
         .filter(|one| one.name == "data_checksums")
         .flat_map(|one| &one.spec.apply)
-        .map(|command| command.source())
-        .filter(|command| command.starts_with("initdb "))
+        .filter_map(|command| Some(command.source()).filter(|source| source.starts_with("initdb ")))
         .collect();
     assert!(commands.len() >= 2, "{commands:?}");
     for (number, command) in (0..).zip(commands) {
