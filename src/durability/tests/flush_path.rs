@@ -87,6 +87,27 @@ fn the_place_where_a_commit_is_lost() {
     }
 }
 
+/// A loop above the file system that drops the flush passes it on: the marks belong below.
+#[test]
+fn a_loop_above_a_drop_loses_nothing() {
+    let (top, host_mount, disk) = (Subject::device("top"), Subject::mount("/host"), Subject::device("sdb"));
+    let machine = super::stacks::between("loop", "write back")
+        .unstacked()
+        .stand(&data(), &Subject::mount("/data2"))
+        .stand(&Subject::mount("/data2"), &top)
+        .stand(&top, &host_mount)
+        .stand(&host_mount, &disk)
+        .on(&host_mount, "mount.class", "block")
+        .on(&host_mount, "mount.fstype", "ext4")
+        .on(&host_mount, "mount.barrier", "off")
+        .on(&host_mount, "ext4.journal", "true")
+        .on(&disk, "device.kind", "disk")
+        .on(&disk, "device.transport", "sata")
+        .on(&disk, "device.write_cache", "write back");
+    let path = "no server yet not judged, ext4 passed, top passed, ext4 DROPPED, sdb LOST HERE";
+    assert_eq!(told(&machine), path);
+}
+
 #[test]
 fn a_protected_cache_answers_with_and_without_flushes() {
     let path = "no server yet not judged, ext4 passed, sda answered, disks behind it no cache";

@@ -5,7 +5,7 @@ use crate::durability::Standing;
 use crate::facts::Subject;
 
 /// Puts a device between the file system and sda.
-fn between(kind: &str, queue: &str) -> Machine {
+pub fn between(kind: &str, queue: &str) -> Machine {
     let top = Subject::device("top");
     let mount = Subject::mount("/data2");
     let target = data();
