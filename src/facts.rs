@@ -25,7 +25,7 @@ pub use area::{Area, ServerKind, area};
 pub use choice::Choice;
 pub(crate) use choice::choice;
 pub use database::{Database, DirectorySpec, SettingSyntax};
-pub use key::{FactId, Key, KeyInfo, Nature};
+pub use key::{FactGroup, FactId, Key, KeyInfo, Nature};
 pub use kind::{FactValue, ValueKind};
 pub use need::Need;
 pub use note::Note;

@@ -107,6 +107,18 @@ choice! {
     }
 }
 
+impl HopKind {
+    /// Whether it is a disk at the bottom.
+    pub fn is_disk(self) -> bool {
+        match self {
+            Self::Disk => true,
+            Self::Commit | Self::Server | Self::FileSystem | Self::Layer | Self::Members | Self::Beyond => {
+                false
+            }
+        }
+    }
+}
+
 /// One hop of a flush path, or several alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FlushHop {

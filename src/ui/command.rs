@@ -11,6 +11,7 @@ use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
 use super::widgets::field::Edit;
 use crate::facts::catalog;
+use crate::report::TargetSummary;
 
 /// Something that can be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,10 +77,20 @@ pub enum Action {
     FilterEnd,
     /// Show only what is unknown, or everything again.
     OnlyUnknown,
+    /// Show names and sources of all facts, or fold them again.
+    Sources,
     /// Show this screen.
     Show(ScreenId),
+    /// Show the list of targets.
+    AskTarget,
+    /// Move among targets in the list.
+    TargetGo(Motion),
+    /// Show the chosen target.
+    TargetTake,
     /// Show the next target.
     NextTarget,
+    /// Show the target before.
+    PreviousTarget,
     /// Find out what a probe would write.
     PlanProbe,
     /// Measure as planned.
@@ -166,6 +177,7 @@ pub fn commands(model: &Model) -> Vec<UserAction> {
         Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
         Some(Overlay::Filesystem { chosen }) => in_filesystem(model, *chosen),
         Some(Overlay::Save(form)) => in_save(form),
+        Some(Overlay::Targets { filter, .. }) => in_targets(model, filter),
     };
     all.extend(always());
     all
@@ -191,13 +203,13 @@ pub fn lookup(model: &Model, key: &KeyPress) -> Option<UserAction> {
 /// The commands of the visible screen, which help lists as well.
 pub fn on_screen(model: &Model) -> Vec<UserAction> {
     let state = model.page_state();
-    let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
+    let page = model.page(&state);
     let mut all = moving();
     all.extend(here(&page, &state, model));
     all.extend(finding(&state, model));
     all.extend(work(model));
     all.extend(looking(model));
-    all.push(command("?", "help: every command", HelpSection::Program, Action::Help).footer("? help"));
+    all.push(command("? :", "help: every command", HelpSection::Program, Action::Help).footer("? help"));
     let mouse = if model.mouse {
         "free the mouse, to select text with it"
     } else {
@@ -300,6 +312,9 @@ fn finding(state: &PageState, model: &Model) -> Vec<UserAction> {
         command("u", label, HelpSection::Look, Action::OnlyUnknown)
             .footer(footer)
             .when(known.then_some(()).ok_or_else(|| "there is no target yet".to_owned())),
+        command("v", "names and sources of all facts", HelpSection::Look, Action::Sources)
+            .footer(if here { "v sources" } else { "" })
+            .when(here.then_some(()).ok_or_else(|| "only the screen Storage has them".to_owned())),
     ]
 }
 
@@ -410,12 +425,56 @@ fn looking(model: &Model) -> Vec<UserAction> {
     all.push(if model.screen == ScreenId::Export { export } else { export.footer("e export") });
     let several = model.data.focus.place.1 > 1;
     let only = || "there is no other".to_owned();
-    all.push(
-        command("t", "next target", HelpSection::Look, Action::NextTarget)
-            .footer("t target")
-            .when(several.then_some(()).ok_or_else(only)),
-    );
+    for (keys, label, action, footer) in [
+        ("t", "the list of targets", Action::AskTarget, "t targets"),
+        ("]", "the next target", Action::NextTarget, ""),
+        ("[", "the target before", Action::PreviousTarget, ""),
+    ] {
+        let enabled = several.then_some(()).ok_or_else(only);
+        all.push(command(keys, label, HelpSection::Look, action).footer(footer).when(enabled));
+    }
     all
+}
+
+fn in_targets(model: &Model, filter: &str) -> Vec<UserAction> {
+    let found = overlay_targets(model, filter).next();
+    let mut all = list(Action::TargetGo);
+    all.extend(typing());
+    all.extend([
+        command("enter", "show this target", HelpSection::Here, Action::TargetTake)
+            .footer("enter show")
+            .when(found.map(|_| ()).ok_or_else(|| "no target has such a name".to_owned())),
+        command("esc", "close", HelpSection::Program, Action::Close).footer("esc close"),
+    ]);
+    all
+}
+
+/// The targets that match what was typed, each with its place from the worst on: every word must appear in the name.
+pub fn overlay_targets<'m>(
+    model: &'m Model,
+    filter: &str,
+) -> impl Iterator<Item = (usize, &'m TargetSummary)> + use<'m> {
+    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    let report = model.data.report.as_deref();
+    let all = report.into_iter().flat_map(|report| model.data.focus.targets(report)).enumerate();
+    all.filter(move |(_, target)| {
+        let title = target.title.to_lowercase();
+        words.iter().all(|word| title.contains(word))
+    })
+}
+
+/// The most useful keys of a screen with what they do, for somebody who has pressed none yet.
+pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
+    const HINTED: usize = 3;
+    let all = on_screen(model);
+    let usable = |key: &&'static str| {
+        let is_it =
+            |command: &&UserAction| command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key);
+        let command = all.iter().find(is_it)?;
+        Some((*key, command.footer.split_once(' ').map_or(command.label, |(_, label)| label)))
+    };
+    let wanted = ["p", "enter", "t", "2"];
+    wanted.iter().filter_map(usable).take(HINTED - 1).chain([("?", "every command")]).collect()
 }
 
 fn in_help() -> Vec<UserAction> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use super::judged::{RuleResults, judged};
 use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
-use crate::report::{Report, needed};
+use crate::report::{Report, TargetSummary, needed};
 use crate::rules::{Finding, Level, Outcome};
 
 /// Positions in the report's lists, and the missing facts of the target.
@@ -67,6 +67,23 @@ impl Focus {
         let next = order.get(self.place.0.saturating_add(1)).or_else(|| order.first());
         let next = next.and_then(|at| report.targets.get(*at)).map(|summary| &summary.target);
         Self::within(report, next, &self.whole)
+    }
+
+    /// The same for the target before.
+    pub fn previous(&self, report: &Report) -> Self {
+        let last = self.place.1.saturating_sub(1);
+        self.at_place(report, self.place.0.checked_sub(1).unwrap_or(last))
+    }
+
+    /// The same for the target at this place, from the worst on.
+    pub fn at_place(&self, report: &Report, place: usize) -> Self {
+        let wanted = self.whole.order.get(place).and_then(|at| report.targets.get(*at));
+        Self::within(report, wanted.map(|summary| &summary.target), &self.whole)
+    }
+
+    /// The targets of the report, worst first.
+    pub fn targets<'r>(&self, report: &'r Report) -> impl Iterator<Item = &'r TargetSummary> {
+        self.whole.order.iter().filter_map(|at| report.targets.get(*at))
     }
 
     fn within(report: &Report, wanted: Option<&Subject>, whole: &Arc<Whole>) -> Self {

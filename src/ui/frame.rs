@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::hits::Hits;
 use super::model::Model;
 use super::overlay;
-use super::page::{Page, PageState};
+use super::page::PageState;
 use super::screen_id::ScreenId;
 use super::theme::{TextRole, Theme, to_ascii};
 use super::widgets::{area, interval, text};
@@ -84,7 +84,7 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     rule(parts.rule, theme.style(TextRole::Dim), buffer);
     banner(model, parts.rule, buffer);
     let state = model.page_state();
-    let page = model.screen.page(&model.data, &state, Page::room(parts.body.width));
+    let page = model.page(&state);
     let body = body(model.size, &state);
     page.draw(&state, theme, body, hits, buffer);
     if let Some(filter) = &state.filter {
@@ -175,13 +175,13 @@ fn host_line(report: &Report, room: usize) -> String {
 
 fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let focus = &model.data.focus;
-    let which = match focus.place {
-        (_, 0) => String::new(),
-        (_, 1) => "target  ".to_owned(),
-        (at, of) => format!("target {} of {of}  ", at.saturating_add(1)),
+    let (which, list) = match focus.place {
+        (_, 0 | 1) => (String::new(), ""),
+        (at, of) => (format!("{}/{of} ", at.saturating_add(1)), " ▾"),
     };
-    // Names of screens are dropped, and the wider gaps first, to keep the target readable.
-    let needed = text::width(&focus.title).min(TITLE).saturating_add(text::width(&which)).saturating_add(2);
+    // The wider gaps go first, then the middle of the target; names of screens only where not even its ends have room.
+    let around = text::width(&which).saturating_add(text::width(list));
+    let needed = text::width(&focus.title).min(TITLE).saturating_add(around).saturating_add(2);
     let fits = |(named, gap): &(bool, u16)| {
         let names = ScreenId::ALL.iter().map(|screen| text::width(&tab(*screen, model, *named)));
         names.map(|name| name.saturating_add(usize::from(*gap))).sum::<usize>().saturating_add(needed)
@@ -202,8 +202,8 @@ fn tabs(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         hits.press(place, screen.digit());
         (_, rest) = area::left(after, gap);
     }
-    let room = usize::from(rest.width).saturating_sub(text::width(&which)).saturating_sub(1);
-    let target = Line::raw(format!("{which}{} ", text::fit_middle(&focus.title, room)));
+    let room = usize::from(rest.width).saturating_sub(around).saturating_sub(1);
+    let target = Line::raw(format!("{which}{}{list} ", text::fit_middle(&focus.title, room)));
     let (place, _) = area::right(rest, u16::try_from(target.width()).unwrap_or(u16::MAX));
     target.render(place, buffer);
     hits.press(place, "t");
@@ -250,6 +250,7 @@ fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, bu
     let more = if hidden > 0 { format!(" ↓ {hidden} more ") } else { String::new() };
     let beside = room.saturating_sub(text::width(&more)).saturating_sub(2);
     let busy = activity(model).map(|line| text::fit(&line, beside));
+    let is_quiet = busy.is_none() && model.notice.is_none();
     let said = busy.or_else(|| model.notice.clone()).unwrap_or_default();
     let (last, lines) = if text::width(&said) <= beside {
         (said, Vec::new())
@@ -260,6 +261,9 @@ fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, bu
     let inner = area::inset(parts.status, 1);
     if !last.is_empty() {
         Span::raw(format!(" {last} ")).render(inner, buffer);
+    }
+    if is_quiet && model.is_new && model.data.complete {
+        hints(model, inner, hits, buffer);
     }
     let (right, _) = area::right(inner, u16::try_from(text::width(&more)).unwrap_or(0));
     Span::raw(more).render(right, buffer);
@@ -273,6 +277,21 @@ fn status(model: &Model, hidden: usize, parts: &FrameLayout, hits: &mut Hits, bu
     }
     for (line, row) in lines.into_iter().zip(area::inset(above, 2).rows()) {
         Line::raw(line).render(row, buffer);
+    }
+}
+
+/// A few keys, until the first is pressed.
+fn hints(model: &Model, mut rest: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    for (key, label) in command::hints(model) {
+        let line = Line::from(vec![
+            Span::raw(" "),
+            Span::styled(key, model.data.theme.style(TextRole::Accent)),
+            Span::raw(format!(" {label}  ")),
+        ]);
+        let (place, after) = area::left(rest, u16::try_from(line.width()).unwrap_or(u16::MAX));
+        line.render(place, buffer);
+        hits.press(place, key);
+        rest = after;
     }
 }
 

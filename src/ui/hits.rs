@@ -16,6 +16,8 @@ pub enum Hit {
     Line(String),
     /// The rest of that block: selects it.
     Beneath(String),
+    /// The target at this place, from the worst on: chooses it.
+    Target(usize),
     /// The command at this place in help, from 0: does it.
     Entry(usize),
 }

@@ -12,8 +12,9 @@ use super::focus::Focus;
 use super::hits::Hits;
 use super::job::{Job, JobId};
 use super::msg::{Exit, SideEffect};
-use super::page::PageState;
+use super::page::{Page, PageState};
 use super::raw::Raw;
+use super::room::PageRoom;
 use super::screen_id::ScreenId;
 use super::supposed::Supposition;
 use super::theme::Theme;
@@ -48,6 +49,13 @@ pub enum Overlay {
     },
     /// Where a document is to be saved.
     Save(SaveForm),
+    /// The targets, filtered by what was typed.
+    Targets {
+        /// The search text.
+        filter: String,
+        /// Which of those that are left, from 0.
+        chosen: usize,
+    },
 }
 
 impl Overlay {
@@ -55,7 +63,7 @@ impl Overlay {
     /// character.
     pub fn finds_at_once(&self) -> bool {
         match self {
-            Self::Help { .. } => true,
+            Self::Help { .. } | Self::Targets { .. } => true,
             Self::WhatIf(picker) => picker.of.is_none(),
             Self::Confirm { .. } | Self::Filesystem { .. } | Self::Save(_) => false,
         }
@@ -90,6 +98,8 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// One line about the last event, until the next key.
     pub notice: Option<String>,
+    /// Whether no key was pressed yet, so that some are named.
+    pub is_new: bool,
     /// Whether the mouse is ours; else it is the terminal's.
     pub mouse: bool,
     /// The clickable places of the last picture.
@@ -127,6 +137,7 @@ impl Model {
             pages: BTreeMap::new(),
             overlay: None,
             notice: None,
+            is_new: true,
             mouse: true,
             hits: Hits::default(),
             size,
@@ -202,6 +213,11 @@ impl Model {
     /// Where the user is on the screen in sight.
     pub fn page_state(&self) -> PageState {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
+    }
+
+    /// The screen in sight as a page.
+    pub fn page(&self, state: &PageState) -> Page {
+        self.screen.page(&self.data, state, PageRoom::new(self.size, state.filter.is_some()))
     }
 
     /// Whether anything on the screen is animated.

@@ -1,11 +1,12 @@
-//! The overlays: the list of every command, the questions before a probe and before a file is written, and the choices
-//! of assumptions and of a file system.
+//! The overlays: the lists of every command and of all targets, the questions before a probe and before a file is
+//! written, and the choices of assumptions and of a file system.
 
 mod pane;
 mod confirm;
 mod filesystem;
 pub mod help;
 mod save;
+pub mod targets;
 pub mod what_if;
 
 use ratatui::buffer::Buffer;
@@ -23,5 +24,8 @@ pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
         Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
         Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),
+        Some(Overlay::Targets { filter, chosen }) => {
+            targets::draw(model, filter, *chosen, area, hits, buffer);
+        }
     }
 }

@@ -16,6 +16,7 @@ use ratatui::widgets::Widget;
 use super::filter::Filter;
 use super::hits::{Hit, Hits};
 use super::screen_id::ScreenId;
+use super::side::Side;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
 use crate::facts::Subject;
@@ -78,6 +79,8 @@ pub struct Page {
     pub blocks: Vec<Block>,
     /// The pane at its right.
     pub pane: Option<Pane>,
+    /// The column at its left.
+    pub side: Option<Side>,
 }
 
 /// A page at the right of another one.
@@ -107,6 +110,8 @@ pub struct PageState {
     pub filter: Option<Filter>,
     /// Whether only what is unknown is shown, where a screen has such a thing.
     pub only_unknown: bool,
+    /// Whether name and source of everything are shown, where a screen folds them.
+    pub with_sources: bool,
     /// Where the user is, or was, in the pane beside.
     pane: Option<Box<PageState>>,
     in_pane: bool,
@@ -116,7 +121,7 @@ pub struct PageState {
 impl PageState {
     /// The state with nothing chosen, unfolded or searched for; the display filter stays.
     pub fn at_its_top(&self) -> Self {
-        Self { only_unknown: self.only_unknown, ..Self::default() }
+        Self { only_unknown: self.only_unknown, with_sources: self.with_sources, ..Self::default() }
     }
 
     /// Whether this block is unfolded.
@@ -424,6 +429,10 @@ impl Page {
 
     /// Draws what is in sight.
     pub fn draw(&self, state: &PageState, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+        let area = match &self.side {
+            Some(side) => side.draw(theme, area, hits, buffer),
+            None => area,
+        };
         let Some(Pane { page: inner, width }) = &self.pane else {
             return self.column(state, theme, TextRole::Accent, area, hits, buffer);
         };
@@ -515,7 +524,7 @@ mod tests {
             let lines = vec![Line::from("x"); *size];
             if i % 3 == 0 { Block::text(lines) } else { Block::item(format!("{i}"), Enter::Nothing, lines) }
         };
-        Page { blocks: sizes.iter().enumerate().map(block).collect(), pane: None }
+        Page { blocks: sizes.iter().enumerate().map(block).collect(), ..Page::default() }
     }
 
     fn motion() -> impl Strategy<Value = Motion> {

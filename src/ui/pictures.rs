@@ -1,6 +1,6 @@
 //! Pictures of the screens for documents: the same drawing as on a terminal, as SVG.
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Rect, Size};
 
 use super::data::ProbeReport;
@@ -17,24 +17,47 @@ use crate::report::Report;
 /// Every screen as it first shows a report, on a terminal of so many columns and rows: the name of a file, and its
 /// contents. `times` is the histogram of commits from the probe of the first measured target.
 pub fn pictures(report: Report, times: Vec<(f64, u64)>, size: (u16, u16)) -> Vec<(String, String)> {
-    let theme = Theme { colour: true, ascii: false };
+    let model = session(report, times, size, Theme { colour: true, ascii: false });
+    let picture = |screen: ScreenId| {
+        let title = screen.title();
+        (
+            format!("{}.svg", title.to_lowercase()),
+            svg::svg(&drawn(&model, screen), &format!("walwise: {title}")),
+        )
+    };
+    ScreenId::ALL.map(picture).to_vec()
+}
+
+/// The same as lines of text, without colours: the name of each screen, and its rows.
+pub fn texts(report: Report, size: (u16, u16), ascii: bool) -> Vec<(&'static str, Vec<String>)> {
+    let model = session(report, Vec::new(), size, Theme { colour: false, ascii });
+    let rows = |buffer: &Buffer| {
+        let all = buffer.content.chunks(usize::from(buffer.area.width).max(1));
+        let line = |row: &[Cell]| row.iter().map(Cell::symbol).collect::<String>().trim_end().to_owned();
+        all.map(line).collect()
+    };
+    ScreenId::ALL.map(|screen| (screen.title(), rows(&drawn(&model, screen)))).to_vec()
+}
+
+/// A session with this report.
+fn session(report: Report, times: Vec<(f64, u64)>, size: (u16, u16), theme: Theme) -> Model {
     let (mut model, _) = Model::new(theme, Size::new(size.0, size.1));
     let measured = report.probes.first().map(|probe| probe.target.clone());
     model.data.ended = measured.map(|target| ProbeReport { target, histogram: times, failed: None });
     if let Some(job) = model.data.activity.job() {
         update(&mut model, Msg::Done(job, JobResult::Report(Box::new(report))));
     }
-    ScreenId::ALL.map(|screen| picture(model.clone(), screen)).to_vec()
+    model
 }
 
-fn picture(mut model: Model, screen: ScreenId) -> (String, String) {
+fn drawn(model: &Model, screen: ScreenId) -> Buffer {
+    let mut model = model.clone();
     for key in [screen.digit()].into_iter().chain(telling(screen)) {
         update(&mut model, Msg::Key(KeyPress::named(key)));
     }
     let mut buffer = Buffer::empty(Rect::new(0, 0, model.size.width, model.size.height));
     frame::draw(&model, &mut buffer);
-    let title = screen.title();
-    (format!("{}.svg", title.to_lowercase()), svg::svg(&buffer, &format!("walwise: {title}")))
+    buffer
 }
 
 /// Keys that bring the main subject of a screen into sight.

@@ -250,6 +250,10 @@ pub fn measured(rounds: u32) -> Measurement {
     for row in found.methods.iter_mut().filter(|row| row.samples > 0) {
         let us = row.median_us.value;
         row.median_us = Estimate { value: us, low: us * (1.0 - error), high: us * (1.0 + error) };
+        row.quantiles_us = (1..=64)
+            .map(|step| f64::from(step) / 64.0)
+            .map(|share| us * (0.82 + 0.36 * share + 0.6 * share.powi(8)))
+            .collect();
         row.rounds_us = (0..rounds).map(|i| us * (1.0 + f64::from(i / 3 * i % 23) / 40.0)).collect();
     }
     found.comparisons = [(Method::OpenDatasync, 1.6), (Method::Fsync, -90.0), (Method::OpenSync, -90.0)]
@@ -470,7 +474,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("which fact", session(at_risk(), "w")),
         ("which value", session(at_risk(), "w k e r n enter 6")),
         ("no such value", mistaken),
-        ("stating", session(at_risk(), "G i")),
+        ("stating", session(at_risk(), "G enter G i")),
         ("supposing", supposing),
         ("supposed", supposed.clone()),
         ("supposed advice", seen(&supposed, "4 enter j enter")),
@@ -481,6 +485,7 @@ pub fn states(size: (u16, u16), theme: theme::Theme) -> Vec<(&'static str, Model
         ("only what is unknown", session(at_risk(), "2 u enter")),
         ("rules", session(at_risk(), "5 j enter")),
         ("rules filtered", session(at_risk(), "5 / n o t enter enter")),
+        ("which target", session(two_targets(), "t")),
         ("help", session(at_risk(), "?")),
         ("help filtered", session(at_risk(), "? p r o")),
         ("probe plan", planned),

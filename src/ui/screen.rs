@@ -3,6 +3,7 @@
 mod details;
 mod export;
 mod price;
+mod curves;
 mod probe;
 mod rest;
 mod rules;
@@ -20,19 +21,20 @@ use ratatui::text::Line;
 
 use super::data::Data;
 use super::page::{Page, PageState};
+use super::room::PageRoom;
 use super::screen_id::ScreenId;
 use super::theme::TextRole;
 
 impl ScreenId {
-    /// What it shows in so many columns.
-    pub fn page(self, data: &Data, state: &PageState, room: usize) -> Page {
+    /// What it shows in this room.
+    pub fn page(self, data: &Data, state: &PageState, room: PageRoom) -> Page {
         let mut page = match self {
             Self::Overview => overview::page(data, state, room),
-            Self::Storage => storage::page(data, state, room),
+            Self::Storage => storage::page(data, state, room.columns),
             Self::Probe => probe::page(data, state, room),
-            Self::Advice => advice::page(data, state, room),
-            Self::Rules => rules::page(data, state, room),
-            Self::Export => export::page(data, state, room),
+            Self::Advice => advice::page(data, state, room.columns),
+            Self::Rules => rules::page(data, state, room.columns),
+            Self::Export => export::page(data, state, room.columns),
         };
         if !self.has_much() && data.complete && state.is_searching() {
             page.find(|said| state.passes(said));

@@ -119,7 +119,23 @@ const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
 /// Whether several of it side by side are drawn as one.
 fn is_wide_as_it_likes(symbol: &str) -> bool {
-    symbol == "─" || BARS.contains(&symbol)
+    symbol == "─" || symbol == "━" || BARS.contains(&symbol)
+}
+
+/// The dots of a braille character, from the left column down.
+fn dots(symbol: char, left: f32, top: f32) -> Option<String> {
+    const BITS: [[u32; 4]; 2] = [[0x01, 0x02, 0x04, 0x40], [0x08, 0x10, 0x20, 0x80]];
+    const DOT: f32 = 2.0;
+    let dots = u32::from(symbol).checked_sub(0x2800).filter(|dots| *dots < 0x100)?;
+    let mut path = String::new();
+    for (x, column) in (0_u8..).zip(BITS) {
+        for (y, _) in (0_u8..).zip(column).filter(|(_, bit)| dots & bit != 0) {
+            let x = (WIDE / 2.0).mul_add(f32::from(x), left + WIDE / 4.0 - DOT / 2.0);
+            let y = (HIGH / 4.0).mul_add(f32::from(y), top + HIGH / 8.0 - DOT / 2.0);
+            let _ = write!(path, "M{x:.1} {y:.1}h{DOT}v{DOT}h-{DOT}z");
+        }
+    }
+    Some(path)
 }
 
 /// Bars, and the lines that join from cell to cell.
@@ -131,20 +147,47 @@ fn shape(text: &str, left: f32, top: f32) -> Option<String> {
         let from = top + HIGH - high;
         return Some(format!("M{left:.1} {from:.1}h{wide:.1}v{high:.1}h-{wide:.1}z"));
     }
-    let [to_left, to_right, up, down] = halves(&symbol)?;
+    if let Some(path) = text.chars().next().and_then(|symbol| dots(symbol, left, top)) {
+        return Some(path);
+    }
+    if symbol == "┊" {
+        let x = left + WIDE / 2.0 - 1.0;
+        let dash =
+            |part: u8| format!("M{x:.1} {:.1}v3h2v-3z", (HIGH / 3.0).mul_add(f32::from(part), top + 1.0));
+        return Some((0..3).map(dash).collect());
+    }
+    let ([to_left, to_right, up, down], thick) = match heavy(&symbol) {
+        Some(halves) => (halves, 2.0),
+        None => (halves(&symbol)?, 1.0_f32),
+    };
     let mut path = String::new();
-    let (x, y) = (left + WIDE / 2.0 - 0.5, top + HIGH / 2.0 - 0.5);
+    let (x, y) = (left + (WIDE - thick) / 2.0, top + (HIGH - thick) / 2.0);
     if to_left || to_right {
         let from = if to_left { left } else { x };
-        let to = if to_right { left + wide } else { x + 1.0 };
-        let _ = write!(path, "M{from:.1} {y:.1}H{to:.1}v1H{from:.1}z");
+        let to = if to_right { left + wide } else { x + thick };
+        let _ = write!(path, "M{from:.1} {y:.1}H{to:.1}v{thick}H{from:.1}z");
     }
     if up || down {
         let from = if up { top } else { y };
-        let to = if down { top + HIGH } else { y + 1.0 };
-        let _ = write!(path, "M{x:.1} {from:.1}V{to:.1}h1V{from:.1}z");
+        let to = if down { top + HIGH } else { y + thick };
+        let _ = write!(path, "M{x:.1} {from:.1}V{to:.1}h{thick}V{from:.1}z");
     }
     Some(path)
+}
+
+/// The same halves of a heavy line.
+fn heavy(symbol: &str) -> Option<[bool; 4]> {
+    Some(match symbol {
+        "━" => [true, true, false, false],
+        "┃" => [false, false, true, true],
+        "┣" => [false, true, true, true],
+        "┻" => [true, true, true, false],
+        "┏" => [false, true, false, true],
+        "┓" => [true, false, false, true],
+        "┗" => [false, true, true, false],
+        "┛" => [true, false, true, false],
+        _ => return None,
+    })
 }
 
 /// Which of the four halves of a cross a line is made of: to the left, to the right, up, down.
@@ -274,6 +317,14 @@ mod tests {
         let picture = drawn(9, |buffer| buffer.set_string(0, 0, "├──▃▃█ ──", Style::default()));
         assert_eq!(picture.matches("<path").count(), 5, "{picture}");
         assert!(picture.contains("h16.8v6.4h-16.8z"), "{picture}");
+        assert_eq!(texts(&picture), []);
+    }
+
+    #[test]
+    fn rails_and_dots_are_drawn() {
+        let picture = drawn(9, |buffer| buffer.set_string(0, 0, "┏━━┊⣀⡇", Style::default()));
+        assert_eq!(picture.matches("<path").count(), 5, "{picture}");
+        assert_eq!(picture.matches("h2v2h-2z").count(), 2 + 4, "{picture}");
         assert_eq!(texts(&picture), []);
     }
 

@@ -5,12 +5,15 @@ mod filesystem;
 mod finding;
 mod keys;
 mod mouse;
+mod overview;
 mod rules;
 mod session;
 mod sizes;
 mod storage;
 mod views;
 mod what_if;
+
+use ratatui::layout::Size;
 
 use super::command;
 use super::data::Activity;
@@ -176,7 +179,9 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
     assert!(screen.contains("undecided so far; first look after round 8"), "{screen}");
     press(&mut model, "1");
-    assert!(shown(&model).contains("8 kB, one session   measuring …"));
+    let mut higher = model.clone();
+    higher.size = Size::new(80, 40);
+    assert!(shown(&higher).contains("8 kB, one session   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
@@ -231,15 +236,15 @@ fn news_of_a_job_that_was_superseded_is_dropped() {
 #[test]
 fn the_target_stays_when_a_fresher_report_comes() {
     let mut model = with(two_targets(), (120, 40), RICH);
-    press(&mut model, "t");
+    press(&mut model, "]");
     assert_eq!(model.data.focus.target, Some(sample::new_disk()));
-    assert!(shown(&model).contains("target 2 of 2"));
+    assert!(shown(&model).contains("2/2 "));
     press(&mut model, "r");
     let mut fresher = two_targets();
     fresher.targets.reverse();
     finish(&mut model, JobResult::Report(Box::new(fresher)));
     assert_eq!(model.data.focus.target, Some(sample::new_disk()));
-    press(&mut model, "t");
+    press(&mut model, "]");
     assert_eq!(model.data.focus.target, Some(sample::data()));
 }
 
@@ -266,9 +271,9 @@ fn the_worst_target_comes_first_until_another_is_chosen() {
     let (mut model, order) = (with(ordered(), (60, 24), RICH), WORST_FIRST);
     for (place, path) in order.iter().enumerate() {
         let header = shown(&model).lines().nth(1).unwrap().to_owned();
-        assert!(header.contains(&format!("target {} of {}  ", place + 1, order.len())), "{header}");
+        assert!(header.contains(&format!(" {}/{} ", place + 1, order.len())), "{header}");
         assert_eq!(model.data.focus.target, Some(Subject::target(*path)));
-        press(&mut model, "t");
+        press(&mut model, "]");
     }
     assert_eq!(model.data.focus.target, Some(Subject::target(order[0])), "round and round");
 }
@@ -349,11 +354,11 @@ fn a_probe_that_came_to_nothing_keeps_the_one_before() {
 fn the_screen_of_the_probe_is_that_of_the_chosen_target() {
     let mut model = probing(two_targets());
     progress(&mut model, round(12));
-    press(&mut model, "t");
+    press(&mut model, "]");
     let screen = shown(&model);
     assert!(screen.contains("not measured") && !screen.contains("fdatasync"), "{screen}");
     assert!(screen.contains("undecided until mounted"), "{screen}");
-    press(&mut model, "t");
+    press(&mut model, "]");
     assert!(shown(&model).contains("measuring, round 12"));
 }
 

@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::durability::Standing;
+use crate::durability::{Fate, Standing};
 use crate::rules::Level;
 
 /// What a piece of text means.
@@ -72,6 +72,16 @@ impl Theme {
         })
     }
 
+    /// The style of what becomes of a flush.
+    pub fn fate(self, fate: Fate) -> Style {
+        self.style(match fate {
+            Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache => TextRole::Good,
+            Fate::NotJudged => TextRole::Dim,
+            Fate::Unknown | Fate::Unseen => TextRole::Doubt,
+            Fate::Disagrees | Fate::Dropped | Fate::LostHere => TextRole::Bad,
+        })
+    }
+
     /// The style of a verdict.
     pub fn standing(self, standing: Standing) -> Style {
         let role = match standing {
@@ -90,16 +100,21 @@ pub fn to_ascii(buffer: &mut Buffer) {
             continue;
         }
         let plain = match cell.symbol() {
-            "│" | "├" | "┤" => "|",
-            "┌" | "┐" | "┘" => "+",
-            "└" => "`",
+            "│" | "├" | "┤" | "┃" => "|",
+            "┌" | "┐" | "┘" | "┏" | "┓" | "┣" | "┻" | "┛" | "┬" | "┼" => "+",
+            "└" | "┗" => "`",
+            "┊" => ":",
             "●" => "*",
+            "◆" => "@",
+            "○" => "o",
+            "✗" => "X",
+            "≠" => "#",
             "▸" | "→" | "▶" | "≥" => ">",
             "▾" | "↓" => "v",
             "↑" => "^",
-            "←" | "◀" | "≤" => "<",
+            "←" | "◀" | "◂" | "≤" => "<",
             "…" => "~",
-            "─" | "·" | "–" | "—" => "-",
+            "─" | "━" | "·" | "–" | "—" => "-",
             "µ" => "u",
             "×" => "x",
             "░" => ".",

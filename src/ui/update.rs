@@ -8,20 +8,21 @@ use super::data::{Activity, Data, ProbeReport};
 use super::documents::SaveState;
 use super::export;
 use super::filter::Filter;
+use super::focus::Focus;
 use super::frame;
 use super::hits::Hit;
 use super::job::{JobId, JobResult, Partial};
 use super::key::KeyPress;
 use super::model::{Dirty, Model, Overlay};
 use super::msg::{Exit, Msg, Pointed, SideEffect};
-use super::overlay::{help, what_if as picking};
+use super::overlay::{help, targets, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen_id::ScreenId;
 use super::supposed::Supposed;
 use super::what_if::{Picker, Taken};
 use crate::measure::Measurement;
-use crate::report::Plan;
 use crate::report::telling::words::count;
+use crate::report::{Plan, Report};
 
 /// How many lines the wheel goes at once.
 const NOTCH: usize = 3;
@@ -65,6 +66,7 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
 
 fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
+    model.is_new = false;
     if let Some(command) = command::lookup(model, key) {
         return perform(model, command);
     }
@@ -107,7 +109,7 @@ fn type_text(model: &mut Model, text: &str) -> bool {
 fn retype(model: &mut Model, change: impl FnOnce(&mut String)) -> bool {
     let finding = model.page_state().is_typing();
     match &mut model.overlay {
-        Some(Overlay::Help { filter, chosen }) => {
+        Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
             change(filter);
             *chosen = 0;
         }
@@ -136,6 +138,7 @@ fn point(model: &mut Model, what: Pointed, cell: Position) -> Vec<SideEffect> {
 
 fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     model.notice = None;
+    model.is_new = false;
     match model.hits.at(cell).cloned() {
         None => {}
         Some(Hit::Press(key)) => return press(model, &key),
@@ -144,6 +147,10 @@ fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
         }
         Some(Hit::Line(key) | Hit::Beneath(key)) => {
             on_page(model, |page, state, _| page.place_mut(state).selected = Some(key));
+        }
+        Some(Hit::Target(place)) => {
+            model.overlay = None;
+            look_at(model, |focus, report| focus.at_place(report, place));
         }
         Some(Hit::Entry(at)) => {
             if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
@@ -178,8 +185,19 @@ fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
         }),
         Action::FilterEnd => refind(model, |filter| *filter = None),
         Action::OnlyUnknown => only_unknown(model),
+        Action::Sources => {
+            on_page(model, |_, state, _| state.with_sources = !state.with_sources);
+            on_page(model, Page::reveal);
+        }
         Action::Show(screen) => show(model, screen),
-        Action::NextTarget => next_target(model),
+        Action::AskTarget => {
+            let chosen = model.data.focus.place.0;
+            model.overlay = Some(Overlay::Targets { filter: String::new(), chosen });
+        }
+        Action::TargetGo(motion) => target_go(model, motion),
+        Action::TargetTake => target_take(model),
+        Action::NextTarget => look_at(model, Focus::next),
+        Action::PreviousTarget => look_at(model, Focus::previous),
         Action::PlanProbe => {
             return model.data.focus.target.clone().map(|t| model.plan_probe(t)).into_iter().collect();
         }
@@ -250,7 +268,7 @@ fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
 fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
     let mut state = model.page_state();
     let body = frame::body(model.size, &state);
-    let page = model.screen.page(&model.data, &state, Page::room(body.width));
+    let page = model.page(&state);
     change(&page, &mut state, body.height);
     model.pages.insert(model.screen, state);
 }
@@ -269,7 +287,7 @@ fn refind(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
 
 fn selected(model: &Model) -> Option<super::page::Block> {
     let state = model.page_state();
-    model.screen.page(&model.data, &state, Page::room(model.size.width)).selected(&state).cloned()
+    model.page(&state).selected(&state).cloned()
 }
 
 fn enter(model: &mut Model) {
@@ -296,7 +314,7 @@ fn enter(model: &mut Model) {
 
 fn back(model: &mut Model) {
     let state = model.page_state();
-    let page = model.screen.page(&model.data, &state, Page::room(model.size.width));
+    let page = model.page(&state);
     let open = page.selected(&state).and_then(|block| block.key.clone());
     if let Some(key) = open.filter(|key| page.place(&state).is_unfolded(key)) {
         refold(model, |state| {
@@ -430,9 +448,28 @@ fn mouse(model: &mut Model) -> Vec<SideEffect> {
     vec![SideEffect::Mouse(model.mouse)]
 }
 
-fn next_target(model: &mut Model) {
+fn target_go(model: &mut Model, motion: Motion) {
+    let Some(Overlay::Targets { filter, .. }) = &model.overlay else { return };
+    let count = command::overlay_targets(model, filter).count();
+    let page = targets::rows(frame::parts(model.size).body.height).max(1);
+    if let Some(Overlay::Targets { chosen, .. }) = &mut model.overlay {
+        *chosen = motion.among(*chosen, page, count);
+    }
+}
+
+fn target_take(model: &mut Model) {
+    let Some(Overlay::Targets { filter, chosen }) = &model.overlay else { return };
+    let taken = command::overlay_targets(model, filter).nth(*chosen).map(|(place, _)| place);
+    model.overlay = None;
+    if let Some(place) = taken {
+        look_at(model, |focus, report| focus.at_place(report, place));
+    }
+}
+
+/// Shows another target.
+fn look_at(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
     let Some(report) = model.data.report.as_deref() else { return };
-    model.data.focus = model.data.focus.next(report);
+    model.data.focus = which(&model.data.focus, report);
     model.chosen.clone_from(&model.data.focus.target);
     // Another target is read from its top.
     on_page(model, |_, state, _| *state = state.at_its_top());

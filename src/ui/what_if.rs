@@ -142,10 +142,20 @@ impl Picker {
             Some(MenuItem::Really) => return Ok(Taken::Suppose(all)),
             Some(MenuItem::Word(word)) => (*word).to_owned(),
             _ if self.typed.trim().is_empty() => return Err("no value is typed yet".to_owned()),
-            _ => self.typed.trim().to_owned(),
+            _ => match self.refused() {
+                Some(refused) => return Err(refused),
+                None => self.typed.trim().to_owned(),
+            },
         };
         all.push(Supposition { subject: of.subject.clone(), fact: of.key.name, value });
         Ok(Taken::Suppose(all))
+    }
+
+    /// Why what is typed is no value: the sign before it is already there.
+    pub fn refused(&self) -> Option<String> {
+        let value = self.typed.trim().strip_prefix('=')?.trim();
+        let example = if value.is_empty() { String::new() } else { format!(": {value}") };
+        Some(format!("{} is typed without “=”{example}", self.of.as_ref()?.key.name))
     }
 
     /// Asks for the value of a fact.

@@ -3,11 +3,14 @@
 //! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
 
 pub mod area;
-pub mod interval;
 pub mod text;
+pub mod axis;
+pub mod interval;
+pub mod ecdf;
 pub mod columns;
 pub mod diff;
 pub mod field;
 pub mod histogram;
+pub mod flush_path;
 pub mod trace;
 pub mod tree;

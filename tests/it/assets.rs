@@ -15,15 +15,33 @@ use walwise::inside::pipeline::Session;
 use walwise::inside::report::json;
 use walwise::inside::rules::{RuleSet, reference};
 
-/// The size of the terminal in the pictures.
+/// The size of the terminal in most pictures.
 const SIZE: (u16, u16) = (100, 32);
+/// The sizes of the terminal in pictures of the screens that have a layout for each.
+const LAYOUTS: [(u16, u16); 3] = [(80, 24), (100, 30), (140, 45)];
+/// Those screens.
+const LAID_OUT: [&str; 2] = ["overview", "probe"];
 
 fn of_repository(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// The screens for the recorded machine in `tests/screens`, with its measurement.
+/// The screens for the recorded machine in `tests/screens`, with its measurement; some of them at several sizes, with the
+/// size in the name of the file.
 fn pictures() -> Vec<generate::OutputFile> {
+    let is_laid_out = |name: &str| LAID_OUT.iter().any(|screen| *name == format!("{screen}.svg"));
+    let mut all: Vec<generate::OutputFile> = pictures_at(SIZE);
+    all.retain(|(name, _)| !is_laid_out(name));
+    for (columns, rows) in LAYOUTS {
+        let laid_out = pictures_at((columns, rows)).into_iter().filter(|(name, _)| is_laid_out(name));
+        all.extend(
+            laid_out.map(|(name, svg)| (name.replace(".svg", &format!("-{columns}x{rows}.svg")), svg)),
+        );
+    }
+    all
+}
+
+fn pictures_at(size: (u16, u16)) -> Vec<generate::OutputFile> {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
     let request = Request {
@@ -34,7 +52,7 @@ fn pictures() -> Vec<generate::OutputFile> {
     };
     let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
     let measured = generate::measurement(&read("probe.json")).unwrap();
-    generate::pictures(session, Some(measured), SIZE)
+    generate::pictures(session, Some(measured), size)
 }
 
 /// Every generated file, by its name in the repository.

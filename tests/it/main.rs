@@ -17,6 +17,7 @@ mod baseline;
 mod captures;
 mod cli;
 mod contents;
+mod dashboard;
 mod databases;
 mod drill;
 mod examples;

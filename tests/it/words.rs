@@ -114,7 +114,7 @@ fn letters(svg: &str) -> String {
 fn those_sentences_are_on_the_screens() {
     for name in HOSTS {
         let report = report(name);
-        let shown = ui::pictures(report.clone(), Vec::new(), (200, 200));
+        let shown = ui::pictures(report.clone(), Vec::new(), (120, 200));
         let shown: String = shown.iter().map(|(_, svg)| letters(svg)).collect();
         let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
         let worst = report.verdicts.iter().map(|verdict| verdict.standing).min().unwrap();

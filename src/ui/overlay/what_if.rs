@@ -88,7 +88,8 @@ fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
 
 /// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
 fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let (says, role) = match (&picker.mistake, &picker.of) {
+    let mistake = picker.mistake.clone().or_else(|| picker.refused());
+    let (says, role) = match (&mistake, &picker.of) {
         (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
         (None, Some(of)) if entries == 0 => {
             let now = if of.really.is_known() { "; tab takes what it is now" } else { "" };

@@ -1,47 +1,210 @@
-//! The overview: the verdict in one line, what to do first, the price of a commit, and what is not known with what would
-//! help. What is said elsewhere in full is one key away.
+//! The overview, a dashboard: the verdict, the flush path, what to do first, the price of a commit, what is kept and what is
+//! not known; on a wide terminal the other targets and the host beside it. Its parts take longer forms where rows are left.
+//! What is said elsewhere in full is one key away.
+
+mod facts;
+mod path;
+mod side;
+mod todo;
 
 use ratatui::text::{Line, Span};
 
-use super::advice::{noted_key, step_key};
 use super::details::Details;
-use super::rest::{MOST, rest};
-use super::{price, unknown, what_if};
+use super::rest::MOST;
+use super::{unknown, what_if};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
-use crate::quote::Command;
 use crate::report::telling::target::{heading, standing, without_verdict};
-use crate::report::telling::words as told;
-use crate::report::{Plan, Report, Step};
-use crate::rules::{Change, Level};
+use crate::report::{Plan, Report};
 use crate::ui::data::{Activity, Data};
+use crate::ui::fill::{DashboardPart, fill};
 use crate::ui::page::{Block, Enter, Page, PageState};
-use crate::ui::screen_id::ScreenId;
+use crate::ui::room::{PageLayout, PageRoom};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
-use crate::ui::words;
+
+/// In which order rows that are left are spent on longer forms.
+mod turn {
+    /// Commands beneath the first thing to do, then beneath each.
+    pub const COMMAND: u8 = 1;
+    pub const COMMANDS: u8 = 2;
+    /// The price as a chart, then with its curves.
+    pub const CHART: u8 = 3;
+    pub const CURVES: u8 = 4;
+    /// Unknown facts by name.
+    pub const NAMES: u8 = 5;
+    /// What is kept, open and at a price, as lists.
+    pub const LISTS: u8 = 6;
+    /// What is known of the disks.
+    pub const FACTS: u8 = 7;
+    /// An empty line before a line with a label.
+    pub const AIR: u8 = 8;
+}
+
+/// Columns for what stands before a sentence.
+const LABEL: usize = 10;
 
 /// The page.
-pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
         page.text(not_yet(data));
         return page;
     };
-    if !data.complete {
-        page.text(so_far(data, report, room));
+    let layout = room.layout();
+    let side = match layout {
+        PageLayout::Panes if data.complete && data.focus.target.is_some() => {
+            Some(side::side(data, report, room.rows))
+        }
+        PageLayout::Single | PageLayout::Pairs | PageLayout::Panes => None,
+    };
+    let taken = side.as_ref().map_or(0, |side| usize::from(side.width));
+    let view = Dashboard {
+        data,
+        report,
+        state,
+        theme: data.theme,
+        room: room.columns.saturating_sub(taken),
+        layout,
+    };
+    let mut parts = if !data.complete {
+        vec![DashboardPart::new(vec![Block::text(so_far(data, report, view.room))])]
     } else if data.focus.target.is_none() {
-        page.text(no_target(data, room));
+        vec![DashboardPart::new(vec![Block::text(no_target(data, view.room))])]
     } else {
-        verdict(&mut page, data, report, state, room);
-        what_if::brief(&mut page, data, room);
-        do_first(&mut page, data, report, room);
-        price::add(&mut page, data, report, state, room);
-        unknown::add(&mut page, data, report, state, room);
-    }
-    warnings(&mut page, data.theme, report, room);
+        view.parts()
+    };
+    parts.push(view.warnings());
+    page.blocks = fill(parts, room.rows);
+    page.side = side;
     page
+}
+
+/// All that the parts of the page are made from.
+struct Dashboard<'a> {
+    data: &'a Data,
+    report: &'a Report,
+    state: &'a PageState,
+    theme: Theme,
+    /// Columns.
+    room: usize,
+    layout: PageLayout,
+}
+
+impl Dashboard<'_> {
+    fn parts(&self) -> Vec<DashboardPart> {
+        let mut parts = vec![self.verdict(), self.what_if()];
+        parts.extend(self.path_and_price());
+        parts.extend([self.do_first(), self.keep()]);
+        parts.extend(self.price());
+        parts.extend([self.withheld(), self.options(), self.undecided(), self.unknown(), self.disks()]);
+        parts
+    }
+
+    /// Blocks beneath a heading.
+    fn section(&self, title: &str, aside: &str) -> Page {
+        let mut page = Page::default();
+        // A heading that is not the first has an empty line before it.
+        page.text(Vec::new());
+        page.heading(self.theme, title, aside);
+        page
+    }
+
+    /// A sentence behind a label.
+    fn labelled(&self, label: &str, says: &str) -> Vec<Line<'static>> {
+        let rows = text::wrap(says, self.room.saturating_sub(LABEL)).into_iter().enumerate();
+        let label = |i: usize| text::pad(if i == 0 { label } else { "" }, LABEL);
+        let line = |(i, row)| {
+            Line::from(vec![Span::styled(label(i), self.theme.style(TextRole::Heading)), Span::raw(row)])
+        };
+        rows.map(line).collect()
+    }
+
+    fn what_if(&self) -> DashboardPart {
+        let mut page = Page::default();
+        page.text(Vec::new());
+        what_if::brief(&mut page, self.data, self.room);
+        DashboardPart::new(page.blocks)
+    }
+
+    /// What is not known: how much, and what would help with most of it; or each fact by its name.
+    fn unknown(&self) -> DashboardPart {
+        const KEY: &str = "unknown";
+        let Some(short) = unknown::in_short(self.data) else {
+            let nothing = "nothing that would decide anything here";
+            return airy(Block::text(self.labelled("Unknown", nothing)));
+        };
+        let named = |most: usize| {
+            let mut page = Page::default();
+            page.text(Vec::new());
+            unknown::add(&mut page, self.data, self.report, self.state, self.room, most);
+            page.blocks
+        };
+        // What was opened stays in sight.
+        if self.state.is_unfolded(KEY) || unknown::is_open(self.data, self.state) {
+            return DashboardPart::new(named(MOST));
+        }
+        let line = Block::item(KEY, Enter::Unfold, self.labelled("Unknown", &short));
+        todo::FEW.into_iter().fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
+    }
+
+    fn warnings(&self) -> DashboardPart {
+        if self.report.warnings.is_empty() {
+            return DashboardPart::default();
+        }
+        let mut page = self.section("About this run", "");
+        let mut details = Details::new(self.theme, self.room);
+        self.report.warnings.iter().for_each(|warning| details.paragraph(&warning.to_string()));
+        page.text(details.lines);
+        DashboardPart::new(page.blocks)
+    }
+
+    fn verdict(&self) -> DashboardPart {
+        const KEY: &str = "verdict";
+        let (data, report, theme, room) = (self.data, self.report, self.theme, self.room);
+        let Some(verdict) = data.verdict() else {
+            let mut details = Details::new(theme, room);
+            if let Some(target) = report.targets.get(data.focus.at) {
+                details.paragraph(&standing(report, target).to_string());
+                let wish = data.plan().and_then(Plan::wish).map(|wish| format!("The plan makes {wish}."));
+                for says in without_verdict(target).into_iter().chain(wish) {
+                    details.paragraph(&says);
+                }
+            }
+            return DashboardPart::new(vec![Block::text(details.lines)]);
+        };
+        let word = heading(verdict).to_string();
+        // A heading with reservations has a line of its own.
+        let beside = text::width(&word) + 3;
+        let indent = if beside > room / 3 { 3 } else { beside };
+        let mut head = (indent == beside).then(|| text::pad(&word, indent));
+        let mut lines = Vec::new();
+        if head.is_none() {
+            let rows = text::wrap(&word, room).into_iter();
+            lines.extend(rows.map(|row| Line::styled(row, theme.standing(verdict.standing))));
+        }
+        let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
+        let says = [&verdict.sentence, &verdict.second_fault, &verdict.host_loss].map(|says| (says, plain));
+        for (says, style) in says.into_iter().chain([(&verdict.limits, dim)]) {
+            let rows = text::wrap(says, room.saturating_sub(indent)).into_iter();
+            for row in rows.filter(|row| !row.is_empty()) {
+                let head = head.take().unwrap_or_else(|| text::blank(indent));
+                let head = Span::styled(head, theme.standing(verdict.standing));
+                lines.push(Line::from(vec![head, Span::styled(row, style)]));
+            }
+        }
+        if self.state.is_unfolded(KEY) {
+            lines.extend(super::details::indented(evidence(verdict, theme, room.saturating_sub(2))));
+        }
+        DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines)])
+    }
+}
+
+/// A line, with an empty one before it where rows are left.
+fn airy(line: Block) -> DashboardPart {
+    let air = vec![Block::text(vec![Line::default()]), line.clone()];
+    DashboardPart::new(vec![line]).or(turn::AIR, air)
 }
 
 /// Before the first fact.
@@ -68,47 +231,6 @@ fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     details.gap();
     details.paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
     details.lines
-}
-
-fn verdict(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
-    const KEY: &str = "verdict";
-    let theme = data.theme;
-    let Some(verdict) = data.verdict() else {
-        let mut details = Details::new(theme, room);
-        if let Some(target) = report.targets.get(data.focus.at) {
-            details.paragraph(&standing(report, target).to_string());
-            let wish = data.plan().and_then(Plan::wish).map(|wish| format!("The plan makes {wish}."));
-            for says in without_verdict(target).into_iter().chain(wish) {
-                details.paragraph(&says);
-            }
-        }
-        page.text(details.lines);
-        return;
-    };
-    let word = heading(verdict).to_string();
-    let indent = text::width(&word).saturating_add(3);
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    for (i, row) in text::wrap(&verdict.sentence, room.saturating_sub(indent)).into_iter().enumerate() {
-        let head = if i == 0 { text::pad(&word, indent) } else { text::blank(indent) };
-        lines.push(Line::from(vec![Span::styled(head, theme.standing(verdict.standing)), Span::raw(row)]));
-    }
-    for row in [&verdict.second_fault, &verdict.host_loss]
-        .into_iter()
-        .flat_map(|says| text::wrap(says, room.saturating_sub(indent)))
-    {
-        if !row.is_empty() {
-            lines.push(Line::raw(format!("{}{row}", text::blank(indent))));
-        }
-    }
-    for row in text::wrap(&verdict.limits, room.saturating_sub(indent)) {
-        if !row.is_empty() {
-            lines.push(Line::styled(format!("{}{row}", text::blank(indent)), theme.style(TextRole::Dim)));
-        }
-    }
-    if state.is_unfolded(KEY) {
-        lines.extend(super::details::indented(evidence(verdict, theme, room.saturating_sub(2))));
-    }
-    page.blocks.push(Block::item(KEY, Enter::Unfold, lines));
 }
 
 /// Every path with what speaks for its standing, and what is missing.
@@ -145,102 +267,4 @@ fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> 
 
 fn hops(path: &Path) -> String {
     path.hops.iter().map(Subject::name).collect::<Vec<_>>().join(" → ")
-}
-
-/// A thing to do: where Enter leads, what is copied, and the row.
-struct Todo {
-    level: Level,
-    key: String,
-    copy: Vec<Command>,
-    cells: Vec<StyledText>,
-}
-
-fn do_first(page: &mut Page, data: &Data, report: &Report, room: usize) {
-    let theme = data.theme;
-    let steps = data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
-    let (keep, change): (Vec<&Step>, Vec<&Step>) =
-        steps.iter().partition(|step| step.advice.change == Change::Keep);
-    let setting = change.iter().map(|step| text::width(step.advice.setting.name)).max().unwrap_or(0);
-    let mut todo: Vec<Todo> = change.into_iter().map(|step| of_step(step, theme, setting)).collect();
-    let noted = data.focus.noted.iter().filter_map(|at| report.findings.get(*at));
-    todo.extend(noted.filter(|finding| finding.level >= Level::Warning).map(|finding| Todo {
-        level: finding.level,
-        key: noted_key(finding),
-        copy: Vec::new(),
-        cells: cells(
-            theme,
-            finding.level,
-            &words::subject(&finding.subject),
-            finding.remedy.as_ref().map_or(&finding.title, |remedy| &remedy.says),
-            "see why",
-            finding.confidence.word(),
-        ),
-    }));
-    todo.sort_by_key(|todo| std::cmp::Reverse(todo.level));
-    page.heading(theme, "Do first", &kept(&keep));
-    if todo.is_empty() {
-        page.text(vec![Line::raw("Nothing to change.")]);
-        return;
-    }
-    let rows: Vec<Vec<StyledText>> = todo.iter().take(MOST).map(|todo| todo.cells.clone()).collect();
-    let shape = [Column::keep(8), Column::keep(8), Column::wrap(34), Column::drop(1), Column::drop(2)];
-    for (lines, todo) in columns::wrapped(&rows, &shape, room).into_iter().zip(&todo) {
-        let mut block = Block::item(todo.key.clone(), Enter::Open(ScreenId::Advice, todo.key.clone()), lines);
-        block.copy.clone_from(&todo.copy);
-        page.blocks.push(block);
-    }
-    rest(page, theme, todo.len(), "shows all of the plan");
-}
-
-fn of_step(step: &Step, theme: Theme, setting: usize) -> Todo {
-    let what = format!("{}  {}", text::pad(step.advice.setting.name, setting), told::change(step));
-    Todo {
-        level: step.level,
-        key: step_key(step),
-        copy: super::advice::copied(step),
-        cells: cells(
-            theme,
-            step.level,
-            &words::subject(&step.subject),
-            &what,
-            words::risk(step.advice.risk),
-            step.confidence.word(),
-        ),
-    }
-}
-
-fn cells(
-    theme: Theme,
-    level: Level,
-    subject: &str,
-    what: &str,
-    risk: &str,
-    confidence: &str,
-) -> Vec<StyledText> {
-    let dim = theme.style(TextRole::Dim);
-    vec![
-        (level.word().to_owned(), theme.level(level)),
-        (subject.to_owned(), theme.style(TextRole::Plain)),
-        (what.to_owned(), theme.style(TextRole::Plain)),
-        (risk.to_owned(), dim),
-        (confidence.to_owned(), dim),
-    ]
-}
-
-fn kept(keep: &[&Step]) -> String {
-    match keep.len() {
-        0 => String::new(),
-        1 => "1 setting is already right".to_owned(),
-        n => format!("{n} settings are already right"),
-    }
-}
-
-fn warnings(page: &mut Page, theme: Theme, report: &Report, room: usize) {
-    if report.warnings.is_empty() {
-        return;
-    }
-    page.heading(theme, "About this run", "");
-    let mut details = Details::new(theme, room);
-    report.warnings.iter().for_each(|warning| details.paragraph(&warning.to_string()));
-    page.text(details.lines);
 }

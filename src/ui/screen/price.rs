@@ -1,5 +1,5 @@
-//! The price of one commit: each method with its interval on a common scale, and what the comparison came to; beneath each,
-//! what its figures are made of. The overview has it as a section; the screen of the probe takes its parts.
+//! The price of one commit: each method with its interval on a common logarithmic axis, and what the comparison came to;
+//! beneath each, what its figures are made of. The overview and the screen of the probe take their parts from here.
 
 use ratatui::text::{Line, Span};
 
@@ -9,47 +9,71 @@ use crate::facts::catalog::target::{self, Flush};
 use crate::measure::{LogKind, Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::report::telling::price as told;
+use crate::report::telling::words::count;
 use crate::text::{grouped, micros, micros_between};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::details::Details;
-use crate::ui::screen_id::ScreenId;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Column, StyledText};
+use crate::ui::widgets::axis::Axis;
 use crate::ui::widgets::{interval, text};
 
-/// Columns of the field that the intervals are drawn in: as many as there is room for, between these.
-const FIELD: (usize, usize) = (22, 60);
-/// Columns of everything else in a row but what stands at its end.
-const BESIDE_FIELD: usize = 59;
+/// Fewer columns than this are no field for intervals.
+const LEAST_FIELD: usize = 12;
+/// Columns of a name, of a median, of a tail and of a rate.
+const NAME: usize = 13;
+const MEDIAN: usize = 8;
+const TAIL: usize = 8;
+const RATE: usize = 9;
+const GAP: usize = 2;
 
-/// Adds the section.
-pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
-    let theme = data.theme;
-    let live = data.live();
-    let Some(measurement) = live.or_else(|| data.measurement()) else {
-        page.heading(theme, "Price of one commit", "not measured");
-        page.text(match data.measurable() {
-            Ok(()) => vec![Line::from(vec![
-                Span::styled("p", theme.style(TextRole::Accent)),
-                Span::raw(" measures it, after showing what it would write"),
-            ])],
-            Err(why) => {
-                let rows = text::wrap(why, room).into_iter();
-                rows.map(|row| Line::styled(row, theme.style(TextRole::Dim))).collect()
-            }
-        });
-        return;
+/// What is measured of the chosen target, and when that was.
+pub fn of(data: &Data) -> Option<(&Measurement, String)> {
+    let live = data.live().map(|live| (live, "measuring …".to_owned()));
+    live.or_else(|| data.measurement().map(|done| (done, format!("measured {}", done.when))))
+}
+
+/// What is said where nothing was measured.
+pub fn unmeasured(data: &Data) -> (String, TextRole) {
+    match data.measurable() {
+        Ok(()) => (
+            "not measured: p measures it, after it has shown what it would write".to_owned(),
+            TextRole::Plain,
+        ),
+        Err(why) => (format!("not measured: {why}"), TextRole::Dim),
+    }
+}
+
+/// What a commit costs with the method in force, else with the best one, in a sentence.
+pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> String {
+    if flushes_are_suppressed(data, report) {
+        return told::WITHOUT_FLUSHES.to_owned();
+    }
+    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
+    let rows = || of_server(measurement).filter(|row| row.error.is_none());
+    let row = rows().find(|row| measurement.is_in_force(row, in_force));
+    let Some(row) = row.or_else(|| rows().find(|row| row.method == measurement.best)) else {
+        return measurement.sentence.clone();
     };
-    let when =
-        if live.is_some() { "measuring …".to_owned() } else { format!("measured {}", measurement.when) };
-    page.heading(theme, "Price of one commit", &format!("{}, one session   {when}", pages(measurement)));
-    let rows = MethodTable { data, report, measurement, room };
-    rows.add(page, state, |key| Enter::Open(ScreenId::Probe, key));
-    let mut details = Details::new(theme, room);
-    details.paragraph(&measurement.sentence);
-    caveats(&mut details, measurement);
-    page.text(details.lines);
+    let median = row.median_us;
+    let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
+    let doubts = measurement.caveats.len() + usize::from(measurement.cancelled);
+    let doubts = if doubts > 0 { format!("; {}", count(doubts, "caveat")) } else { String::new() };
+    format!(
+        "{} ({}), {} commits/s{tail}; {}, {}, one session{doubts}",
+        micros(median.value),
+        micros_between(median.low, median.high),
+        per_second(row.mean_us),
+        row.method.name(),
+        pages(measurement),
+    )
+}
+
+/// The methods in rows that fit beside something: median and interval.
+pub fn brief(data: &Data, report: &Report, measurement: &Measurement, room: usize) -> Vec<Line<'static>> {
+    let table = MethodTable { data, report, measurement, room };
+    let Chart { rows, axis, .. } = table.chart(true);
+    table.reservation().into_iter().chain(rows).chain(axis).collect()
 }
 
 /// Each method in a row, and before them whether the figures are those of durable commits.
@@ -67,15 +91,9 @@ pub struct MethodTable<'a> {
 impl MethodTable<'_> {
     /// Adds them; `enter` says what Enter does on the row of this name.
     pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> Enter) {
-        let theme = self.data.theme;
-        if flushes_are_suppressed(self.data, self.report) {
-            let says = text::wrap(told::WITHOUT_FLUSHES, self.room);
-            page.text(says.into_iter().map(|row| Line::styled(row, theme.style(TextRole::Doubt))).collect());
-        }
-        let cluster = self.data.focus.cluster.as_ref();
-        let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
-        let lines = table(self.measurement, in_force, theme, self.room);
-        for (row, line) in of_server(self.measurement).zip(lines) {
+        let Chart { head, rows, axis } = self.chart(false);
+        page.text(self.reservation().into_iter().chain([head]).collect());
+        for (row, line) in of_server(self.measurement).zip(rows) {
             let key = format!("method {}", row.method.name());
             let enter = enter(key.clone());
             let mut lines = vec![line];
@@ -84,6 +102,23 @@ impl MethodTable<'_> {
             }
             page.blocks.push(Block::item(key, enter, lines));
         }
+        page.text(axis);
+    }
+
+    /// Whether the figures are those of durable commits, where they are not.
+    fn reservation(&self) -> Vec<Line<'static>> {
+        if !flushes_are_suppressed(self.data, self.report) {
+            return Vec::new();
+        }
+        let doubt = self.data.theme.style(TextRole::Doubt);
+        text::wrap(told::WITHOUT_FLUSHES, self.room).into_iter().map(|row| Line::styled(row, doubt)).collect()
+    }
+
+    /// The table in lines.
+    fn chart(&self, is_brief: bool) -> Chart {
+        let cluster = self.data.focus.cluster.as_ref();
+        let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
+        chart(self.measurement, in_force, self.data.theme, self.room, is_brief)
     }
 
     /// What the figures of a method are made of.
@@ -100,6 +135,11 @@ impl MethodTable<'_> {
             details.field("mean", &format!("{}; {rate} commits/s follow from it", micros(row.mean_us)));
             let p99 = row.p99_us.map(|p99| format!("p99 {}, ", micros(p99))).unwrap_or_default();
             details.field("tails", &format!("p95 {}, {p99}max {}", micros(row.p95_us), micros(row.max_us)));
+            if let Some(setting) =
+                self.measurement.log.setting(row.method).filter(|setting| !setting.is_empty())
+            {
+                details.field("setting", setting);
+            }
             details.field("counted", &format!("{} commits", grouped(row.samples)));
             let flushes = row.flushes_per_commit.map_or_else(
                 || "not counted: these disks' statistics do not say".to_owned(),
@@ -155,68 +195,113 @@ fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
 }
 
 /// The method that the server uses now.
-fn in_force(report: &Report, cluster: &Subject) -> Option<WalSyncMethod> {
+pub fn in_force(report: &Report, cluster: &Subject) -> Option<WalSyncMethod> {
     report.facts.value(cluster, &postgres::WAL_SYNC_METHOD)
 }
 
-fn table(
+/// A table of methods: its head, a line for each, and the axis of their intervals.
+struct Chart {
+    head: Line<'static>,
+    rows: Vec<Line<'static>>,
+    axis: Vec<Line<'static>>,
+}
+
+/// The columns of the table: of the field for intervals, which may have none, and of what stands at the end of a row.
+struct ChartColumns {
+    field: usize,
+    said: usize,
+    is_brief: bool,
+}
+
+impl ChartColumns {
+    fn new(room: usize, said: usize, is_brief: bool) -> Self {
+        let figures = if is_brief { 0 } else { GAP + TAIL + GAP + RATE };
+        let rest = room.saturating_sub(NAME + GAP + MEDIAN + GAP + figures);
+        // The mark of the method in force has room in any case.
+        let said = if is_brief || rest.saturating_sub(said + GAP) < LEAST_FIELD * 2 { 1 } else { said };
+        let field = rest.saturating_sub(said + GAP);
+        Self { field: if field < LEAST_FIELD { 0 } else { field.min(60) }, said, is_brief }
+    }
+
+    /// Columns before the field.
+    const BEFORE: usize = NAME + GAP + MEDIAN + GAP;
+}
+
+fn chart(
     measurement: &Measurement,
     in_force: Option<WalSyncMethod>,
     theme: Theme,
     room: usize,
-) -> Vec<Line<'static>> {
+    is_brief: bool,
+) -> Chart {
     let methods: Vec<&MethodResult> = of_server(measurement).collect();
-    let said =
-        methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max().unwrap_or_default();
-    let field = room.saturating_sub(BESIDE_FIELD.saturating_add(said)).clamp(FIELD.0, FIELD.1);
-    let top = methods.iter().map(|row| row.median_us.high.max(row.median_us.value)).fold(0.0, f64::max);
-    let rows: Vec<Vec<StyledText>> =
-        methods.iter().map(|row| cells(row, measurement, (top, field), in_force, theme)).collect();
-    let shape = [
-        Column::keep(13),
-        Column::keep(8),
-        Column::drop(2),
-        Column::drop(3),
-        Column::drop(4),
-        Column::keep(26),
-    ];
-    columns::lines(&rows, &shape, room)
+    let longest = methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max();
+    let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
+    let measured = methods.iter().filter(|row| row.error.is_none());
+    let axis = Axis::around(measured.map(|row| (row.median_us.low, row.median_us.high)));
+    let axis = axis.and_then(|axis| Some((axis, axis.lines(widths.field)?)));
+    let drawn = methods.iter().map(|row| {
+        let is_in_force = measurement.is_in_force(row, in_force);
+        let said = match widths.said {
+            1 if is_in_force => "◂".to_owned(),
+            1 => String::new(),
+            _ => said(measurement, row, in_force),
+        };
+        line(row, axis.as_ref().map(|(axis, _)| axis), &widths, (is_in_force, &said), theme)
+    });
+    let rows = drawn.collect();
+    let dim = theme.style(TextRole::Dim);
+    let left = text::blank(ChartColumns::BEFORE);
+    let scale = axis.iter().flat_map(|(_, lines)| lines);
+    let scale = scale.map(|row| Line::styled(format!("{left}{}", row.trim_end()), dim)).collect();
+    let field =
+        if widths.field > 0 { text::pad("  95 % interval", widths.field + GAP) } else { String::new() };
+    let figures = if is_brief {
+        String::new()
+    } else {
+        format!("{:>TAIL$}{:>width$}", "p99", "commits/s", width = GAP + RATE)
+    };
+    let head =
+        format!("{}{:>MEDIAN$}{}{field}{figures}", text::blank(NAME + GAP), "median", text::blank(GAP));
+    Chart { head: Line::styled(head, dim), rows, axis: scale }
 }
 
-fn cells(
+fn line(
     row: &MethodResult,
-    measurement: &Measurement,
-    (top, field): (f64, usize),
-    in_force: Option<WalSyncMethod>,
+    axis: Option<&Axis>,
+    widths: &ChartColumns,
+    (is_in_force, said): (bool, &str),
     theme: Theme,
-) -> Vec<StyledText> {
-    let dim = theme.style(TextRole::Dim);
-    let plain = theme.style(TextRole::Plain);
-    let is_in_force = measurement.is_in_force(row, in_force);
-    let name =
-        (row.method.name().to_owned(), if is_in_force { theme.style(TextRole::Heading) } else { plain });
+) -> Line<'static> {
+    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
+    let name = text::pad(row.method.name(), NAME + GAP);
+    let mut spans =
+        vec![Span::styled(name, if is_in_force { theme.style(TextRole::Heading) } else { plain })];
     if let Some(error) = &row.error {
-        let none = || (String::new(), plain);
-        return vec![name, none(), none(), none(), none(), (error.clone(), theme.style(TextRole::Doubt))];
+        spans.push(Span::styled(error.clone(), theme.style(TextRole::Doubt)));
+        return Line::from(spans);
     }
-    let median = row.median_us.value;
-    let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
-    let tail = format!("{tail_name} {:>7}", micros(tail));
-    vec![
-        name,
-        (format!("{:>8}", micros(median)), plain),
-        (interval::bar(row.median_us, top, field), theme.style(TextRole::Accent)),
-        (tail, dim),
-        (format!("{:>7} commits/s", per_second(row.mean_us)), dim),
-        (said(measurement, row, in_force), plain),
-    ]
+    spans.push(Span::raw(format!("{:>MEDIAN$}{}", micros(row.median_us.value), text::blank(GAP))));
+    if widths.field > 0 {
+        let bar = axis.map(|axis| interval::bar(row.median_us, axis, widths.field));
+        let bar = bar.unwrap_or_else(|| text::blank(widths.field));
+        spans.push(Span::styled(format!("{bar}{}", text::blank(GAP)), theme.style(TextRole::Accent)));
+    }
+    if !widths.is_brief {
+        let p99 = row.p99_us.map_or_else(|| "–".to_owned(), micros);
+        let rate = per_second(row.mean_us);
+        spans.push(Span::styled(format!("{p99:>TAIL$}{rate:>width$}", width = GAP + RATE), dim));
+        spans.push(Span::raw(text::blank(GAP)));
+    }
+    spans.push(Span::styled(said.to_owned(), plain));
+    Line::from(spans)
 }
 
 /// What stands at the end of a row.
 fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncMethod>) -> String {
     let beside = beside_default(measurement, row);
     let setting = measurement.log.setting(row.method).unwrap_or_default();
-    let mark = if measurement.is_in_force(row, in_force) { "← in force" } else { "" };
+    let mark = if measurement.is_in_force(row, in_force) { "◂ in force" } else { "" };
     let parts = [beside.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("  ")
 }

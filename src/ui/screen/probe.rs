@@ -1,4 +1,5 @@
-//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it came to.
+//! The probe: before it what it is about, while it runs the race of the methods, afterwards what it came to: intervals on
+//! an axis, curves of the shares done within a time, how many commits took how long, and the course of the rounds.
 //!
 //! What it would write is said by the question before it, which lies over this screen. The surprise: while it runs, the
 //! figures of the moment are shown and not believed; only what a planned look found is called settled.
@@ -6,32 +7,34 @@
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
-use super::price;
+use super::{curves, price};
 use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
 use crate::text::{grouped, micros};
 use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
+use crate::ui::room::PageRoom;
 use crate::ui::theme::TextRole;
 use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::{histogram, text};
 
-/// Rows of the histogram.
-const HEIGHT: usize = 2;
-/// From one bucket of the histogram to the next: four of them are a doubling ([`Progress::histogram`]).
-const BUCKET: f64 = 1.189_207_115_002_721;
+/// Rows of curves and histogram, with their axes.
+const HIGH: usize = 8;
+/// From so many columns on curves and histogram are side by side, with so many between them.
+const WIDE: usize = 120;
+const BETWEEN: usize = 3;
 /// Columns of the tails' table beside the rounds, gaps included.
 const BESIDE_ROUNDS: usize = 55;
 
 /// The page.
-pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
         let said = if data.complete { "There is no target to measure." } else { "Still collecting facts." };
         page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
         return page;
     };
-    let view = LatencyTable { data, state, report, room };
+    let view = LatencyTable { data, state, report, room: room.columns };
     match (&data.activity, data.measurement()) {
         (Activity::Probing { target, progress, cancelled, .. }, _)
             if Some(target) == data.focus.target.as_ref() =>
@@ -144,8 +147,8 @@ impl LatencyTable<'_> {
         ])]);
         let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         rows.add(page, self.state, |_| Enter::Unfold);
+        self.curves_and_times(page, measurement, histogram);
         page.text(self.tails(measurement));
-        self.times(page, measurement, histogram);
     }
 
     /// What the medians do not tell: the course of the rounds, and the slow commits.
@@ -190,24 +193,41 @@ impl LatencyTable<'_> {
         lines
     }
 
+    /// The share of commits done within a time, and how many took how long: side by side where there is room.
+    fn curves_and_times(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
+        let in_force = self.data.focus.cluster.as_ref().and_then(|of| price::in_force(self.report, of));
+        let (half, is_wide) = match self.room {
+            WIDE.. => ((self.room - BETWEEN) / 2, true),
+            narrow => (narrow, false),
+        };
+        let curves = curves::lines(measurement, in_force, self.data.theme, half, HIGH);
+        let times = self.times(measurement, histogram, half);
+        let gap = || vec![Line::default()];
+        let both = if is_wide && !curves.is_empty() && !times.is_empty() {
+            vec![columns::beside(curves, times, half + BETWEEN)]
+        } else {
+            vec![curves, times]
+        };
+        for lines in both.into_iter().filter(|lines| !lines.is_empty()) {
+            page.text(gap().into_iter().chain(lines).collect());
+        }
+    }
+
     /// How often a commit with the default took how long.
-    fn times(&self, page: &mut Page, measurement: &Measurement, buckets: &[(f64, u64)]) {
+    fn times(&self, measurement: &Measurement, buckets: &[(f64, u64)], columns: usize) -> Vec<Line<'static>> {
         let theme = self.data.theme;
-        let (Some((first, _)), Some((last, _))) = (buckets.first(), buckets.last()) else { return };
-        let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
-        let all = counts.iter().fold(0, |all: u64, count| all.saturating_add(*count));
+        if buckets.is_empty() {
+            return Vec::new();
+        }
+        let all = buckets.iter().fold(0, |all: u64, (_, count)| all.saturating_add(*count));
         let method = measurement.comparisons.first().map_or(measurement.best, |of| of.against).name();
-        page.heading(
-            theme,
-            "Times",
-            &format!("{} commits with {method}, on a logarithmic scale", grouped(all)),
-        );
-        let drawn = histogram::lines(&counts, self.room, HEIGHT);
-        let wide = drawn.first().map(|row| text::width(row)).unwrap_or_default();
-        let scale = histogram::scale(&micros(first / BUCKET), &micros(*last), wide);
-        let mut lines: Vec<Line<'static>> =
-            drawn.into_iter().map(|row| Line::styled(row, theme.style(TextRole::Accent))).collect();
-        lines.push(Line::styled(scale, theme.style(TextRole::Dim)));
-        page.text(lines);
+        let aside = format!("   {} commits with {method}, by time", grouped(all));
+        let mut lines = vec![Line::from(vec![
+            Span::styled("Times", theme.style(TextRole::Heading)),
+            Span::styled(text::fit(&aside, columns.saturating_sub(5)), theme.style(TextRole::Dim)),
+        ])];
+        let drawn = histogram::chart(buckets, columns, HIGH).into_iter();
+        lines.extend(drawn.map(|row| Line::styled(row, theme.style(TextRole::Accent))));
+        lines
     }
 }

@@ -9,14 +9,11 @@ use crate::ui::theme::{TextRole, Theme};
 /// So many things to do, or missing facts, are shown before the rest is only counted.
 pub const MOST: usize = 8;
 
-/// How many were left out of a list.
-pub fn rest(page: &mut Page, theme: Theme, all: usize, what: &str) {
+/// How many were left out of a list, after those that are shown.
+pub fn rest(page: &mut Page, theme: Theme, all: usize, shown: usize) {
     let advice = ScreenId::Advice.digit();
-    let left = all.saturating_sub(MOST);
+    let left = all.saturating_sub(shown);
     if left > 0 {
-        page.text(vec![Line::styled(
-            format!("and {left} more: {advice} {what}"),
-            theme.style(TextRole::Dim),
-        )]);
+        page.text(vec![Line::styled(format!("{left} more: {advice}"), theme.style(TextRole::Dim))]);
     }
 }

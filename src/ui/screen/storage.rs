@@ -5,6 +5,8 @@
 //! while something is looked for, everything that has it is unfolded where there is no pane.
 
 mod layer;
+mod fact;
+mod groups;
 mod facts;
 
 use ratatui::text::Line;

@@ -19,8 +19,8 @@ use crate::ui::words;
 /// How many facts are named before the rest is counted.
 const NAMED: usize = 8;
 
-/// Adds the facts that would settle something.
-pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize) {
+/// Adds the facts that would settle something, at most so many by name.
+pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, room: usize, most: usize) {
     let (theme, needs) = (data.theme, &data.focus.needs);
     if needs.is_empty() {
         return;
@@ -28,11 +28,12 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     let all = told::count(needs.len(), "fact");
     page.heading(theme, "Not known", &format!("{all} that would decide a rule"));
     let view = RemedyList { data, report, theme };
-    let shown = needs.iter().take(MOST);
-    let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
+    let shown = needs.iter().take(most);
+    let mut told = ReasonsTold::new();
+    let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need, &mut told)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
     for (mut lines, (need, rules)) in columns::wrapped(&rows, &shape, room).into_iter().zip(shown) {
-        let key = format!("need {} {}", need.fact, need.subject);
+        let key = key(need);
         if state.is_unfolded(&key) {
             let mut details = Details::new(theme, room.saturating_sub(2));
             view.details(&mut details, need, rules);
@@ -43,7 +44,58 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
         block.copy = view.as_root(need).into_iter().collect();
         page.blocks.push(block);
     }
-    rest(page, theme, needs.len(), "shows what each would decide");
+    rest(page, theme, needs.len(), most);
+}
+
+/// The name of the block about a missing fact.
+fn key(need: &Need) -> String {
+    format!("need {} {}", need.fact, need.subject)
+}
+
+/// Whether any of them is unfolded.
+pub fn is_open(data: &Data, state: &PageState) -> bool {
+    data.focus.needs.iter().take(MOST).any(|(need, _)| state.is_unfolded(&key(need)))
+}
+
+/// How many facts would settle something, and what would tell most of them; nothing where none would.
+pub fn in_short(data: &Data) -> Option<String> {
+    let needs = &data.focus.needs;
+    let all = told::count(needs.len(), "fact");
+    let mut groups: Vec<(&Remedy, usize)> = Vec::new();
+    for remedy in needs.iter().filter_map(|(need, _)| need.remedy.as_ref()) {
+        match groups.iter_mut().find(|(known, _)| *known == remedy) {
+            Some((_, count)) => *count += 1,
+            None => groups.push((remedy, 1)),
+        }
+    }
+    let most = groups.into_iter().rev().max_by_key(|(_, count)| *count);
+    let says = match most {
+        None => format!("{all} that would decide a rule"),
+        Some((remedy, count)) if count == needs.len() => format!("{all}: {remedy}"),
+        Some((remedy, count)) => format!("{all}, {count} of them: {remedy}"),
+    };
+    (!needs.is_empty()).then_some(says)
+}
+
+/// What was told of missing facts: the reason with what would help, and the name of the fact.
+type ReasonsTold<'n> = Vec<(String, String, &'n str)>;
+
+/// A reason and what would help; of what was told before only where it stands.
+fn again<'n>(reason: String, remedy: String, need: &'n Need, told: &mut ReasonsTold<'n>) -> String {
+    let is_last = |at: usize| at + 1 == told.len();
+    let before = told.iter().position(|(known, ..)| *known == reason);
+    let refers = before.and_then(|at| Some((at, told.get(at)?)));
+    let says = match refers {
+        Some((at, (_, helps, _))) if is_last(at) && *helps == remedy => "as above".to_owned(),
+        Some((at, _)) if is_last(at) => format!("as above{remedy}"),
+        Some((_, (_, helps, fact))) if *helps == remedy => format!("as for {fact}"),
+        Some((_, (.., fact))) => format!("as for {fact}{remedy}"),
+        None => format!("{reason}{remedy}"),
+    };
+    if refers.is_none() {
+        told.push((reason, remedy, &need.fact));
+    }
+    says
 }
 
 struct RemedyList<'a> {
@@ -53,18 +105,18 @@ struct RemedyList<'a> {
 }
 
 impl RemedyList<'_> {
-    fn cells(&self, need: &Need) -> Vec<StyledText> {
+    /// A missing fact in columns. A reason that was told before is not told again.
+    fn cells<'n>(&self, need: &'n Need, before: &mut ReasonsTold<'n>) -> Vec<StyledText> {
         let plain = self.theme.style(TextRole::Plain);
-        let why = match self.stated(need) {
-            Some(said) => (said, self.theme.style(TextRole::Doubt)),
-            None => (told::reason(need), plain),
-        };
         let remedy = match &need.remedy {
             Some(Remedy::RunProbe) if self.data.measurable().is_ok() => " → p runs the probe".to_owned(),
             Some(remedy) => format!(" → {remedy}"),
             None => String::new(),
         };
-        let says = (format!("{}{remedy}", why.0), why.1);
+        let says = match self.stated(need) {
+            Some(said) => (format!("{said}{remedy}"), self.theme.style(TextRole::Doubt)),
+            None => (again(told::reason(need), remedy, need, before), plain),
+        };
         vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), says]
     }
 

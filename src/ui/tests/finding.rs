@@ -81,7 +81,7 @@ fn of_a_document_the_lines_with_the_words_are_shown() {
 fn another_target_is_not_looked_through_for_the_same() {
     let mut model = with(two_targets(), (80, 24), PLAIN);
     find(&mut model, "noatime");
-    press(&mut model, "enter t");
+    press(&mut model, "enter ]");
     assert_eq!(model.page_state().filter, None);
 }
 

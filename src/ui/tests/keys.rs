@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::ui::command;
 use crate::ui::documents::SaveState;
 use crate::ui::model::{Model, Overlay};
+use crate::ui::room::PageRoom;
 use crate::ui::sample::{RICH, states};
 use crate::ui::screen_id::ScreenId;
 
@@ -56,12 +57,13 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
             },
             Some(Overlay::WhatIf(_)) => 8,
             Some(Overlay::Filesystem { .. }) => 9,
+            Some(Overlay::Targets { .. }) => 10,
         });
         for screen in ScreenId::ALL {
             let mut model = model.clone();
             (model.overlay, model.screen) = (None, screen);
             assert_eq!(ambiguous(&model), [""; 0], "{name}, {screen:?}");
-            let page = screen.page(&model.data, &model.page_state(), 76);
+            let page = screen.page(&model.data, &model.page_state(), PageRoom { columns: 76, rows: 19 });
             for key in page.blocks.into_iter().filter_map(|block| block.key) {
                 for unfolded in [false, true] {
                     let mut state = model.page_state();
@@ -74,5 +76,5 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
         }
     }
     assert!(screens.into_iter().eq(ScreenId::ALL), "a state for every screen");
-    assert!(over.into_iter().eq(0..=9), "a state for everything that lies over one");
+    assert!(over.into_iter().eq(0..=10), "a state for everything that lies over one");
 }

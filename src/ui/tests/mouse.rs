@@ -43,6 +43,7 @@ fn a_click_presses_only_keys_that_do_something_now() {
                     Hit::Press(key) => commands.iter().any(|command| key.is_in(command.keys)),
                     Hit::Line(_) | Hit::Beneath(_) => model.overlay.is_none(),
                     Hit::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
+                    Hit::Target(_) => matches!(model.overlay, None | Some(Overlay::Targets { .. })),
                 };
                 assert!(fine, "{name}: {hit:?} at {cell}");
             }
@@ -82,10 +83,13 @@ fn tabs_target_and_footer_are_keys() {
         }
     }
     let mut model = with(two_targets(), (120, 24), RICH);
-    click(&mut model, "target 1 of 2");
-    assert!(shown(&model).contains("target 2 of 2"));
-    click(&mut model, "t target");
-    assert!(shown(&model).contains("target 1 of 2"));
+    click(&mut model, "1/2 ");
+    assert!(matches!(model.overlay, Some(Overlay::Targets { .. })));
+    click(&mut model, "· disk");
+    assert!(model.overlay.is_none() && shown(&model).contains("2/2 "), "{}", shown(&model));
+    click(&mut model, "t targets");
+    click(&mut model, "! at risk");
+    assert!(shown(&model).contains("1/2 "));
     assert!(matches!(&click(&mut model, "r rescan")[..], [SideEffect::Start(_, Job::Collect)]));
     click(&mut model, "? help");
     assert!(matches!(model.overlay, Some(Overlay::Help { .. })));

@@ -1,8 +1,11 @@
 //! The screen Rules: the details below a rule, and the search for a rule.
 
 use super::{PLAIN, shown};
+use crate::ui::room::PageRoom;
 use crate::ui::sample::{at_risk, press, with};
 use crate::ui::screen_id::ScreenId;
+
+const ROOM: PageRoom = PageRoom { columns: 116, rows: 35 };
 
 #[test]
 fn pictures_of_the_rules() {
@@ -37,10 +40,10 @@ fn rules_are_found_by_id_title_and_outcome() {
 #[test]
 fn no_title_has_a_placeholder_in_it() {
     let model = with(at_risk(), (120, 40), PLAIN);
-    let page = ScreenId::Rules.page(&model.data, &model.page_state(), 116);
+    let page = ScreenId::Rules.page(&model.data, &model.page_state(), ROOM);
     let mut open = model.page_state();
     open.unfolded.extend(page.selectable().filter_map(|block| block.key.clone()));
-    let open = ScreenId::Rules.page(&model.data, &open, 116);
+    let open = ScreenId::Rules.page(&model.data, &open, ROOM);
     let lines = page.blocks.iter().chain(&open.blocks).flat_map(|block| &block.lines);
     let lines: Vec<String> = lines.map(ToString::to_string).collect();
     assert!(lines.iter().any(|line| line.contains("target.path could do")), "{lines:#?}");

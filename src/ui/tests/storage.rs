@@ -6,7 +6,6 @@ use super::{Job, JobResult, Msg, PLAIN, SideEffect, shown, update};
 use crate::facts::Source;
 use crate::facts::catalog::target;
 use crate::report::{DirectoryRow, sample};
-use crate::ui::page::Page;
 use crate::ui::sample::{RICH, at_risk, press, with};
 use crate::ui::screen_id::ScreenId;
 
@@ -25,14 +24,14 @@ fn pictures_of_the_storage() {
 /// What is on the screen of the storage while each layer is opened and all about it read to its end.
 fn all_of_the_storage(size: (u16, u16)) -> String {
     let mut model = with(at_risk(), size, PLAIN);
-    press(&mut model, "2");
-    let page = ScreenId::Storage.page(&model.data, &model.page_state(), Page::room(size.0));
+    press(&mut model, "2 v");
+    let page = model.page(&model.page_state());
     let layers: Vec<String> = page.selectable().filter_map(|block| block.key.clone()).collect();
     assert!(layers.len() > 7, "{layers:?}");
     let mut seen = String::new();
     for layer in layers {
         let mut model = with(at_risk(), size, PLAIN);
-        press(&mut model, "2");
+        press(&mut model, "2 v");
         model.pages.entry(ScreenId::Storage).or_default().selected = Some(layer);
         press(&mut model, "enter");
         let mut before = String::new();
@@ -179,10 +178,11 @@ fn no_value_name_or_reason_is_cut() {
     for size in [(60, 40), (80, 40), (120, 40), (160, 40)] {
         let mut model = with(report.clone(), size, PLAIN);
         press(&mut model, "2");
+        press(&mut model, "v");
         if size.0 < 100 {
             press(&mut model, "enter");
         }
-        let page = ScreenId::Storage.page(&model.data, &model.page_state(), Page::room(size.0));
+        let page = model.page(&model.page_state());
         let page = page.pane.map_or(page.blocks, |pane| pane.page.blocks);
         let lines = page.iter().flat_map(|block| &block.lines).map(ToString::to_string);
         let said = lines.collect::<Vec<_>>().join(" ");

@@ -312,7 +312,7 @@ fn whoever_states_a_fact_is_told_what_it_decides_and_what_it_never_does() {
     ];
     for width in [80, 120] {
         let mut model = with(at_risk(), (width, 24), PLAIN);
-        press(&mut model, "G i f a s t _ c o m m i t enter");
+        press(&mut model, "G enter G i f a s t _ c o m m i t enter");
         finish(&mut model, JobResult::Supposed(Box::new(stated())));
         let screen = shown(&model);
         let banner = screen.lines().nth(2).unwrap();
@@ -372,4 +372,15 @@ fn key() -> impl Strategy<Value = String> {
         prop::sample::select(special.to_vec()).prop_map(str::to_owned),
         "[a-z.]".prop_map(|typed| typed),
     ]
+}
+
+#[test]
+fn a_sign_before_a_value_is_refused_with_a_hint() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    press(&mut model, "w k e r n enter = 6 . 1");
+    assert!(shown(&model).contains("kernel.release is typed without “=”: 6.1"), "{}", shown(&model));
+    assert_eq!(press(&mut model, "enter"), [], "it is no kernel");
+    press(&mut model, "ctrl-u 6 . 1");
+    assert!(!shown(&model).contains("typed without"));
+    assert!(matches!(&press(&mut model, "enter")[..], [SideEffect::Start(..)]));
 }

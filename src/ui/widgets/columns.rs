@@ -61,6 +61,24 @@ pub fn wrapped(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec
     rows.iter().map(|row| row_in_lines(row, columns, &widths)).collect()
 }
 
+/// Lines at the left, and others that begin at this column, as one.
+pub fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) -> Vec<Line<'static>> {
+    let high = left.len().max(right.len());
+    let (mut left, mut right) = (left.into_iter(), right.into_iter());
+    let row = |_| {
+        let first = left.next().unwrap_or_default();
+        let gap = at.saturating_sub(first.width());
+        let more = right.next().unwrap_or_default();
+        let styled = |line: Line<'static>| {
+            let style = line.style;
+            line.spans.into_iter().map(move |span| Span::styled(span.content, style.patch(span.style)))
+        };
+        let spans = styled(first).chain([Span::raw(text::blank(gap))]).chain(styled(more));
+        Line::from(spans.collect::<Vec<_>>())
+    };
+    (0..high).map(row).collect()
+}
+
 fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {

@@ -1,46 +1,89 @@
-//! Counts as adjacent columns, with the ends of the scale below. The caller's buckets are drawn as given, so the scale
-//! is logarithmic if they are.
+//! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale is logarithmic if they are.
 
+use super::axis::Axis;
 use super::text;
+use crate::text::grouped;
 
 /// Columns from nothing to a full cell, an eighth each.
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
-/// The buckets in so many rows and at most so many columns, from the top. Buckets stand together where there are more than
-/// columns. However small a count is beside the others, it is seen.
-pub fn lines(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
-    let together = counts.len().div_ceil(columns.max(1)).max(1);
-    let wide = columns.checked_div(counts.len()).unwrap_or(0).clamp(1, WIDEST);
-    let columns: Vec<u64> = counts
-        .chunks(together)
-        .map(|some| some.iter().fold(0, |all: u64, n| all.saturating_add(*n)))
-        .collect();
-    let most = columns.iter().copied().max().unwrap_or(0).max(1);
-    let eighths = |count: u64| {
-        let full = rows.saturating_mul(8);
-        let height = u128::from(count).saturating_mul(full as u128).div_ceil(u128::from(most));
-        usize::try_from(height).unwrap_or(full)
-    };
-    let row = |below: usize| {
-        let block = |count: &u64| {
-            let here = eighths(*count).saturating_sub(below.saturating_mul(8)).min(8);
-            BLOCKS.get(here).copied().unwrap_or(' ').to_string().repeat(wide)
-        };
-        columns.iter().map(block).collect::<String>()
-    };
-    (0..rows).rev().map(row).collect()
-}
-
 /// A bucket is never drawn wider than this.
 const WIDEST: usize = 3;
+/// From one bucket to the next: four of them are a doubling.
+const BUCKET: f64 = 1.189_207_115_002_721;
 
-/// The text below the columns: the ends of the scale, as far apart as the columns are wide.
-pub fn scale(low: &str, high: &str, columns: usize) -> String {
-    let taken = text::width(low).saturating_add(text::width(high));
-    if taken.saturating_add(2) > columns {
-        return format!("{low} to {high}");
+/// Buckets of `(up to microseconds, count)`, four per doubling, with both scales, in so many columns and rows.
+pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String> {
+    let Some((first, _)) = buckets.first() else { return Vec::new() };
+    let high = rows.saturating_sub(2).max(1);
+    let counts: Vec<u64> = buckets.iter().map(|(_, count)| *count).collect();
+    let least = grouped(counts.iter().copied().fold(0, u64::saturating_add));
+    let left = text::width(&least).max(3) + 2;
+    let bars = Bars::new(&counts, columns.saturating_sub(left));
+    let top = round_up(bars.most());
+    let scale = |row: usize| match row {
+        0 => (grouped(top), '┤'),
+        row if row + 1 == high => ("0".to_owned(), '┼'),
+        row if row == high / 2 && top.is_multiple_of(2) && high > 3 => (grouped(top / 2), '┤'),
+        _ => (String::new(), '│'),
+    };
+    let with_scale = |(row, drawn)| {
+        let (said, mark) = scale(row);
+        format!("{said:>width$} {mark}{drawn}", width = left - 2)
+    };
+    let mut lines: Vec<String> = bars.lines(top, high).into_iter().enumerate().map(with_scale).collect();
+    let low = first / BUCKET;
+    let doublings = (bars.together * bars.columns.len()) as f64 / 4.0;
+    let axis = Axis::between(low, low * doublings.exp2());
+    if let Some([ticks, labels]) = axis.and_then(|axis| axis.lines(bars.wide * bars.columns.len())) {
+        lines.push(format!("{}└{ticks}", text::blank(left - 1)));
+        lines.push(format!("{}{labels}", text::blank(left)));
     }
-    format!("{low}{}{high}", text::blank(columns.saturating_sub(taken)))
+    lines
+}
+
+/// The smallest of 1, 2 and 5 with noughts that is not less.
+fn round_up(most: u64) -> u64 {
+    let tens = |zeros: u32| 10_u64.checked_pow(zeros).unwrap_or(u64::MAX);
+    let figures = (0..20).flat_map(|zeros| [1, 2, 5].map(|one: u64| one.saturating_mul(tens(zeros))));
+    let mut figures = figures;
+    figures.find(|figure| *figure >= most.max(1)).unwrap_or(u64::MAX)
+}
+
+/// Buckets as they are drawn: some of them together where there are more than columns.
+struct Bars {
+    columns: Vec<u64>,
+    together: usize,
+    wide: usize,
+}
+
+impl Bars {
+    fn new(counts: &[u64], room: usize) -> Self {
+        let together = counts.len().div_ceil(room.max(1)).max(1);
+        let wide = room.checked_div(counts.len()).unwrap_or(0).clamp(1, WIDEST);
+        let sum = |some: &[u64]| some.iter().copied().fold(0, u64::saturating_add);
+        Self { columns: counts.chunks(together).map(sum).collect(), together, wide }
+    }
+
+    fn most(&self) -> u64 {
+        self.columns.iter().copied().max().unwrap_or(0)
+    }
+
+    /// In so many rows from the top. However small a count is beside the others, it is seen.
+    fn lines(&self, top: u64, rows: usize) -> Vec<String> {
+        let eighths = |count: u64| {
+            let full = rows.saturating_mul(8);
+            let height = u128::from(count).saturating_mul(full as u128).div_ceil(u128::from(top.max(1)));
+            usize::try_from(height).unwrap_or(full)
+        };
+        let row = |below: usize| {
+            let block = |count: &u64| {
+                let here = eighths(*count).saturating_sub(below.saturating_mul(8)).min(8);
+                BLOCKS.get(here).copied().unwrap_or(' ').to_string().repeat(self.wide)
+            };
+            self.columns.iter().map(block).collect::<String>()
+        };
+        (0..rows).rev().map(row).collect()
+    }
 }
 
 #[cfg(test)]
@@ -49,13 +92,35 @@ mod tests {
 
     use super::*;
 
+    fn drawn(counts: &[u64], columns: usize, rows: usize) -> Vec<String> {
+        let bars = Bars::new(counts, columns);
+        bars.lines(bars.most(), rows)
+    }
+
     #[test]
     fn columns_are_as_high_as_their_counts() {
-        assert_eq!(lines(&[1, 8, 16], 3, 2), ["  █", "▁██"]);
-        assert_eq!(lines(&[1, 8, 16], 6, 2), ["    ██", "▁▁████"]);
-        assert_eq!(lines(&[1, 100_000], 2, 1), ["▁█"], "one slow commit among many is seen");
-        assert_eq!(scale("50 µs", "5.00 ms", 16), "50 µs    5.00 ms");
-        assert_eq!(scale("50 µs", "5.00 ms", 10), "50 µs to 5.00 ms");
+        assert_eq!(drawn(&[1, 8, 16], 3, 2), ["  █", "▁██"]);
+        assert_eq!(drawn(&[1, 8, 16], 6, 2), ["    ██", "▁▁████"]);
+        assert_eq!(drawn(&[1, 100_000], 2, 1), ["▁█"], "one slow commit among many is seen");
+        assert_eq!([1, 3, 380, 401, 501].map(round_up), [1, 5, 500, 500, 1_000]);
+    }
+
+    #[test]
+    fn counts_and_times_have_scales() {
+        let counts = [0, 3, 40, 210, 380, 260, 120, 60, 22, 9, 4, 1];
+        let buckets: Vec<(f64, u64)> =
+            (0..).zip(counts).map(|(i, count)| (100.0 * BUCKET.powi(i), count)).collect();
+        assert_eq!(
+            chart(&buckets, 44, 6).iter().map(|line| line.trim_end()).collect::<Vec<_>>(),
+            [
+                "  500 ┤            ▁▁▁",
+                "      │            ███▁▁▁",
+                "  250 ┤         ▆▆▆██████",
+                "    0 ┼   ▁▁▁▃▃▃████████████▄▄▄▂▂▂▁▁▁▁▁▁▁▁▁",
+                "      └───┬──────┬────┬─────┬────────┬─────",
+                "       100 µs 150 µs     300 µs   500 µs",
+            ]
+        );
     }
 
     proptest! {
@@ -63,15 +128,20 @@ mod tests {
         fn whatever_was_counted_is_drawn_within_its_room(
             counts in prop::collection::vec(prop_oneof![Just(0), 0_u64..50, Just(u64::MAX)], 0..200),
             columns in 0_usize..100,
-            rows in 0_usize..5,
+            rows in 0_usize..9,
         ) {
-            let drawn = lines(&counts, columns, rows);
-            prop_assert_eq!(drawn.len(), rows);
-            for line in &drawn {
+            let bars = drawn(&counts, columns, rows);
+            prop_assert_eq!(bars.len(), rows);
+            for line in &bars {
                 prop_assert!(text::width(line) <= columns.max(1));
             }
-            if let Some(lowest) = drawn.last() {
+            if let Some(lowest) = bars.last() {
                 prop_assert_eq!(lowest.trim().is_empty(), counts.iter().all(|n| *n == 0));
+            }
+            let buckets: Vec<(f64, u64)> =
+                counts.iter().enumerate().map(|(i, count)| (100.0 * (i as f64 / 4.0).exp2(), *count)).collect();
+            for line in chart(&buckets, columns, rows) {
+                prop_assert!(text::width(&line) <= columns.max(40));
             }
         }
     }

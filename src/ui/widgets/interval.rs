@@ -1,60 +1,78 @@
-//! An estimate on a common scale: `├──●──┤`, with the dot at the value and the ends at those of the interval.
+//! An estimate on an axis: `├──●──┤`, with the dot at the value and the ends at those of the interval.
 
+use std::cmp::Ordering::{Equal, Greater, Less};
+
+use super::axis::{Axis, cell};
+use super::text;
 use crate::measure::Estimate;
 
-/// The bar of an estimate where `top` is the right edge of a field of so many columns. Empty when nothing can be drawn.
-pub fn bar(estimate: Estimate, top: f64, columns: usize) -> String {
-    let last = columns.saturating_sub(1);
-    let drawable = top.is_finite() && top > 0.0 && last > 0 && estimate.value.is_finite();
-    if !drawable {
-        return String::new();
+/// The bar of an estimate in exactly so many columns. What lies off the axis is an arrow at its edge; what is no time is
+/// blank.
+pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
+    let is_time = estimate.value.is_finite() && estimate.value > 0.0;
+    if !is_time || columns == 0 {
+        return text::blank(columns);
     }
-    let place = |value: f64| scaled(value / top, last);
-    let (low, dot, high) = (place(estimate.low), place(estimate.value), place(estimate.high));
-    (0..=high.max(dot))
-        .map(|column| match column {
-            column if column == dot => '●',
-            column if column == low => '├',
-            column if column == high => '┤',
-            column if column > low => '─',
-            _ => ' ',
-        })
-        .collect()
-}
-
-/// A share of the whole as a column from 0 to `last`; what lies outside is drawn at the edge.
-fn scaled(share: f64, last: usize) -> usize {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=last above")]
-    let column = (share * last as f64).round() as usize;
-    column.min(last)
+    let or_value = |end: f64| if end.is_finite() && end > 0.0 { end } else { estimate.value };
+    let (low, high) = (or_value(estimate.low), or_value(estimate.high));
+    let column = |us| axis.column(us, columns);
+    let last = columns.saturating_sub(1);
+    let edge = |us, at: usize, end| match axis.place(us) {
+        Equal => (at, end),
+        Less => (0, '◂'),
+        Greater => (last, '▸'),
+    };
+    let (from, from_mark) = edge(low, column(low), '├');
+    let (to, to_mark) = edge(high, column(high), '┤');
+    let (at, mark) = edge(estimate.value, column(estimate.value), '●');
+    let drawn = (0..columns).map(|column| match column {
+        column if column == at => mark,
+        column if column == from => from_mark,
+        column if column == to => to_mark,
+        column if (from..=to).contains(&column) => '─',
+        _ => ' ',
+    });
+    drawn.collect()
 }
 
 /// A share from 0 to 1 as a bar of so many columns.
 pub fn progress(share: f64, columns: usize) -> String {
-    let done = scaled(share, columns);
+    let done = cell(share, columns);
     (0..columns).map(|column| if column < done { '█' } else { '░' }).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
-    #[test]
-    fn the_dot_stands_between_the_ends() {
-        let estimate = Estimate { value: 50.0, low: 30.0, high: 70.0 };
-        assert_eq!(bar(estimate, 100.0, 11), "   ├─●─┤");
-        assert_eq!(bar(Estimate { value: 50.0, low: 50.0, high: 50.0 }, 100.0, 11), "     ●");
+    fn axis() -> Axis {
+        Axis::between(10.0, 1_000.0).unwrap()
     }
 
     #[test]
-    fn hostile_figures_draw_something_or_nothing() {
-        for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
-            for columns in 0..12 {
-                let drawn = bar(Estimate { value, low: value, high: f64::NAN }, 10.0, columns);
-                assert!(drawn.chars().count() <= columns.max(1));
-                assert_eq!(progress(value, columns).chars().count(), columns);
-            }
+    fn the_dot_stands_between_the_ends() {
+        let drawn = |value, low, high| bar(Estimate { value, low, high }, &axis(), 11);
+        assert_eq!(drawn(100.0, 40.0, 250.0), "   ├─●─┤   ");
+        assert_eq!(drawn(100.0, 100.0, 100.0), "     ●     ");
+        assert_eq!(drawn(100.0, 1.0, 9_000.0), "◂────●────▸");
+        assert_eq!(drawn(1.0, 1.0, 1.0), "◂          ");
+        assert_eq!(drawn(5_000.0, 5_000.0, 5_000.0), "          ▸");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_estimated_fills_its_columns(
+            figures in prop::array::uniform3(prop_oneof![
+                Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1e300), 1e-3_f64..1e6,
+            ]),
+            columns in 0_usize..80,
+        ) {
+            let [value, low, high] = figures;
+            let drawn = bar(Estimate { value, low, high }, &axis(), columns);
+            prop_assert_eq!(drawn.chars().count(), columns);
+            prop_assert_eq!(progress(value, columns).chars().count(), columns);
         }
     }
 }

@@ -54,7 +54,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     let mut shown = pty.until_shown("Do first");
     while !target(&shown).ends_with(&disk.device) {
         let before = target(&shown);
-        pty.press("t");
+        pty.press("]");
         shown = pty.until("the next target", |screen| target(&screen.contents()) != before);
     }
     pty.until_shown("Undecided until mounted");
@@ -165,7 +165,8 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
 
 /// The target in the row of the tabs.
 fn target(screen: &str) -> String {
-    screen.lines().nth(1).unwrap_or_default().split("target").nth(1).unwrap_or_default().trim().to_owned()
+    let tabs = screen.lines().nth(1).unwrap_or_default();
+    tabs.split("Export").nth(1).unwrap_or_default().trim_end_matches(" ▾").trim().to_owned()
 }
 
 /// The price of a commit without barriers proves nothing about one with them; mistaken for it, it would accuse the

@@ -22,6 +22,48 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.ends(0);
 }
 
+/// Keys are named until the first is pressed; then another target is found by its name.
+#[test]
+fn a_target_is_chosen_from_the_list() {
+    let host = capture("real-loop-xfs.host");
+    let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
+    let first = pty.until_shown("? every command");
+    assert!(first.contains("6 Export 1/") && first.contains("enter why"), "{first}");
+    pty.press("t");
+    let listed = pty.until_shown("Targets, worst first");
+    assert!(!listed.contains("? every command") && listed.contains("▸  ! at risk"), "{listed}");
+    pty.press("capture-xfs");
+    pty.until_shown("/ capture-xfs_");
+    pty.press("\r");
+    let shown = pty.until_gone("Targets, worst first");
+    assert!(shown.lines().nth(1).unwrap().contains("capture-xfs"), "{shown}");
+    pty.press("[");
+    pty.until("the target before", |screen| {
+        !screen.rows(0, 80).nth(1).unwrap_or_default().contains("capture-xfs")
+    });
+    pty.press("q");
+    pty.ends(0);
+}
+
+/// On a wide terminal every target is in sight, and the stack of the chosen one is drawn.
+#[test]
+fn a_wide_terminal_shows_the_whole_host() {
+    let host = capture("loop-over-nobarrier.host");
+    let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    for (columns, rows) in [(140, 45), (100, 30), (80, 24)] {
+        pty.resize(columns, rows);
+        let shown = pty.until("the keys are in the last row", |screen| {
+            let last = screen.rows(0, columns).nth(usize::from(rows) - 1);
+            last.is_some_and(|row| row.contains("q quit")) && screen.contents().contains("LOST HERE")
+        });
+        assert!(shown.contains("┗━━✗ ext4") && shown.contains("! sda"), "{shown}");
+        assert_eq!(shown.contains("worst first") || shown.contains(" Target "), columns == 140, "{shown}");
+    }
+    pty.press("q");
+    pty.ends(0);
+}
+
 /// A fact of a recorded machine is supposed, its advice seen to change, and the machine as it is comes back.
 #[test]
 fn another_kernel_is_supposed_and_left_again() {

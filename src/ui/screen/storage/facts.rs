@@ -1,8 +1,11 @@
-//! The facts of one layer, and what the verdict rests on of it: in rows, each of which unfolds.
+//! The facts of one layer, and what the verdict rests on of it: in groups, or as a list of what was looked for; each
+//! unfolds.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::fact::{FactLine, FactState};
+use super::groups::{self, DisplayGroup};
 use super::layer::StackNode;
 use crate::durability::Evidence;
 use crate::facts::{Need, Reading, Scope, Subject, catalog};
@@ -17,36 +20,6 @@ use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::text;
 use crate::ui::words;
 
-/// What is known of one fact.
-enum FactState {
-    /// Its value, and where it was read.
-    Known(String, String),
-    /// Why it is not known; and whether it could be.
-    Unknown(Box<Need>, bool),
-}
-
-/// One fact.
-struct FactLine<'a> {
-    name: &'a str,
-    said: FactState,
-}
-
-impl FactLine<'_> {
-    /// All that is said of it, to look for something in.
-    fn text(&self) -> String {
-        match &self.said {
-            FactState::Known(value, source) => format!("{} {value} {source}", self.name),
-            FactState::Unknown(need, _) => {
-                format!("{} unknown {} {}", self.name, told::reason(need), words::remedy(need))
-            }
-        }
-    }
-
-    fn is_gap(&self) -> bool {
-        matches!(self.said, FactState::Unknown(_, true))
-    }
-}
-
 /// All that is known of a layer.
 pub struct LayerDetails<'a> {
     subject: &'a Subject,
@@ -55,7 +28,8 @@ pub struct LayerDetails<'a> {
     evidence: Vec<&'a Evidence>,
     /// For the target, the verdict.
     verdict: Option<String>,
-    raw: &'a Raw,
+    data: &'a Data,
+    report: &'a Report,
 }
 
 impl<'a> LayerDetails<'a> {
@@ -87,7 +61,7 @@ impl<'a> LayerDetails<'a> {
             let says = std::iter::once(verdict.sentence.as_str()).chain(more).filter(|says| !says.is_empty());
             format!("{}: {}", heading(verdict), says.collect::<Vec<_>>().join(" "))
         });
-        Self { subject, known, evidence, verdict, raw: &data.raw }
+        Self { subject, known, evidence, verdict, data, report }
     }
 
     /// How many of them are unknown and could be known.
@@ -147,18 +121,65 @@ impl<'a> LayerDetails<'a> {
             blocks.push(Block::text(details.lines));
         }
         let facts: Vec<&FactLine<'_>> = self.looked_for(state, &said).collect();
-        let widths = Widths::from_facts(&facts, room);
-        for fact in facts {
-            let key = format!("fact {} {}", self.subject, fact.name);
-            let mut lines = row(fact, &widths, theme);
-            if place.is_unfolded(&key) {
-                lines.extend(beneath(fact, self.raw, theme, room.saturating_sub(2)));
-            }
-            let mut block = Block::item(key, Enter::Unfold, lines);
-            block.fact = Some((self.subject.clone(), fact.name.to_owned()));
-            blocks.push(block);
+        if state.only_unknown || state.is_searching() || state.with_sources {
+            let widths = Widths::from_facts(&facts, room);
+            let rows =
+                facts.iter().map(|fact| self.block(fact, row(fact, &widths, theme), place, theme, room));
+            blocks.extend(rows);
+        } else {
+            blocks.extend(self.grouped(&facts, place, theme, room));
         }
         blocks
+    }
+
+    /// The facts in groups, those that decide something first.
+    fn grouped(&self, facts: &[&FactLine<'_>], place: &PageState, theme: Theme, room: usize) -> Vec<Block> {
+        let decides = groups::deciding(self.data, self.report, self.subject);
+        let mut blocks = Vec::new();
+        // Where there is nothing but what is folded, nothing is.
+        let folds = facts.iter().any(|fact| !DisplayGroup::of(fact.name, &decides).is_folded());
+        for group in DisplayGroup::ALL {
+            let of_group =
+                || facts.iter().copied().filter(|fact| DisplayGroup::of(fact.name, &decides) == group);
+            let count = of_group().count();
+            if count == 0 {
+                continue;
+            }
+            let heading = Span::styled(group.title(), theme.style(TextRole::Heading));
+            let key = format!("group {} {}", self.subject, group.title());
+            let is_folded = folds && group.is_folded();
+            let is_open = !is_folded || place.is_unfolded(&key);
+            if is_folded {
+                let says = format!("   {}", told::count(count, "fact"));
+                let line = Line::from(vec![heading, Span::styled(says, theme.style(TextRole::Dim))]);
+                blocks.push(Block::item(key, Enter::Unfold, vec![line]));
+            } else {
+                blocks.push(Block::text(vec![Line::default(), Line::from(heading)]));
+            }
+            let rows = of_group().filter(|_| is_open);
+            let name = groups::longest(rows.clone(), room);
+            let drawn = |fact: &FactLine<'_>| groups::row(fact, theme, name, room);
+            blocks.extend(rows.map(|fact| self.block(fact, drawn(fact), place, theme, room)));
+        }
+        blocks
+    }
+
+    /// A fact, with all of it beneath where it is opened.
+    fn block(
+        &self,
+        fact: &FactLine<'_>,
+        mut lines: Vec<Line<'static>>,
+        place: &PageState,
+        theme: Theme,
+        room: usize,
+    ) -> Block {
+        let key = format!("fact {} {}", self.subject, fact.name);
+        if place.is_unfolded(&key) {
+            lines.extend(beneath(fact, &self.data.raw, theme, room.saturating_sub(2)));
+        }
+        let mut block = Block::item(key, Enter::Unfold, lines);
+        block.fact = Some((self.subject.clone(), fact.name.to_owned()));
+        block
     }
 }
 

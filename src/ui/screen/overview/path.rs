@@ -1,0 +1,110 @@
+//! The flush path and the price of a commit: one below the other, or side by side.
+
+use ratatui::text::Line;
+
+use super::{Dashboard, facts, turn};
+use crate::ui::fill::DashboardPart;
+use crate::ui::page::{Block, Enter};
+use crate::ui::room::PageLayout;
+use crate::ui::screen::details::Details;
+use crate::ui::screen::{curves, price};
+use crate::ui::screen_id::ScreenId;
+use crate::ui::theme::TextRole;
+use crate::ui::widgets::{columns, flush_path, text};
+
+/// Columns of the path where the price is beside it, and between the two.
+const PATH: usize = 58;
+const BETWEEN: usize = 2;
+/// Rows of the curves.
+const CURVES: usize = 8;
+const TITLE: &str = "Price of one commit";
+
+impl Dashboard<'_> {
+    /// The path; with the price at its right where two columns have room and no more.
+    pub fn path_and_price(&self) -> Vec<DashboardPart> {
+        let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
+        let title = Line::styled("Flush path", self.theme.style(TextRole::Heading));
+        let part = |lines: Vec<Line<'static>>| vec![DashboardPart::new(vec![Block::text(lines)])];
+        if path.is_empty() {
+            return Vec::new();
+        }
+        match self.layout {
+            PageLayout::Single => {
+                let drawn = flush_path::lines(path, self.theme, self.room);
+                part([Line::default()].into_iter().chain(drawn).collect())
+            }
+            PageLayout::Panes => {
+                let drawn = flush_path::lines(path, self.theme, self.room);
+                part([Line::default(), title].into_iter().chain(drawn).collect())
+            }
+            PageLayout::Pairs => {
+                let room = self.room.saturating_sub(PATH + BETWEEN);
+                let left: Vec<Line<'static>> =
+                    [title].into_iter().chain(flush_path::lines(path, self.theme, PATH)).collect();
+                let mut right = self.beside(room);
+                let spare = left.len().saturating_sub(right.len());
+                right.extend(facts::of_disks(self.data, self.report, self.theme, room, spare));
+                part(
+                    [Line::default()]
+                        .into_iter()
+                        .chain(columns::beside(left, right, PATH + BETWEEN))
+                        .collect(),
+                )
+            }
+        }
+    }
+
+    /// The price in few columns.
+    fn beside(&self, room: usize) -> Vec<Line<'static>> {
+        let mut lines = vec![Line::styled(TITLE, self.theme.style(TextRole::Heading))];
+        let (says, role) = match price::of(self.data) {
+            Some((measurement, when)) => {
+                lines.extend(price::brief(self.data, self.report, measurement, room));
+                (format!("{}, one session, {when}", price::pages(measurement)), TextRole::Dim)
+            }
+            None => price::unmeasured(self.data),
+        };
+        let rows = text::wrap(&says, room).into_iter();
+        lines.extend(rows.map(|row| Line::styled(row, self.theme.style(role))));
+        lines
+    }
+
+    /// The price in all columns: in a line, as a chart, with its curves. Nothing where it is beside the path.
+    pub fn price(&self) -> Vec<DashboardPart> {
+        let is_beside = match self.layout {
+            PageLayout::Pairs => self.data.verdict().is_some_and(|verdict| !verdict.flush_path.is_empty()),
+            PageLayout::Single | PageLayout::Panes => false,
+        };
+        if is_beside {
+            return Vec::new();
+        }
+        let Some((measurement, when)) = price::of(self.data) else {
+            let (says, _) = price::unmeasured(self.data);
+            return vec![super::airy(Block::text(self.labelled("Price", &says)))];
+        };
+        let mut page = self.section(TITLE, &format!("{}, one session   {when}", price::pages(measurement)));
+        let table = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
+        table.add(&mut page, self.state, |key| Enter::Open(ScreenId::Probe, key));
+        let mut details = Details::new(self.theme, self.room);
+        details.paragraph(&measurement.sentence);
+        price::caveats(&mut details, measurement);
+        page.text(details.lines);
+        let in_force = self.data.focus.cluster.as_ref().and_then(|of| price::in_force(self.report, of));
+        let curves = curves::lines(measurement, in_force, self.theme, self.room, CURVES);
+        let mut with_curves = page.blocks.clone();
+        if !curves.is_empty() {
+            with_curves.push(Block::text([Line::default()].into_iter().chain(curves).collect()));
+        }
+        // What moves while it is measured has its place from the beginning.
+        let chart = if self.data.live().is_some() {
+            DashboardPart::new(page.blocks)
+        } else {
+            let says = price::in_short(self.data, self.report, measurement);
+            let key = price::of_server(measurement).next().map(|row| format!("method {}", row.method.name()));
+            let enter = Enter::Open(ScreenId::Probe, key.unwrap_or_default());
+            super::airy(Block::item("price", enter, self.labelled("Price", &says)))
+                .or(turn::CHART, page.blocks)
+        };
+        vec![chart.or(turn::CURVES, with_curves)]
+    }
+}

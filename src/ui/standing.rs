@@ -1,0 +1,69 @@
+//! A target in a row, wherever targets are listed: mark and word of its standing, name, file system, price of a commit.
+
+use ratatui::style::Style;
+
+use super::theme::{TextRole, Theme};
+use crate::durability::{Fate, Standing};
+use crate::facts::Scope;
+use crate::facts::catalog::mount;
+use crate::report::telling::price;
+use crate::report::{Report, TargetSummary};
+
+/// What a list says of a target.
+pub struct TargetLine {
+    /// The mark of its standing.
+    pub mark: &'static str,
+    /// Its standing.
+    pub standing: &'static str,
+    /// The style of both.
+    pub style: Style,
+    /// Its file system; empty where there is none.
+    pub filesystem: String,
+    /// What a durable commit costs; a dash where that was not measured.
+    pub price: String,
+}
+
+impl TargetLine {
+    /// The row of a target.
+    pub fn new(report: &Report, target: &TargetSummary, theme: Theme) -> Self {
+        let verdict = report.verdict(&target.target);
+        let (mark, standing, style) = match verdict.map(|verdict| verdict.standing) {
+            Some(standing) => {
+                let answers = verdict.is_some_and(|of| of.flush_path.iter().any(|hop| is_answered(hop.fate)));
+                (mark(standing, answers), standing.word(), theme.standing(standing))
+            }
+            None => {
+                ("·", target.content.as_ref().map_or("no verdict", |_| "disk"), theme.style(TextRole::Dim))
+            }
+        };
+        let mounted = report.facts.resolve(&target.target, Scope::Mount);
+        let filesystem = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
+        let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
+        Self { mark, standing, style, filesystem: filesystem.unwrap_or_default(), price }
+    }
+}
+
+fn mark(standing: Standing, is_answered: bool) -> &'static str {
+    match standing {
+        Standing::AtRisk => "!",
+        Standing::Contradictory => "≠",
+        Standing::Unproven => "?",
+        Standing::ProvenByDrill | Standing::Durable if is_answered => "◆",
+        Standing::ProvenByDrill | Standing::Durable => "●",
+    }
+}
+
+fn is_answered(fate: Fate) -> bool {
+    match fate {
+        Fate::Answered => true,
+        Fate::Passed
+        | Fate::FlushSent
+        | Fate::NoCache
+        | Fate::NotJudged
+        | Fate::Unknown
+        | Fate::Unseen
+        | Fate::Disagrees
+        | Fate::Dropped
+        | Fate::LostHere => false,
+    }
+}

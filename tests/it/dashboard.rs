@@ -1,0 +1,154 @@
+//! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that the path on it is the
+//! report's, and a few reviewed pictures.
+
+use std::path::Path;
+
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::Report;
+use walwise::inside::rules::RuleSet;
+use walwise::inside::ui;
+
+/// A situation: its name, the recorded host, and the target, where one is asked for.
+const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
+    ("quiet", "nvme-plp-pg16", Some("/data/pg")),
+    ("at-risk", "loop-over-nobarrier", Some("/data")),
+    ("contradictory", "md-raid1-one-leg-overridden", Some("/data")),
+    ("unproven", "megaraid-no-tool", Some("/data")),
+    ("free-disk", "lab-sata-cache-off", None),
+    ("several-targets", "real-loop-xfs", None),
+    ("degraded-raid", "raid5-degraded-pg16", Some("/data/pg")),
+    ("container", "docker-overlay-pg16", Some("/var/lib/postgresql/data")),
+    ("cloud", "ec2-gp3-pg16", Some("/data/pg")),
+    ("mysql", "mysql80-binlog-beside", Some("/data/mysql")),
+];
+
+/// The three layouts.
+const SIZES: [(u16, u16); 3] = [(80, 24), (100, 30), (140, 45)];
+
+/// Rows of the frame around a screen: three above, two below.
+const ABOVE: usize = 3;
+const BELOW: usize = 2;
+
+fn report(host: &str, target: Option<&str>) -> Report {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(format!("{host}.host"));
+    let host = RecordedHost::parse(&std::fs::read(path).unwrap()).unwrap();
+    let request = Request { target: target.map(Into::into), ..Request::default() };
+    Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+}
+
+/// The rows of the dashboard.
+fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
+    let all = ui::texts(report.clone(), size, ascii);
+    all.into_iter().find(|(name, _)| *name == "Overview").unwrap().1
+}
+
+fn body(rows: &[String]) -> &[String] {
+    &rows[ABOVE..rows.len() - BELOW]
+}
+
+#[test]
+fn at_most_a_quarter_of_the_rows_is_empty() {
+    let mut empty = Vec::new();
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        for size in SIZES {
+            let rows = overview(&report, size, false);
+            let blank = body(&rows).iter().filter(|row| row.trim_matches([' ', '│']).is_empty()).count();
+            if blank * 4 > body(&rows).len() {
+                empty.push(format!(
+                    "{situation} {size:?}: {blank} of {}\n{}",
+                    body(&rows).len(),
+                    rows.join("\n")
+                ));
+            }
+        }
+    }
+    assert!(empty.is_empty(), "{}", empty.join("\n\n"));
+}
+
+/// What stands in a column or behind a label, if it has five words; but each fact that is not known has a reason of its own.
+#[test]
+fn nothing_is_said_twice() {
+    let mut twice = Vec::new();
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        for size in SIZES {
+            let rows = overview(&report, size, false);
+            let mut seen = std::collections::BTreeSet::new();
+            let known = body(&rows).iter().take_while(|row| !row.contains("Not known"));
+            for part in known.flat_map(|row| row.split("  ")).map(str::trim) {
+                if part.split(' ').count() >= 5 && !seen.insert(part) {
+                    twice.push(format!("{situation} {size:?}: {part}\n{}", rows.join("\n")));
+                }
+            }
+        }
+    }
+    assert!(twice.is_empty(), "{}", twice.join("\n\n"));
+}
+
+/// What each mark and word of a path means, read from a screen without colours and characters beyond ASCII.
+#[test]
+fn the_path_is_that_of_the_report() {
+    const FATES: [(&str, &str); 9] = [
+        ("* ", "passed"),
+        ("* ", "flush sent"),
+        ("@ ", "answered"),
+        ("o ", "no cache"),
+        ("? ", "unknown"),
+        ("? ", "unseen"),
+        ("# ", "DISAGREES"),
+        ("X ", "DROPPED"),
+        ("! ", "LOST HERE"),
+    ];
+    let mut read = 0;
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        let [verdict] = &report.verdicts[..] else { continue };
+        for size in SIZES {
+            let rows = overview(&report, size, true);
+            assert!(rows.concat().is_ascii(), "{situation} {size:?}");
+            for hop in &verdict.flush_path {
+                let word = hop.fate.to_string();
+                let Some((mark, _)) = FATES.iter().find(|(_, fate)| *fate == word) else { continue };
+                let name: String = hop.name.chars().take(8).collect();
+                let is_it = |row: &&String| {
+                    row.contains(&format!("{mark}{name}")) && row.contains(&format!(" {word}"))
+                };
+                let found = rows.iter().find(is_it);
+                assert!(found.is_some(), "{situation} {size:?}: {mark}{name} {word}\n{}", rows.join("\n"));
+                read += 1;
+            }
+        }
+    }
+    assert!(read > 60, "{read}");
+}
+
+/// No host and no size is too much for any screen.
+#[test]
+fn every_screen_of_every_situation_is_drawn() {
+    for (_, host, target) in SITUATIONS {
+        let report = report(host, target);
+        for size in [(60, 15), (80, 24), (95, 60), (100, 30), (131, 38), (140, 45), (200, 60)] {
+            for (name, rows) in ui::texts(report.clone(), size, false) {
+                assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
+                let tabs = rows[1].contains("6 Export") || size.0 < 80;
+                assert!(tabs, "{size:?}: {}", rows[1]);
+            }
+        }
+    }
+}
+
+#[test]
+fn three_dashboards() {
+    for (situation, size) in
+        [("at-risk", SIZES[0]), ("contradictory", SIZES[1]), ("several-targets", SIZES[2])]
+    {
+        let (_, host, target) = SITUATIONS.into_iter().find(|(name, ..)| *name == situation).unwrap();
+        let rows = overview(&report(host, target), size, false);
+        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
+            insta::assert_snapshot!(format!("dashboard-{situation}"), rows.join("\n"));
+        });
+    }
+}
