@@ -116,6 +116,8 @@ impl Loop {
     fn mounted_with<T>(&self, options: &str, look: impl FnOnce(&Path) -> T) -> Result<T, String> {
         let point = self.dir.path().join("try");
         fs::create_dir_all(&point).unwrap();
+        // Where a name space that another test made still has the last mount, the kernel shares it and reads no options.
+        self.wait_until_free();
         let mut mount = Command::new("mount");
         let output = output_when_free(mount.args(mount_options(options)).arg(&self.device).arg(&point));
         if output.status.success() {
