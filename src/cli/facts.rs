@@ -34,14 +34,16 @@ pub(super) fn run(args: &Facts) -> ExitResult {
     }
     let session = host::look_assuming(&args.from, target.as_deref(), RuleSet::default(), &args.assume)?;
     let (facts, _) = session.into_judged();
+    // The process ends with this command. Taking the facts of thousands of devices apart takes a tenth of its time.
+    let facts: &'static FactSet = Box::leak(Box::new(facts));
     match args.format {
         PlainFormat::Text => {
-            for piece in listing(&facts, &keys) {
+            for piece in listing(facts, &keys) {
                 print(&piece)?;
             }
             Ok(0)
         }
-        PlainFormat::Json => print(&json::pretty(&rows(&facts, &keys))),
+        PlainFormat::Json => print(&json::pretty(&rows(facts, &keys))),
     }
 }
 
