@@ -11,7 +11,7 @@ LINE_OF_MYSQL = "# my.cnf, [mysqld]: "
 
 def lines(conf):
     """The settings among the lines that `--format conf` prints."""
-    own = [line for line in conf.splitlines() if line and not line.startswith("#")]
+    own = [line for line in conf.splitlines() if line and line[0] not in "#["]
     return own + [line.removeprefix(LINE_OF_MYSQL) for line in conf.splitlines() if line.startswith(LINE_OF_MYSQL)]
 
 
@@ -93,7 +93,9 @@ def another(row, value):
         words = row["words"] or ["on", "off"]
         return next(word for word in words if not same(value, word) and not same(word, value))
     if row["form"] in ("integer", "real"):
-        return row["low"] if count(value, row["unit"]) != float(row["low"]) else row["high"]
+        # The default first: the lowest of a range can be refused for the sake of another setting, as two megabytes of WAL.
+        numbers = (row["default"], row["low"], row["high"])
+        return next(number for number in numbers if float(number) != count(value, row["unit"]))
     # The only other setting that rules advise is debug_io_direct.
     return "data" if value != "data" else ""
 
@@ -126,10 +128,18 @@ class PostgresTrial(Trial):
     def shown(self, name):
         return self.server.sql(f"SHOW {name}")[1]
 
+    def holds(self, name, value, shown):
+        """Whether what is shown is the value: sizes and times have one unit in files, and another where they are shown."""
+        row = self.server.here[name]
+        if row["form"] not in ("integer", "real") or value == "-1":
+            return same(value, shown)
+        setting = self.server.sql(f"SELECT setting FROM pg_settings WHERE name = '{name}'")[1]
+        return count(value, row["unit"]) == float(setting)
+
     def settled(self, name, value):
         """Whether the value comes into force; a reload takes a moment."""
         until = time.monotonic() + 10
-        while not same(value, shown := self.shown(name)):
+        while not self.holds(name, value, shown := self.shown(name)):
             if time.monotonic() > until:
                 return False, f"{name} is {shown!r}"
             time.sleep(0.02)

@@ -55,9 +55,9 @@ class Table:
             self.words[row["of"]] |= set(row["names"])
 
     def unit(self, name, release):
-        """How many bytes a size without a unit counts in a release."""
-        units = [(split_release(since), bytes) for row in self.rows[name] for since, bytes in row.get("unit", {}).items()]
-        return next((bytes for since, bytes in sorted(units, reverse=True) if split_release(release) >= since), None)
+        """How many bytes or microseconds a number without a unit counts in a release."""
+        units = [(split_release(since), amount) for row in self.rows[name] for since, amount in row.get("unit", {}).items()]
+        return next((amount for since, amount in sorted(units, reverse=True) if split_release(release) >= since), None)
 
 
 def split_release(text):
@@ -139,7 +139,7 @@ class Comparison:
             self.number(name, number, inside)
         unit = self.table.unit(name, self.server.version) if self.server.program.kind == "postgres" else None
         if unit is not None:
-            self.same(unit == count("1", "") * bytes_of(row["unit"]), f"{name}: the unit is {row['unit']}, in the table {unit} bytes")
+            self.same(unit == amount_of(row["unit"]), f"{name}: the unit is {row['unit']}, in the table {unit} bytes or microseconds")
 
     def default(self, name, setting, row):
         told, is_ = setting["default"], row["setting"] if setting["change"] == "initdb" else row["default"]
@@ -179,6 +179,7 @@ class Comparison:
             self.same(effect not in ("ok", "deprecated"), f"{name} = {number} is beyond its edge, in the table it is {effect}")
 
 
-def bytes_of(unit):
+def amount_of(unit):
+    """How much a unit of pg_settings is, in bytes or microseconds, as the table has it."""
     times, base = split(unit) if unit[:1].isdigit() else (1, unit)
-    return times * SIZES.get(base, 0)
+    return times * (TIMES[base] * 1000 if base in TIMES else SIZES[base])
