@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -17,20 +17,15 @@ use walwise::inside::pipeline::assume::{self, Assumption};
 use walwise::inside::report::{Report, WhatIf, text};
 use walwise::inside::rules::{Risk, RuleSet};
 
-use crate::support::{stderr, stdout, walwise};
+use crate::support::{recorded, stderr, stdout, walwise};
 
 fn host(name: &str) -> String {
-    path(name).to_str().unwrap().to_owned()
-}
-
-fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")
+    recorded::file(name).to_str().unwrap().to_owned()
 }
 
 /// Every recorded host.
 fn hosts() -> Vec<String> {
-    let entries = fs::read_dir(path("x").parent().unwrap()).unwrap();
-    entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect()
+    recorded::files().iter().map(|file| file.to_str().unwrap().to_owned()).collect()
 }
 
 fn checked(arguments: &[&str]) -> (i32, Value) {

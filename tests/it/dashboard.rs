@@ -1,8 +1,6 @@
 //! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that the path on it is the
 //! report's, and a few reviewed pictures.
 
-use std::path::Path;
-
 use walwise::inside::collect::Request;
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
@@ -10,19 +8,7 @@ use walwise::inside::report::Report;
 use walwise::inside::rules::RuleSet;
 use walwise::inside::ui;
 
-/// A situation: its name, the recorded host, and the target, where one is asked for.
-const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
-    ("quiet", "nvme-plp-pg16", Some("/data/pg")),
-    ("at-risk", "loop-over-nobarrier", Some("/data")),
-    ("contradictory", "md-raid1-one-leg-overridden", Some("/data")),
-    ("unproven", "megaraid-no-tool", Some("/data")),
-    ("free-disk", "lab-sata-cache-off", None),
-    ("several-targets", "real-loop-xfs", None),
-    ("degraded-raid", "raid5-degraded-pg16", Some("/data/pg")),
-    ("container", "docker-overlay-pg16", Some("/var/lib/postgresql/data")),
-    ("cloud", "ec2-gp3-pg16", Some("/data/pg")),
-    ("mysql", "mysql80-binlog-beside", Some("/data/mysql")),
-];
+use crate::support::recorded::{SITUATIONS, file};
 
 /// The three layouts.
 const SIZES: [(u16, u16); 3] = [(80, 24), (100, 30), (140, 45)];
@@ -32,8 +18,7 @@ const ABOVE: usize = 3;
 const BELOW: usize = 2;
 
 fn report(host: &str, target: Option<&str>) -> Report {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(format!("{host}.host"));
-    let host = RecordedHost::parse(&std::fs::read(path).unwrap()).unwrap();
+    let host = RecordedHost::parse(&std::fs::read(file(host)).unwrap()).unwrap();
     let request = Request { target: target.map(Into::into), ..Request::default() };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }

@@ -1,10 +1,9 @@
 //! Recorded machines (`tests/hosts/*.host`): the recorded answers lead to the same findings everywhere. Each file names
 //! its origin in its first lines.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::Value;
 
+use crate::support::recorded::{file as host, files};
 use crate::support::{check_json, outcome, stdout, walwise};
 
 mod clouds;
@@ -19,10 +18,6 @@ mod short;
 mod table;
 mod words;
 
-fn host(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host")
-}
-
 fn checked(name: &str) -> (i32, Value) {
     check_json(&["/data", "--host", host(name).to_str().unwrap()])
 }
@@ -33,12 +28,7 @@ fn checked_at(name: &str, target: &str) -> Value {
 
 /// Every recorded host.
 fn names() -> Vec<String> {
-    let entries = std::fs::read_dir(host("x").parent().unwrap()).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
-        .collect();
-    names.sort();
-    names
+    files().iter().map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
 }
 
 fn explained(name: &str, rule: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use walwise::inside::collect::Request;
@@ -19,7 +19,7 @@ use walwise::inside::settings;
 use walwise::inside::text::{is_treacherous, safe};
 
 use crate::support::loops::{Loop, Point, unmount};
-use crate::support::{run, stderr, stdout};
+use crate::support::{recorded, run, stderr, stdout};
 
 /// Names as nobody should choose them.
 const NAMES: [&str; 12] = [
@@ -75,13 +75,12 @@ fn report(path: &str, source: &str, point: &str, options: &[&str]) -> Report {
 }
 
 fn recorded() -> Vec<(String, Report)> {
-    let hosts = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap();
-    let read = |path: std::path::PathBuf| {
-        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+    let read = |path: &PathBuf| {
+        let host = RecordedHost::parse(&fs::read(path).unwrap()).unwrap();
         let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
         (path.display().to_string(), session.report())
     };
-    hosts.map(|entry| read(entry.unwrap().path())).collect()
+    recorded::files().iter().map(read).collect()
 }
 
 #[test]

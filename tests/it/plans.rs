@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -17,7 +16,7 @@ use walwise::inside::report::{Plan, Report, Step, TargetSummary};
 use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet};
 use walwise::inside::settings;
 
-use crate::support::reports;
+use crate::support::{recorded, reports};
 
 /// The height of a setting: of the object that it changes.
 fn height(step: &Step) -> u8 {
@@ -116,8 +115,7 @@ fn all_wrong(report: &Report) -> Vec<String> {
 #[test]
 fn plans_of_recorded_hosts_are_consistent() {
     let (mut steps, mut blank) = (0, 0);
-    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap() {
-        let path = entry.unwrap().path();
+    for path in recorded::files() {
         let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
         let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {}).report();
         assert_eq!(all_wrong(&report), [""; 0], "{}", path.display());

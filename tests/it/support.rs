@@ -10,6 +10,7 @@ pub mod mariadb;
 pub mod postgres;
 pub mod programs;
 pub mod pty;
+pub mod recorded;
 pub mod reports;
 pub mod running;
 pub mod strace;

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use serde_json::Value;
 
 use crate::support::loops::Loop;
-use crate::support::{fact, run, stderr, stdout, walwise};
+use crate::support::{fact, recorded, run, stderr, stdout, walwise};
 
 /// A line of an fstab with the expected item: part, level, and a word of its sentence; `None` for a correct line.
 type Line = (&'static str, Option<(&'static str, &'static str, &'static str)>);
@@ -233,15 +233,13 @@ fn wrong_use_is_said() {
 /// Recorded machines of every kind with a possible later or earlier kernel: each gets an answer.
 #[test]
 fn any_machine_can_be_asked_about_any_kernel() {
-    let hosts = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts")).unwrap();
-    let hosts: BTreeSet<PathBuf> = hosts.map(|entry| entry.unwrap().path()).collect();
     let kernels = [
         &["--kernel", "3.10.0-1160.el7.x86_64"][..],
         &["--os", "rhel10"],
         &["--kernel", "7.2", "--os", "debian"],
     ];
     let mut seen = BTreeSet::new();
-    for (at, host) in hosts.iter().enumerate() {
+    for (at, host) in recorded::files().iter().enumerate() {
         let kernel = kernels[at % kernels.len()];
         let (code, items) = told(&[kernel, &["--host", host.to_str().unwrap()]].concat());
         assert!([0, 3].contains(&code), "{}: {code}", host.display());

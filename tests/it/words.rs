@@ -2,7 +2,6 @@
 //! occurs in the output of `check`, apart from spaces and line ends.
 
 use std::fs;
-use std::path::Path;
 
 use walwise::inside::collect::Request;
 use walwise::inside::host::RecordedHost;
@@ -11,6 +10,8 @@ use walwise::inside::pipeline::Session;
 use walwise::inside::report::{Report, telling, text};
 use walwise::inside::rules::{Change, Level, Outcome, RuleSet};
 use walwise::inside::ui;
+
+use crate::support::recorded::file;
 
 /// Hosts that differ: at risk, durable, a guest, a RAID with a battery, btrfs, ZFS, a swamp of unknowns, a network.
 const HOSTS: [&str; 9] = [
@@ -26,8 +27,7 @@ const HOSTS: [&str; 9] = [
 ];
 
 fn report(name: &str) -> Report {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts").join(name).with_extension("host");
-    let host = RecordedHost::parse(&fs::read(file).unwrap()).unwrap();
+    let host = RecordedHost::parse(&fs::read(file(name)).unwrap()).unwrap();
     let request = Request { target: None, new: true, without_programs: false, ..Request::default() };
     Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
 }

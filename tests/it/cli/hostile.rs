@@ -12,14 +12,11 @@ use walwise::inside::host::{RecordedHost, RecordingHost};
 use walwise::inside::report::Format;
 use walwise::inside::text::is_treacherous;
 
-use crate::support::walwise;
+use crate::support::{recorded, walwise};
 
 /// The recorded machines.
 fn captures() -> Vec<Vec<u8>> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts");
-    let mut paths: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
+    recorded::files().iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
 /// Text that people and machines put in the place of other text.

@@ -6,21 +6,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{host, names};
+use crate::support::recorded::SITUATIONS;
 use crate::support::{findings, stdout, walwise};
-
-/// A situation: its name, the recorded host, and the target, where one is asked for.
-const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
-    ("quiet", "nvme-plp-pg16", Some("/data/pg")),
-    ("at-risk", "loop-over-nobarrier", Some("/data")),
-    ("contradictory", "md-raid1-one-leg-overridden", Some("/data")),
-    ("unproven", "megaraid-no-tool", Some("/data")),
-    ("free-disk", "lab-sata-cache-off", None),
-    ("several-targets", "real-loop-xfs", None),
-    ("degraded-raid", "raid5-degraded-pg16", Some("/data/pg")),
-    ("container", "docker-overlay-pg16", Some("/var/lib/postgresql/data")),
-    ("cloud", "ec2-gp3-pg16", Some("/data/pg")),
-    ("mysql", "mysql80-binlog-beside", Some("/data/mysql")),
-];
 
 fn short(name: &str, more: &[&str]) -> String {
     let path = host(name);
