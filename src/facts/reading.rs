@@ -90,12 +90,27 @@ impl<T> Reading<T> {
 
     /// Changes the value or finds it malformed (the error says how), keeping where it came from.
     pub fn and_then<U>(self, change: impl FnOnce(T) -> Result<U, String>) -> Reading<U> {
+        self.then(|value, source| match change(value) {
+            Ok(value) => Reading::known(value, source),
+            Err(detail) => Reading::unknown(Why::Malformed, format!("{source}: {detail}")),
+        })
+    }
+
+    /// What follows from a value and its source. An unknown reading stays as it is.
+    pub fn then<U>(self, next: impl FnOnce(T, Source) -> Reading<U>) -> Reading<U> {
         match self {
-            Self::Known { value, source } => match change(value) {
-                Ok(value) => Reading::Known { value, source },
-                Err(detail) => Reading::unknown(Why::Malformed, format!("{source}: {detail}")),
-            },
+            Self::Known { value, source } => next(value, source),
             Self::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        }
+    }
+
+    /// The same reading of a borrowed value.
+    pub fn as_ref(&self) -> Reading<&T> {
+        match self {
+            Self::Known { value, source } => Reading::known(value, source.clone()),
+            Self::Unknown { why, detail, remedy } => {
+                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
+            }
         }
     }
 }

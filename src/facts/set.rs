@@ -137,18 +137,9 @@ impl FactSet {
 
     /// The reading of a fact; *not collected* when there is none.
     pub fn get<T: FactValue>(&self, subject: &Subject, key: &Key<T>) -> Reading<T> {
-        match self.reading(subject, key.id()) {
-            Reading::Known { value, source } => {
-                if let Some(value) = T::from_value(value) {
-                    return Reading::known(value, source.clone());
-                }
-                let detail = format!("{source}: {} is {}", key.name(), value.shape());
-                Reading::unknown(Why::Malformed, detail)
-            }
-            Reading::Unknown { why, detail, remedy } => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-            }
-        }
+        self.reading(subject, key.id()).as_ref().and_then(|value| {
+            T::from_value(value).ok_or_else(|| format!("{} is {}", key.name(), value.shape()))
+        })
     }
 
     /// The value of a fact, when known.

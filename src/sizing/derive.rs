@@ -32,12 +32,7 @@ struct Unknown(Reading<()>);
 
 impl Unknown {
     fn of<T>(&self) -> Reading<T> {
-        match &self.0 {
-            Reading::Known { .. } => Reading::not_collected(),
-            Reading::Unknown { why, detail, remedy } => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-            }
-        }
+        self.0.as_ref().then(|(), _| Reading::not_collected())
     }
 }
 

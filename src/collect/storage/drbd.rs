@@ -78,27 +78,19 @@ fn show(host: &dyn Host, request: &Request) -> Reading<Devices> {
 
 /// What is said of the device with this minor number.
 fn of(devices: &Reading<Devices>, minor: Option<u32>) -> Reading<Said> {
-    match (devices, minor) {
-        (Reading::Known { value, source }, Some(minor)) => match value.get(&minor) {
-            Some(said) => Reading::known(said.clone(), source.clone()),
-            None => Reading::unknown(Why::Absent, format!("{source} does not list it")),
-        },
-        (Reading::Known { .. }, None) => Reading::unknown(Why::Malformed, "its name holds no number"),
-        (Reading::Unknown { why, detail, remedy }, _) => {
-            Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-        }
-    }
+    devices.as_ref().then(|devices, source| match minor.map(|minor| devices.get(&minor)) {
+        Some(Some(said)) => Reading::known(said.clone(), source),
+        Some(None) => Reading::unknown(Why::Absent, format!("{source} does not list it")),
+        None => Reading::unknown(Why::Malformed, "its name holds no number"),
+    })
 }
 
 /// One thing that is said, or why it is not.
 fn told<T>(said: &Reading<Said>, what: fn(&Said) -> Option<T>, otherwise: &str) -> Reading<T> {
-    match said.clone() {
-        Reading::Known { value, source } => match what(&value) {
-            Some(value) => Reading::known(value, source),
-            None => Reading::unknown(Why::Absent, format!("{source}: {otherwise}")),
-        },
-        Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
-    }
+    said.as_ref().then(|said, source| match what(said) {
+        Some(value) => Reading::known(value, source),
+        None => Reading::unknown(Why::Absent, format!("{source}: {otherwise}")),
+    })
 }
 
 /// The first that is known. The second says why neither is: it has the way out.

@@ -58,15 +58,10 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let status = status.map(|text| parse_status(&text));
     let of_table = Source::Command { argv: "dmsetup table".to_owned() };
     for (subject, name) in devices {
-        let found = match &table {
-            Reading::Known { value, .. } => match value.get(&name) {
-                Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-                None => Reading::unknown(Why::Absent, format!("`dmsetup table` does not list {name}")),
-            },
-            Reading::Unknown { why, detail, remedy } => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-            }
-        };
+        let found = table.as_ref().then(|table, _| match table.get(&name) {
+            Some(targets) => Reading::known(targets.clone(), of_table.clone()),
+            None => Reading::unknown(Why::Absent, format!("`dmsetup table` does not list {name}")),
+        });
         // Other kinds are known from their ids, and their names tell their contents.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {

@@ -130,11 +130,10 @@ impl PathInputs<'_> {
                 "whether there are undo tablespaces depends on the server's version, which is not known",
             ),
         };
-        match count {
-            Reading::Known { value: 0, .. } => in_system("undo logs are kept in the system tablespace"),
-            Reading::Known { .. } => self.named("innodb_undo_directory"),
-            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
-        }
+        count.then(|count, _| match count {
+            0 => in_system("undo logs are kept in the system tablespace"),
+            _ => self.named("innodb_undo_directory"),
+        })
     }
 
     fn binlog(&self) -> Reading<String> {

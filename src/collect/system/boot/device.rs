@@ -35,16 +35,15 @@ pub type LinkDirectories = BTreeMap<&'static str, Reading<BTreeSet<OsString>>>;
 pub fn look(host: &dyn Host, facts: &mut FactSet, listed: &mut LinkDirectories) {
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
-        let found = match facts.get(&line, &boot::SOURCE) {
-            Reading::Known { source, .. } if source == Source::file(COMMAND_LINE) => {
+        let found = facts.get(&line, &boot::SOURCE).then(|value, source| {
+            if source == Source::file(COMMAND_LINE) {
                 Reading::known(NamedDevice::There, source)
-            }
-            Reading::Known { source, .. } if needs_none(facts, &line) => {
+            } else if needs_none(facts, &line) {
                 Reading::known(NamedDevice::None, source)
+            } else {
+                of(host, facts, &value, &source, listed)
             }
-            Reading::Known { value, source } => of(host, facts, &value, &source, listed),
-            Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
-        };
+        });
         facts.put(&line, &boot::DEVICE, found);
     }
 }
@@ -72,16 +71,10 @@ pub fn of(
             Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
             Err(miss) => refused(&miss, directory),
         });
-        match names {
-            Reading::Known { value: names, source } => {
-                let is_there = names.contains(OsStr::new(&encoded(value)));
-                let found = if is_there { NamedDevice::There } else { NamedDevice::Missing };
-                Reading::known(found, source.clone())
-            }
-            Reading::Unknown { why, detail, remedy } => {
-                Reading::Unknown { why: *why, detail: detail.clone(), remedy: remedy.clone() }
-            }
-        }
+        names.as_ref().map(|names| {
+            let is_there = names.contains(OsStr::new(&encoded(value)));
+            if is_there { NamedDevice::There } else { NamedDevice::Missing }
+        })
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
