@@ -10,8 +10,12 @@ use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
 
-/// Columns for the names of fields.
+/// Columns for the names of fields, with the gap behind them. A longer name has more, so that it is never cut.
 const NAME: usize = 10;
+
+fn columns(name: &str) -> usize {
+    NAME.max(text::width(name) + 1)
+}
 
 /// Lines beneath an unfolded one, all within the same room.
 pub struct Details {
@@ -41,22 +45,32 @@ impl Details {
 
     /// A name and what it is, wrapped beside the name.
     pub fn field(&mut self, name: &str, says: &str) {
-        self.rows(name, &text::wrap(says, self.room.saturating_sub(NAME)), TextRole::Plain);
+        self.fields(&[(name, says)]);
+    }
+
+    /// The same of several, beneath each other.
+    pub fn fields<N: AsRef<str>>(&mut self, fields: &[(N, &str)]) {
+        let columns = fields.iter().map(|(name, _)| columns(name.as_ref())).max().unwrap_or(NAME);
+        for (name, says) in fields {
+            let rows = text::wrap(says, self.room.saturating_sub(columns));
+            self.rows(name.as_ref(), columns, &rows, TextRole::Plain);
+        }
     }
 
     /// A name and commands, each on lines of its own; they are shown whole, broken where they are too long.
     pub fn commands<S: AsRef<str>>(&mut self, name: &str, commands: &[S]) {
-        let room = self.room.saturating_sub(NAME);
+        let columns = columns(name);
+        let room = self.room.saturating_sub(columns);
         let rows: Vec<String> =
             commands.iter().flat_map(|command| text::wrap(command.as_ref(), room)).collect();
-        self.rows(name, &rows, TextRole::Code);
+        self.rows(name, columns, &rows, TextRole::Code);
     }
 
-    fn rows(&mut self, name: &str, rows: &[String], role: TextRole) {
+    fn rows(&mut self, name: &str, columns: usize, rows: &[String], role: TextRole) {
         for (i, row) in rows.iter().enumerate() {
             let name = if i == 0 { name } else { "" };
             self.lines.push(Line::from(vec![
-                Span::styled(text::pad(name, NAME), self.theme.style(TextRole::Dim)),
+                Span::styled(text::pad(name, columns), self.theme.style(TextRole::Dim)),
                 Span::styled(row.clone(), self.theme.style(role)),
             ]));
         }
@@ -151,4 +165,25 @@ pub fn indented(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
         line.spans.insert(0, Span::raw("  "));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Choice as _;
+    use crate::facts::catalog::target::Role;
+
+    #[test]
+    fn names_of_a_list_stand_whole_and_what_they_are_beneath_each_other() {
+        let names: Vec<String> = Role::ALL.iter().map(|role| format!("  {role}")).collect();
+        let fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "/srv/db")).collect();
+        let mut details = Details::new(Theme { colour: false, ascii: false }, 60);
+        details.fields(&fields);
+        let lines: Vec<String> = details.lines.iter().map(ToString::to_string).collect();
+        let places: Vec<Option<usize>> = lines.iter().map(|line| line.find("/srv/db")).collect();
+        assert!(places.iter().all(|place| place.is_some() && *place == places[0]), "{lines:#?}");
+        for (name, line) in names.iter().zip(&lines) {
+            assert!(line.starts_with(&format!("{name} ")), "{line}");
+        }
+    }
 }

@@ -120,16 +120,14 @@ impl<'a> LayerDiagram<'a> {
     fn shared(&self, page: &mut Page) {
         let summary = self.report.targets.get(self.data.focus.at);
         let kept = summary.into_iter().flat_map(|summary| &summary.directories);
-        let kept: Vec<(&str, &str)> =
-            kept.map(|directory| (directory.role.as_str(), directory.path.as_str())).collect();
+        let kept: Vec<(String, &str)> =
+            kept.map(|directory| (format!("  {}", directory.role), directory.path.as_str())).collect();
         let mut details = Details::new(self.theme, self.room);
         if !self.is_searching() {
-            for (i, (role, path)) in kept.iter().enumerate() {
-                if i == 0 {
-                    details.paragraph("Kept here");
-                }
-                details.field(&format!("  {role}"), path);
+            if !kept.is_empty() {
+                details.paragraph("Kept here");
             }
+            details.fields(&kept);
             for says in told::shared(self.report, self.target) {
                 details.paragraph(&says);
             }
