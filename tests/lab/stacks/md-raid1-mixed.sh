@@ -4,5 +4,5 @@ mdadm -C /dev/md0 --run --assume-clean -l1 -n2 "$a" "$b"
 ext4 /dev/md0
 #= standing("durable")
 #= leaves == ["sda", "sdb"]
-#= cache("sda"; "volatile; flushes are passed on")
-#= cache("sdb"; "none claimed; flushes are not passed on")
+#= cache("sda"; "volatile; flushes passed on")
+#= cache("sdb"; "none claimed; flushes dropped")
