@@ -14,6 +14,11 @@ impl DashboardPart {
         Self { forms: vec![(0, blocks)] }
     }
 
+    /// Rows of its shortest form.
+    pub fn rows(&self) -> usize {
+        self.forms.first().map_or(0, |(_, blocks)| height(blocks))
+    }
+
     /// The same with a longer form; the lower the number, the sooner rows are spent on it.
     #[must_use]
     pub fn or(mut self, turn: u8, blocks: Vec<Block>) -> Self {

@@ -66,6 +66,7 @@ pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
         state,
         theme: data.theme,
         room: room.columns.saturating_sub(taken),
+        rows: room.rows,
         layout,
     };
     let mut parts = if !data.complete {
@@ -89,6 +90,7 @@ struct Dashboard<'a> {
     theme: Theme,
     /// Columns.
     room: usize,
+    rows: usize,
     layout: PageLayout,
 }
 

@@ -2,7 +2,8 @@
 
 use ratatui::text::Line;
 
-use super::{Dashboard, facts, turn};
+use super::{Dashboard, facts, todo, turn};
+use crate::report::telling::flush;
 use crate::ui::fill::DashboardPart;
 use crate::ui::page::{Block, Enter};
 use crate::ui::room::PageLayout;
@@ -31,6 +32,11 @@ impl Dashboard<'_> {
         match self.layout {
             PageLayout::Single => {
                 let drawn = flush_path::lines(path, self.theme, self.room);
+                // What to do first has to be in sight: a path that would push it out is told in a line.
+                let above: usize = self.verdict().rows() + self.what_if().rows();
+                if above + 1 + drawn.len() + todo::HEAD > self.rows {
+                    return part(self.labelled("Path", &flush::line(path)));
+                }
                 part([Line::default()].into_iter().chain(drawn).collect())
             }
             PageLayout::Panes => {

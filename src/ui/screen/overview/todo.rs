@@ -36,6 +36,8 @@ const OF_VERDICT: &str = "verdict.";
 pub const FEW: [usize; 3] = [2, 4, MOST];
 /// What stands beneath a thing begins here.
 const INDENT: usize = 10;
+/// Rows from the empty one before the heading to the end of the first thing to do.
+pub const HEAD: usize = 4;
 
 impl Dashboard<'_> {
     /// What is to be changed and what was found, the worst first; with commands where there is room for them.
