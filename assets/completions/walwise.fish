@@ -75,7 +75,7 @@ never\t'Nothing: the exit code says only whether the command worked'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s v -l verbose -d 'The whole report as text: evidence, reasons, what is allowed at a price, how to undo'
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise'
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l save -d 'Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in /var/lib/walwise. Of each host and target the newest 60 are kept, at most 256 MiB. With --baseline last a missing report is a note'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l no-probe -d 'Do not measure'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on-undecided -d 'Exit non-zero also for an undecided rule that would reach --fail-on'
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -4,6 +4,7 @@ use anyhow::Context as _;
 
 use super::args::{Check, Measure};
 use super::host::{self, look_at};
+use super::kept::Shelf;
 use super::out::{Delivery, ExitResult};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
     }
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
-    let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
+    let keep = if args.save { Some(Shelf::of(&session, target)?.place_next()?) } else { None };
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
