@@ -54,7 +54,12 @@ conf\t'What belongs in postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab that are to be changed'
 unit\t'The same as systemd mount units'
 udev\t'udev rules for the settings of block devices'
-markdown\t'The whole report as a document for a ticket or a review'"
+markdown\t'The whole report as a document for a ticket or a review'
+prometheus\t'Metrics for node exporter\'s textfile collector'
+nagios\t'A line with performance data and the exit codes of Nagios'
+npd\t'A line and the exit codes of Kubernetes\' node-problem-detector'
+junit\t'Verdicts and findings as test cases of a CI'
+ansible\t'A small local fact of a stable shape'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the whole report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
 evidence\t'What each verdict rests on'
 price\t'What a commit costs, method by method'

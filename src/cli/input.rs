@@ -49,7 +49,7 @@ pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 }
 
 /// A file, open for reading.
-pub(super) fn open(path: &Path) -> io::Result<impl Read> {
+pub(super) fn open(path: &Path) -> io::Result<impl Read + use<>> {
     ReplyStream::to(FILE, &[path.as_os_str()])
 }
 

@@ -15,10 +15,14 @@ use crate::facts::catalog::host;
 use crate::host::path_bytes;
 use crate::output::{Access, Destination, Wish, series};
 use crate::pipeline::{self, Session};
+use crate::report::{Price, price};
 use crate::way::CreationPolicy;
 
 /// Root's state directory.
 const OF_ROOT: &str = "/var/lib/walwise";
+
+/// The largest number of directories that are looked through for prices.
+const MOST_SHELVES: usize = 64;
 
 /// The longest part of a file name that is taken from a host or a target.
 const LONGEST: usize = 100;
@@ -27,6 +31,21 @@ const LONGEST: usize = 100;
 pub(super) struct Shelf {
     /// Their directory.
     pub directory: PathBuf,
+}
+
+/// What commits cost on this host by the newest report of each shelf of it. One that cannot be read costs itself.
+pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
+    let Ok(whole) = Shelf::of(session, None) else { return Vec::new() };
+    let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
+        return Vec::new();
+    };
+    let (host, names) = (host.to_string_lossy(), input::names(state).unwrap_or_default());
+    let of_host = |name: &&String| {
+        name.strip_prefix(&*host).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
+    };
+    let newest = |name: &String| Shelf { directory: state.join(name) }.newest().ok().flatten();
+    let paths = names.iter().filter(of_host).take(MOST_SHELVES).filter_map(newest);
+    paths.filter_map(|path| input::open(&path).ok()).flat_map(price::read).collect()
 }
 
 impl Shelf {
