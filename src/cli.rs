@@ -12,6 +12,7 @@ mod error;
 mod out;
 mod rule_files;
 mod host;
+mod kept;
 mod baseline;
 mod capture;
 mod facts;

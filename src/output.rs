@@ -6,6 +6,7 @@
 //! file is never written to, but replaced: its mode, its owner and its other links do not carry over.
 
 mod existing;
+pub mod series;
 mod draft;
 mod say;
 mod child;
@@ -95,6 +96,8 @@ pub struct Wish {
     pub access: Access,
     /// Whether it may be executed, so that nobody else may be able to change it.
     pub runs: bool,
+    /// Whether it continues a [`series`], of which the oldest documents beyond its bounds are removed.
+    pub series: bool,
     /// The treatment of missing directories.
     pub missing: CreationPolicy,
 }
@@ -105,6 +108,7 @@ impl Default for Wish {
             existing: Existing::Replaced,
             access: Access::Usual,
             runs: false,
+            series: false,
             missing: CreationPolicy::Refused,
         }
     }
@@ -112,7 +116,7 @@ impl Default for Wish {
 
 impl Wish {
     /// As words for the child.
-    fn words(self, root: bool) -> [String; 4] {
+    fn words(self, root: bool) -> [String; 5] {
         let missing = match self.missing {
             CreationPolicy::Refused => "refused".to_owned(),
             CreationPolicy::Made(mode) => format!("made:{mode:o}"),
@@ -122,6 +126,7 @@ impl Wish {
             self.existing.word().to_owned(),
             self.access.bits(root).map_or("umask".to_owned(), |bits| format!("{bits:o}")),
             if self.runs { "runs" } else { "reads" }.to_owned(),
+            if self.series { "series" } else { "alone" }.to_owned(),
             missing,
         ]
     }

@@ -23,6 +23,7 @@ mod plan;
 mod hop;
 mod origin;
 mod mysql;
+pub mod price;
 mod build;
 pub mod conf;
 pub mod paste;
@@ -30,6 +31,7 @@ pub mod script;
 pub mod telling;
 pub mod text;
 pub mod markdown;
+mod monitoring;
 mod format;
 pub mod upgrade;
 mod what_if;
@@ -39,12 +41,14 @@ pub(crate) mod sample;
 pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
+pub use model::price::Price;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan, ProbeResult, Report,
     SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
+pub use monitoring::{Health, Protocol};
 pub use order::Urgency;
 pub use plan::{FilesystemRefusal, Overrides};
 pub use what_if::can_be_assumed;

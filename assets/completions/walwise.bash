@@ -314,7 +314,7 @@ _walwise() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown prometheus nagios npd junit ansible" -- "${cur}"))
                     return 0
                     ;;
                 --only)

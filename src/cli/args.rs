@@ -152,8 +152,9 @@ pub struct Check {
     /// saved last.
     #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
-    /// Save the report for the next --baseline, one per host and target: in $XDG_STATE_HOME/walwise or
-    /// ~/.local/state/walwise, as root in /var/lib/walwise.
+    /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in
+    /// /var/lib/walwise. Of each host and target the newest 60 are kept, at most 256 MiB. With --baseline last a missing
+    /// report is a note.
     #[arg(long, conflicts_with = "host")]
     pub save: bool,
     /// Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the fact of the host, or

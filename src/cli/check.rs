@@ -4,6 +4,7 @@ use anyhow::Context as _;
 
 use super::args::{Check, Measure};
 use super::host::{self, look_at};
+use super::kept::{self, Shelf};
 use super::out::{Delivery, ExitResult};
 use super::probe::measure;
 use super::{CliError, baseline, out, rule_files};
@@ -13,10 +14,27 @@ use crate::host::{Host, RememberingHost};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit;
-use crate::report::{Format, json, text};
+use crate::report::{Format, Health, Protocol, json, price, text};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> ExitResult {
+    let protocol = args.format.protocol();
+    match checked(args) {
+        // What asks by a protocol hears of a failure in its words, too.
+        Err(CliError::Usage(sentence)) => failed(protocol, &sentence, CliError::Usage),
+        Err(CliError::Other(error)) => failed(protocol, &format!("{error:#}"), |_| CliError::Other(error)),
+        ended => ended,
+    }
+}
+
+fn failed(protocol: Protocol, sentence: &str, error: impl FnOnce(String) -> CliError) -> ExitResult {
+    match (protocol.failure(sentence), protocol.code(Health::Unknown)) {
+        (Some(line), Some(code)) => out::print(&line).map(|_| code),
+        _ => Err(error(sentence.to_owned())),
+    }
+}
+
+fn checked(args: &Check) -> ExitResult {
     baseline::check(args)?;
     if args.extent.only.is_some() && args.format != Format::Text {
         return Err(CliError::Usage("--only is a part of the text; leave out --format".to_owned()));
@@ -37,7 +55,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
     }
     let assumptions = host::assumptions(&args.assume, &session)?;
     let before = baseline::load(args, &session)?;
-    let keep = if args.save { Some(baseline::keep(&session, target)?) } else { None };
+    let keep = if args.save { Some(Shelf::of(&session, target)?.place_next()?) } else { None };
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
         measure_target(&mut session, &args.measure)?
     } else {
@@ -46,6 +64,9 @@ pub(super) fn run(args: &Check) -> ExitResult {
     session.traced = args.format == Format::Json || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
+    if session.live && (args.save || args.format.protocol().tells_earlier_prices()) {
+        price::add_earlier(&mut report, kept::earlier_prices(&session));
+    }
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.
     let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
@@ -63,6 +84,9 @@ pub(super) fn run(args: &Check) -> ExitResult {
     if let Some((place, found, document)) = kept {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));
+    }
+    if let Some(code) = args.format.protocol().code(Health::from_report(&report)) {
+        return Ok(code);
     }
     let found = fail_on.map_or(0, |condition| exit::code(&report, condition));
     Ok(rule_files::exit_code(found, &session.rules))

@@ -48,6 +48,10 @@ pub const ALL: &[Examples] = &[
             ("walwise check /srv/pgdata --save", "before an upgrade of the system: keep the report"),
             ("walwise check /srv/pgdata --baseline last", "after it: regressions, fixes and changed facts"),
             (
+                "walwise check --no-probe --format nagios",
+                "for Nagios and Icinga: one line, and their exit codes",
+            ),
+            (
                 "walwise check --mysql-defaults /srv/db/my.cnf",
                 "a stopped MariaDB or MySQL, as it would start with this file",
             ),

@@ -21,8 +21,9 @@ use crate::rules::RuleFile;
 /// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__read";
 
-/// The tasks of the child: read a file, the rules in force, named rule files, or a pack.
+/// The tasks of the child: read a file, the names in a directory, the rules in force, named rule files, or a pack.
 const FILE: &str = "file";
+const NAMES: &str = "names";
 const RULES: &str = "rules";
 const RULE_FILES: &str = "rule-files";
 const PACK: &str = "pack";
@@ -37,6 +38,9 @@ const ERROR: u8 = b'e';
 /// The largest part of a file that is sent at once, in bytes.
 const PIECE: usize = 64 << 10;
 
+/// The largest number of names that are listed of a directory.
+const MOST_NAMES: usize = 100_000;
+
 /// The bytes of a file, and one more than the limit when it is larger.
 pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -45,8 +49,13 @@ pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 }
 
 /// A file, open for reading.
-pub(super) fn open(path: &Path) -> io::Result<impl Read> {
+pub(super) fn open(path: &Path) -> io::Result<impl Read + use<>> {
     ReplyStream::to(FILE, &[path.as_os_str()])
+}
+
+/// The names in a directory that are text, at most [`MOST_NAMES`].
+pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
+    parse(ReplyStream::to(NAMES, &[directory.as_os_str()])?)
 }
 
 /// The rules of this machine and those in a directory.
@@ -146,6 +155,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
     let answered = match words {
         [what, path] if what == FILE => read(Path::new(path), line),
+        [what, path] if what == NAMES => list(Path::new(path)).and_then(|names| tell(&names, line)),
         [what] if what == RULES => tell(&rule_directory::RuleFiles::in_directory(None), line),
         [what, directory] if what == RULES => {
             tell(&rule_directory::RuleFiles::in_directory(Some(Path::new(directory))), line)
@@ -165,6 +175,14 @@ fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
 fn tell(answer: &impl Serialize, line: &mut SocketChannel) -> io::Result<()> {
     line.say(OPEN, b"")?;
     line.say_all(PART, &serde_json::to_vec(answer)?)
+}
+
+fn list(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)?.take(MOST_NAMES) {
+        names.extend(entry?.file_name().into_string());
+    }
+    Ok(names)
 }
 
 fn read(path: &Path, line: &mut SocketChannel) -> io::Result<()> {

@@ -41,8 +41,9 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
     let mut words = words.into_iter();
     let path = words.next()?;
-    let [existing, mode, runs, missing] = [words.next()?, words.next()?, words.next()?, words.next()?]
-        .map(|word| word.into_string().unwrap_or_default());
+    let [existing, mode, runs, series, missing] =
+        [words.next()?, words.next()?, words.next()?, words.next()?, words.next()?]
+            .map(|word| word.into_string().unwrap_or_default());
     let octal = |text: &str| u32::from_str_radix(text, 8).ok();
     let missing = match missing.split_once(':') {
         None => CreationPolicy::Refused,
@@ -51,7 +52,7 @@ fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
     };
     let mode = if mode == "umask" { None } else { Some(octal(&mode)?) };
     let existing = Existing::from_word(&existing)?;
-    Some((path, WriteOptions { existing, mode, runs: runs == "runs", missing }))
+    Some((path, WriteOptions { existing, mode, runs: runs == "runs", series: series == "series", missing }))
 }
 
 /// Why it ended early.

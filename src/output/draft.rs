@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::existing::Existing;
+use super::series;
 use crate::text;
 use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 
@@ -51,6 +52,8 @@ pub(super) struct WriteOptions {
     pub mode: Option<u32>,
     /// Whether it may be executed.
     pub runs: bool,
+    /// Whether it continues a series.
+    pub series: bool,
     /// The treatment of missing directories.
     pub missing: CreationPolicy,
 }
@@ -76,11 +79,11 @@ impl OutputLocation {
         });
         let relied_on = match options.existing {
             Existing::Continued => true,
-            Existing::Kept | Existing::Replaced => options.runs,
+            Existing::Kept | Existing::Replaced => options.runs || options.series,
         };
         if let (true, Some(notice)) = (relied_on, &notice) {
             return Err(Refused::For(format!(
-                "{notice}; what is run or continued later is not, so name a directory of your own or root's"
+                "{notice}; what is run, read or continued later is not, so name a directory of your own or root's"
             )));
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -185,6 +188,10 @@ impl<'a> Draft<'a> {
                     done => done?,
                 }
             }
+        }
+        if options.series {
+            // The document is there. What could not be removed is tried again beside the next one.
+            let _ = series::prune(directory);
         }
         Ok(rustix::fs::fsync(directory)?)
     }

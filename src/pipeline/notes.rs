@@ -50,8 +50,9 @@ fn words(text: &str) -> Vec<String> {
 fn parts(document: &str, notes: &[Note]) -> DocumentText {
     let sentences: Vec<String> = notes.iter().map(Note::to_string).collect();
     let count = notes.len();
-    if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document) {
-        let told = json.as_object_mut().unwrap().remove("warnings").unwrap();
+    if let Ok(mut json) = serde_json::from_str::<serde_json::Value>(document)
+        && let Some(told) = json.as_object_mut().unwrap().remove("warnings")
+    {
         let told = serde_json::from_value(told).unwrap();
         return DocumentText { rest: json.to_string(), told, expected: sentences, count };
     }

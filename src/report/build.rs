@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, hop, mysql, plan, remedy, stack,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, hop, mysql, plan, price, remedy,
+    stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -122,6 +123,7 @@ pub fn build(input: Input<'_>) -> Report {
             .into_iter()
             .map(|(target, measurement)| ProbeResult { target, measurement })
             .collect(),
+        prices: Vec::new(),
         findings,
         rules: tallies,
         plans,
@@ -133,6 +135,7 @@ pub fn build(input: Input<'_>) -> Report {
         upgrade: None,
         facts: facts.clone(),
     };
+    report.prices = price::measured(&report);
     bound::bound(&mut report);
     report
 }

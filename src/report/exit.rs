@@ -68,7 +68,7 @@ fn level(standing: Standing) -> Option<Level> {
 }
 
 /// The findings that count: all, or for a requested target those about it and about the host.
-fn counted(report: &Report) -> Vec<&Finding> {
+pub(super) fn counted(report: &Report) -> Vec<&Finding> {
     let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
     let counts = |finding: &&Finding| {
         report.asked.is_none() || finding.subject.scope() == Scope::Host || known.contains(&finding.subject)

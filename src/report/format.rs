@@ -3,6 +3,7 @@
 //! The contents of a form are left to its own module. A report about several targets is one document in each form,
 //! because the part about the host appears once.
 
+use super::monitoring::{Protocol, ansible, junit, nagios, npd, prometheus};
 use super::paste::{fstab, udev, unit};
 use super::{Report, conf, json, markdown, script, text};
 
@@ -117,6 +118,51 @@ forms! {
         compares: false,
         render: |report| Ok(markdown::render(report)),
     }
+    /// Metrics for Prometheus.
+    Prometheus {
+        name: "prometheus",
+        says: "Metrics for node exporter's textfile collector",
+        extension: "prom",
+        runs: false,
+        compares: false,
+        render: |report| Ok(prometheus::render(report)),
+    }
+    /// A plug-in of Nagios or Icinga.
+    Nagios {
+        name: "nagios",
+        says: "A line with performance data and the exit codes of Nagios",
+        extension: "nagios",
+        runs: false,
+        compares: false,
+        render: |report| Ok(nagios::render(report)),
+    }
+    /// A plug-in of node-problem-detector.
+    Npd {
+        name: "npd",
+        says: "A line and the exit codes of Kubernetes' node-problem-detector",
+        extension: "npd",
+        runs: false,
+        compares: false,
+        render: |report| Ok(npd::render(report)),
+    }
+    /// Test cases for a CI.
+    Junit {
+        name: "junit",
+        says: "Verdicts and findings as test cases of a CI",
+        extension: "xml",
+        runs: false,
+        compares: false,
+        render: |report| Ok(junit::render(report)),
+    }
+    /// A local fact for Ansible.
+    Ansible {
+        name: "ansible",
+        says: "A small local fact of a stable shape",
+        extension: "fact",
+        runs: false,
+        compares: false,
+        render: |report| Ok(ansible::render(report)),
+    }
 }
 
 impl Format {
@@ -143,6 +189,24 @@ impl Format {
     /// Whether it shows a difference from an earlier report.
     pub fn compares(self) -> bool {
         self.properties().compares
+    }
+
+    /// Whose rules its exit code follows.
+    pub fn protocol(self) -> Protocol {
+        match self {
+            Self::Text
+            | Self::Json
+            | Self::Script
+            | Self::Conf
+            | Self::Fstab
+            | Self::Unit
+            | Self::Udev
+            | Self::Markdown
+            | Self::Junit => Protocol::Ours,
+            Self::Prometheus | Self::Ansible => Protocol::Periodic,
+            Self::Nagios => Protocol::Nagios,
+            Self::Npd => Protocol::NodeProblemDetector,
+        }
     }
 
     /// The complete report in this form, with a newline at its end. The error is a sentence, such as for a script that

@@ -2,6 +2,7 @@
 //! meaning.
 
 pub mod difference;
+pub mod price;
 pub mod upgrade;
 pub mod what_if;
 
@@ -18,6 +19,7 @@ use crate::measure::Measurement;
 use crate::rules::{Advice, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
 use crate::settings::{NewFilesystem, Setting};
 use difference::Difference;
+use price::Price;
 use upgrade::Upgrade;
 use what_if::WhatIf;
 
@@ -48,6 +50,9 @@ pub struct Report {
     pub verdicts: Vec<Verdict>,
     /// What was measured, by target.
     pub probes: Vec<ProbeResult>,
+    /// What a commit costs, by target, by the last run that measured it: this one, or one whose report is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prices: Vec<Price>,
     /// Every rule on every subject where it applies or is undecided, in this order, the worst first. The JSON has two lists.
     #[serde(flatten, serialize_with = "in_two_lists")]
     #[schemars(flatten, with = "Findings")]

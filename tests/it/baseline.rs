@@ -91,22 +91,24 @@ fn a_user_s_baseline_is_kept_for_him_alone_and_found_again() {
     assert!(!state.exists(), "nothing is made without being told to");
     let first = as_nobody(&state, &[target, "--save"]);
     let kept = state.join("walwise");
+    let shelf = kept.join(names(&kept).pop().unwrap());
     let said = stderr(&first);
-    let name = names(&kept).pop().unwrap();
-    assert!(said.contains(kept.join(&name).to_str().unwrap()), "{said}");
+    let name = names(&shelf).pop().unwrap();
+    assert!(said.contains(shelf.join(&name).to_str().unwrap()), "{said}");
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!((mode(&kept), mode(&kept.join(&name))), (0o700, 0o600));
-    let report: Value = serde_json::from_slice(&fs::read(kept.join(&name)).unwrap()).unwrap();
-    assert!(report["baseline"].is_null() && report["schema"].is_u64());
+    assert_eq!((mode(&kept), mode(&shelf), mode(&shelf.join(&name))), (0o700, 0o700, 0o600));
+    let report =
+        |name: &str| -> Value { serde_json::from_slice(&fs::read(shelf.join(name)).unwrap()).unwrap() };
+    assert!(report(&name)["baseline"].is_null() && report(&name)["schema"].is_u64());
 
-    // Compared and kept anew in one run: what is kept is the report of now, and one.
+    // Compared and kept anew in one run: what is kept is the report of now, beside the first one.
     let again = as_nobody(&state, &["--baseline", "last", target, "--save"]);
     assert!(stdout(&again).contains("Since the baseline of "), "{}", stdout(&again));
-    assert_eq!(names(&kept), std::slice::from_ref(&name));
-    let report: Value = serde_json::from_slice(&fs::read(kept.join(&name)).unwrap()).unwrap();
-    assert!(report["baseline"].is_null());
+    let both = names(&shelf);
+    assert_eq!((both.len(), &both[0]), (2, &name));
+    assert!(both[1].starts_with("000002-") && report(&both[1])["baseline"].is_null());
     as_nobody(&state, &["--save"]);
-    assert_eq!(names(&kept).len(), 2, "the whole host has one of its own");
+    assert_eq!((names(&kept).len(), names(&shelf)), (2, both), "the whole host has reports of its own");
 
     // Where there is no place it is said before anything is measured for it.
     let nowhere = as_nobody(Path::new("/proc/1"), &[target, "--save"]);
@@ -131,4 +133,37 @@ fn root_s_baseline_is_the_system_s() {
     assert_eq!(names(dir.path()), ["walwise"]);
     let output = check(&["--baseline"]);
     assert!(stdout(&output).contains("Since the baseline of "), "{}", stdout(&output));
+}
+
+/// What a timer runs: the first run has nothing to compare with, the second does, and a report that cannot be used costs
+/// a comparison, and no run.
+#[test]
+fn a_run_that_keeps_reports_does_without_a_missing_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let check = || {
+        let mut command = walwise();
+        // As root there is one place for all, which is not for tests.
+        let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
+        if nix::unistd::geteuid().is_root() {
+            command = Command::new("unshare");
+            command.args(["-m", "sh", "-c", enter]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
+        }
+        command.env("XDG_STATE_HOME", dir.path());
+        command.args(["check", "/etc", "--no-probe", "--save", "--baseline", "last", "--fail-on", "never"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output
+    };
+    let first = check();
+    assert!(stderr(&first).contains("nothing is compared: no baseline is kept in "), "{}", stderr(&first));
+    assert!(!stdout(&first).contains("Since the baseline of "));
+    let second = check();
+    assert!(!stderr(&second).contains("nothing is compared"), "{}", stderr(&second));
+    assert!(stdout(&second).contains("Since the baseline of "), "{}", stdout(&second));
+    let kept = dir.path().join("walwise");
+    let shelf = kept.join(names(&kept).pop().unwrap());
+    fs::write(shelf.join(names(&shelf).pop().unwrap()), "{\"schema\": 7000}").unwrap();
+    assert!(stderr(&check()).contains("this report has format 7000"));
+    assert!(stdout(&check()).contains("Since the baseline of "));
+    assert_eq!(names(&shelf).len(), 4);
 }

@@ -10,6 +10,7 @@ const USUAL: WriteOptions = WriteOptions {
     existing: Existing::Replaced,
     mode: Some(0o600),
     runs: false,
+    series: false,
     missing: CreationPolicy::Refused,
 };
 
@@ -196,4 +197,35 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
     );
     place.write("report", USUAL, "ours").unwrap();
     assert_eq!(fs::metadata(place.at("report")).unwrap().uid(), 0);
+}
+
+#[test]
+fn a_series_is_bounded_and_other_files_beside_it_stay() {
+    let place = Place::new();
+    let series = WriteOptions { series: true, ..USUAL };
+    for other in ["notes.json", "000001.json", "x-000001-a.json"] {
+        fs::write(place.at(other), "theirs").unwrap();
+    }
+    fs::create_dir(place.at("000000-directory.json")).unwrap();
+    std::os::unix::fs::symlink(place.at("notes.json"), place.at("000000-link.json")).unwrap();
+    for number in 1..70 {
+        place.write(&format!("{number:06}-a.json"), series, "ours").unwrap();
+    }
+    let kept = |number: u32| place.at(&format!("{number:06}-a.json")).exists();
+    assert_eq!((1..70).filter(|number| kept(*number)).collect::<Vec<u32>>(), (10..70).collect::<Vec<u32>>());
+    for other in ["notes.json", "000001.json", "x-000001-a.json", "000000-directory.json", "000000-link.json"]
+    {
+        assert!(fs::symlink_metadata(place.at(other)).is_ok(), "{other}");
+    }
+}
+
+#[test]
+#[ignore = "needs root: files of somebody else"]
+fn a_series_is_not_kept_in_a_directory_of_somebody_else() {
+    let place = Place::new();
+    let series = WriteOptions { series: true, ..USUAL };
+    place.write("000001-a.json", series, "").unwrap();
+    chown(place.0.path(), Some(4242), None).unwrap();
+    let refused = place.write("000002-a.json", series, "").unwrap_err();
+    assert!(matches!(&refused, Refused::For(why) if why.contains("uid 4242")), "{refused:?}");
 }

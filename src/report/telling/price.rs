@@ -2,9 +2,9 @@
 
 use super::section::{Bullet, Grid, Mark};
 use super::{Phrase, Section, words};
-use crate::facts::catalog::postgres::{self, WalSyncMethod};
-use crate::facts::catalog::target::{FLUSH, Flush};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, MethodResult};
+use crate::report::price::{in_force, is_without_flushes, row_in_force};
 use crate::report::{Report, TargetSummary};
 use crate::text::{bytes, grouped, micros, micros_between, rounded};
 
@@ -94,26 +94,6 @@ pub fn caveats(measurement: &Measurement) -> Vec<String> {
     cancelled.into_iter().chain(measurement.caveats.iter().map(crate::measure::Caveat::in_full)).collect()
 }
 
-/// The row of the method in force, else of the one to use by the measurement, for commits of one page.
-fn row_in_force<'a>(
-    report: &'a Report,
-    target: &TargetSummary,
-) -> Option<(&'a Measurement, &'a MethodResult)> {
-    let probe = report.probes.iter().find(|probe| probe.target == target.target)?;
-    let measurement = &probe.measurement;
-    let served = |row: &&MethodResult| row.as_server && row.pages == 1 && row.error.is_none();
-    let rows = || measurement.methods.iter().filter(served);
-    let in_force = in_force(report, target);
-    let is_in_force = |row: &&MethodResult| in_force.is_some() && row.method.server_method() == in_force;
-    let row = rows().find(is_in_force).or_else(|| rows().find(|row| row.method == measurement.best));
-    Some((measurement, row.or_else(|| rows().next())?))
-}
-
-/// Whether what was measured were no durable commits.
-fn is_without_flushes(report: &Report, target: &TargetSummary) -> bool {
-    report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed)
-}
-
 /// What a commit costs, for a table; nothing where no durable commit was measured.
 pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
     let (_, row) = row_in_force(report, target)?;
@@ -136,11 +116,6 @@ pub fn line(report: &Report, target: &TargetSummary) -> Option<String> {
         count => format!("; {} (-v)", words::count(count, "caveat")),
     };
     Some(format!("{median} a commit ({interval}){rate}{tail}; {method}, 8 kB, 1 client{doubts}"))
-}
-
-/// The method the server uses now.
-fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
-    report.facts.value(target.cluster.as_ref()?, &postgres::WAL_SYNC_METHOD)
 }
 
 fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
@@ -173,7 +148,7 @@ mod tests {
     use crate::facts::{Choice, Source};
     use crate::report::{sample, text};
 
-    use super::{FLUSH, Flush};
+    use crate::facts::catalog::target::{FLUSH, Flush};
 
     #[test]
     fn figures_without_flushes_are_told_apart() {

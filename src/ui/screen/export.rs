@@ -41,7 +41,7 @@ pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let rows = Format::ALL.map(|format| {
         vec![(format.name().to_owned(), theme.style(TextRole::Plain)), (format.says().to_owned(), dim)]
     });
-    let rows = columns::wrapped(&rows, &[Column::keep(8), Column::wrap(24)], room);
+    let rows = columns::wrapped(&rows, &[Column::keep(10), Column::wrap(24)], room);
     for (format, mut lines) in Format::ALL.into_iter().zip(rows) {
         if state.is_unfolded(format.name()) {
             lines.extend(match data.export.document(format) {

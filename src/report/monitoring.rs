@@ -1,0 +1,162 @@
+//! The report for monitoring systems and for automation: one form each, drawn from the report's value.
+//!
+//! Each form keeps the contract of its reader, to the exit code. What they share is here: what counts, how much of it is
+//! named, and the words. Host, probe and clock are left to others, so a form of the same report is the same bytes.
+
+pub mod ansible;
+pub mod junit;
+pub mod nagios;
+pub mod npd;
+pub mod prometheus;
+
+use super::exit::{self, FailCondition};
+use super::model::Report;
+use crate::durability::{Standing, Verdict};
+use crate::facts::Note;
+use crate::facts::note::RulesNote;
+use crate::rules::{Finding, Level, Outcome};
+
+/// The largest number of findings that are named one by one; the rest is counted.
+const MOST_FINDINGS: usize = 200;
+
+/// The largest number of targets that are named one by one.
+const MOST_TARGETS: usize = 100;
+
+/// Whose rules an exit code follows, and whether prices of earlier runs are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// walwise's own exit codes, about this run alone.
+    Ours,
+    /// walwise's own exit codes; prices of earlier runs are told.
+    Periodic,
+    /// A plug-in of Nagios or Icinga (Monitoring Plugins Development Guidelines): 0 to 3.
+    Nagios,
+    /// A plug-in of node-problem-detector: 0 fine, 1 a problem, anything else unknown.
+    NodeProblemDetector,
+}
+
+/// What a plug-in says of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing at a warning or above.
+    Good,
+    /// A warning.
+    Warning,
+    /// A critical finding, or a verdict that counts like one.
+    Critical,
+    /// Nothing found, but a critical rule is undecided, or rules that should be in force are not.
+    Unknown,
+}
+
+impl Health {
+    /// What a report comes to: critical before warning before unknown.
+    pub fn from_report(report: &Report) -> Self {
+        let lost = |note: &Note| matches!(note, Note::Rules(RulesNote::Loss { .. }));
+        let of = |level, undecided| exit::code(report, FailCondition { level, undecided });
+        match (of(Level::Warning, false), of(Level::Critical, true)) {
+            (3, _) => Self::Critical,
+            (4, _) => Self::Warning,
+            (_, 5) => Self::Unknown,
+            _ if report.warnings.iter().any(lost) => Self::Unknown,
+            _ => Self::Good,
+        }
+    }
+
+    /// The word of the plug-in guidelines.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Good => "OK",
+            Self::Warning => "WARNING",
+            Self::Critical => "CRITICAL",
+            Self::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+impl Protocol {
+    /// The exit code that replaces walwise's own, if the protocol has one.
+    pub fn code(self, health: Health) -> Option<u8> {
+        match (self, health) {
+            (Self::Ours | Self::Periodic, _) => None,
+            (_, Health::Good) | (Self::NodeProblemDetector, Health::Warning) => Some(0),
+            (Self::Nagios, Health::Warning) | (Self::NodeProblemDetector, Health::Critical) => Some(1),
+            (Self::Nagios, Health::Critical) | (Self::NodeProblemDetector, Health::Unknown) => Some(2),
+            (Self::Nagios, Health::Unknown) => Some(3),
+        }
+    }
+
+    /// The line for a run that failed; `None` where walwise's own error is the answer.
+    pub fn failure(self, sentence: &str) -> Option<String> {
+        match self {
+            Self::Ours | Self::Periodic => None,
+            Self::Nagios => Some(nagios::failure(sentence)),
+            Self::NodeProblemDetector => Some(npd::failure(sentence)),
+        }
+    }
+
+    /// Whether prices of earlier runs are told.
+    pub fn tells_earlier_prices(self) -> bool {
+        match self {
+            Self::Ours => false,
+            Self::Periodic | Self::Nagios | Self::NodeProblemDetector => true,
+        }
+    }
+}
+
+/// The findings of a level that apply and count, in the report's order.
+fn applying(report: &Report, level: Level) -> Vec<&Finding> {
+    let counted = exit::counted(report).into_iter();
+    counted.filter(|finding| finding.level == level && finding.outcome == Outcome::Applies).collect()
+}
+
+/// The verdicts that count as bad, the worst first.
+fn doubtful(report: &Report) -> Vec<&Verdict> {
+    let mut bad: Vec<&Verdict> =
+        report.verdicts.iter().filter(|verdict| is_doubtful(verdict.standing)).collect();
+    bad.sort_by_key(|verdict| verdict.standing);
+    bad
+}
+
+/// Whether a verdict counts like a finding ([`exit`]).
+fn is_doubtful(standing: Standing) -> bool {
+    match standing {
+        Standing::AtRisk | Standing::Contradictory | Standing::Unproven => true,
+        Standing::ProvenByDrill | Standing::Durable => false,
+    }
+}
+
+/// The word of a standing in labels and JSON: `at-risk`.
+fn standing_word(standing: Standing) -> String {
+    standing.word().replace(' ', "-")
+}
+
+/// What is wrong, in a line: verdicts, then findings by their titles, at most `most` of each.
+fn line(report: &Report, most: usize) -> String {
+    let says = |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.word());
+    let mut parts = named(&doubtful(report), most, says);
+    for level in [Level::Critical, Level::Warning] {
+        let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.subject);
+        let found = applying(report, level);
+        if !found.is_empty() {
+            parts.push(format!(
+                "{} {}: {}",
+                found.len(),
+                level.word(),
+                named(&found, most, title).join(", ")
+            ));
+        }
+    }
+    if parts.is_empty() { "nothing critical, no warnings".to_owned() } else { parts.join("; ") }
+}
+
+fn named<T>(all: &[T], most: usize, says: impl Fn(&T) -> String) -> Vec<String> {
+    let mut parts: Vec<String> = all.iter().take(most).map(says).collect();
+    match all.len().saturating_sub(most) {
+        0 => {}
+        more => parts.push(format!("{more} more")),
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests;
