@@ -43,7 +43,8 @@ fn number(name: &str) -> Option<u32> {
 pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
     let mut documents = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
-        let name: &CStr = &entry?.file_name().to_owned();
+        let entry = entry?;
+        let name: &CStr = entry.file_name();
         let Ok(name) = name.to_str() else { continue };
         if number(name).is_none() {
             continue;

@@ -92,13 +92,17 @@ fn prices(page: &mut Metrics, report: &Report) {
             ];
             for (stat, us) in stats {
                 let labels = [("target", price.target.name()), ("method", row.method.name()), ("stat", stat)];
-                us.into_iter().for_each(|us| page.sample(&labels, us / 1e6));
+                if let Some(us) = us {
+                    page.sample(&labels, us / 1e6);
+                }
             }
         }
     }
     page.metric("walwise_commit_measured_timestamp_seconds", "When that was measured.");
     for price in told() {
-        seconds(&price.when).into_iter().for_each(|at| page.sample(&[("target", price.target.name())], at));
+        if let Some(at) = seconds(&price.when) {
+            page.sample(&[("target", price.target.name())], at);
+        }
     }
 }
 
