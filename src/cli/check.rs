@@ -43,7 +43,7 @@ pub(super) fn run(args: &Check) -> ExitResult {
     } else {
         None
     };
-    session.traced = args.format == Format::Json || args.save;
+    session.traced = [Format::Json, Format::Html].contains(&args.format) || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     let fail_on = args.fail_on.condition(args.fail_on_undecided);

@@ -4,7 +4,7 @@
 //! because the part about the host appears once.
 
 use super::paste::{fstab, udev, unit};
-use super::{Report, conf, json, markdown, script, text};
+use super::{Report, conf, html, json, markdown, script, text};
 
 /// What is known of a form.
 struct FormatProperties {
@@ -116,6 +116,15 @@ forms! {
         runs: false,
         compares: false,
         render: |report| Ok(markdown::render(report)),
+    }
+    /// One document for people, with the report for programs inside.
+    Html {
+        name: "html",
+        says: "The whole report as one page with charts; it runs and loads nothing, and `walwise show` reads it back",
+        extension: "html",
+        runs: false,
+        compares: true,
+        render: |report| Ok(html::render(report)),
     }
 }
 

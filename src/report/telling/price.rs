@@ -139,7 +139,7 @@ pub fn line(report: &Report, target: &TargetSummary) -> Option<String> {
 }
 
 /// The method the server uses now.
-fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
+pub fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
     report.facts.value(target.cluster.as_ref()?, &postgres::WAL_SYNC_METHOD)
 }
 

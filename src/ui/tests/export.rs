@@ -45,7 +45,7 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         assert!(shown(&model).contains("making it …"));
         assert_eq!(press(&mut model, "G enter"), [], "one after the other");
         let (next, job) = started(&done(&mut model, id, JobResult::Document("{\n}\n".into())));
-        assert_eq!(job, Job::Document(Format::Markdown));
+        assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
         assert_eq!(done(&mut model, next, JobResult::Failed("this is a bug in walwise".to_owned())), []);
         let screen = shown(&model);
         assert!(screen.contains("2 lines") && screen.contains("this is a bug"), "{screen}");
@@ -138,7 +138,8 @@ fn y_copies_the_document_that_is_shown() {
     assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
     assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
     assert_eq!(press(&mut model, "end y"), [], "not made yet");
-    assert!(shown(&model).contains("enter shows the markdown first"), "{}", shown(&model));
+    let last = Format::ALL[Format::ALL.len() - 1].name();
+    assert!(shown(&model).contains(&format!("enter shows the {last} first")), "{}", shown(&model));
     let (id, _) = started(&press(&mut model, "enter"));
     done(&mut model, id, JobResult::Document("x".repeat(80_000).into()));
     assert_eq!(press(&mut model, "y"), []);
