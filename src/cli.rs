@@ -23,6 +23,7 @@ mod screens;
 mod signals;
 mod drill;
 mod probe;
+mod show;
 mod check;
 mod upgrade;
 
@@ -75,6 +76,7 @@ fn dispatch(cli: Cli) -> ExitResult {
         None => screens::run(cli.bare),
         Some(CliCommand::Check(args)) => check::run(&args),
         Some(CliCommand::Upgrade(args)) => upgrade::run(&args),
+        Some(CliCommand::Show(args)) => show::run(&args),
         Some(CliCommand::Probe(args)) => probe::run(&args),
         Some(CliCommand::Drill(args)) => drill::run(&args),
         Some(CliCommand::Facts(args)) => facts::run(&args),

@@ -44,8 +44,8 @@ pub mod quote {
 }
 pub mod report {
     pub use crate::report::{
-        Format, Input, Plan, Report, RunContext, Step, TargetSummary, WhatIf, build, conf, json, markdown,
-        script, telling, text,
+        Format, Input, KeptReport, Plan, Report, RunContext, Step, TargetSummary, WhatIf, build, conf, html,
+        json, markdown, script, telling, text,
     };
     pub mod difference {
         pub use crate::report::difference::{Class, Kept, difference};

@@ -41,6 +41,6 @@ pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
 pub use shift::{Moved, Shift, shift};
 pub use sizes::sizes;
-pub use summary::{add_samples, add_workloads, summarise};
+pub use summary::{add_samples, add_workloads, quantiles_of, summarise};
 pub use table::{beside_default, price_of_a_commit, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

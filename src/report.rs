@@ -4,10 +4,12 @@
 //! not accept for this kernel, tool or server is removed here and listed as withheld.
 
 mod content;
+mod inside;
 mod index;
 mod layer;
 mod model;
 mod bound;
+pub mod axis;
 mod choice;
 pub mod difference;
 pub mod exit;
@@ -31,6 +33,8 @@ pub mod script;
 pub mod telling;
 pub mod text;
 pub mod markdown;
+pub mod html;
+mod kept;
 mod monitoring;
 mod format;
 pub mod upgrade;
@@ -41,6 +45,7 @@ pub(crate) mod sample;
 pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
+pub use kept::KeptReport;
 pub use model::price::Price;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};

@@ -1,6 +1,7 @@
 //! The command line as types, parsed by clap. Their doc comments are the text of `--help` and of the manual pages.
 
 mod drill;
+mod show;
 
 use std::path::PathBuf;
 
@@ -8,6 +9,7 @@ use clap::builder::PossibleValue;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
+pub use show::{Show, ShowFormat};
 
 use super::examples::help;
 use super::extent::Extent;
@@ -60,6 +62,9 @@ pub enum CliCommand {
     /// Show what another kernel, distribution or tools would change, boot failures first.
     #[command(after_help = help("upgrade"))]
     Upgrade(UpgradeArgs),
+    /// Show a report that was kept, from its file.
+    #[command(after_help = help("show"))]
+    Show(Show),
     /// Measure commit latency only.
     #[command(after_help = help("probe"))]
     Probe(Probe),
@@ -148,9 +153,9 @@ pub struct Check {
     /// Where it goes.
     #[command(flatten)]
     pub output: Output,
-    /// Compare with a report of --save or --format json; `last`, or no value, is the one
+    /// Compare with a report of --save, --format json or --format html; `last`, or no value, is the one
     /// saved last.
-    #[arg(long, value_name = "REPORT.json", num_args = 0..=1, default_missing_value = "last")]
+    #[arg(long, value_name = "REPORT", num_args = 0..=1, default_missing_value = "last")]
     pub baseline: Option<PathBuf>,
     /// Save the report for the next --baseline: in $XDG_STATE_HOME/walwise or ~/.local/state/walwise, as root in
     /// /var/lib/walwise. Of each host and target the newest 60 are kept, at most 256 MiB. With --baseline last a missing

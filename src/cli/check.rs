@@ -61,7 +61,7 @@ fn checked(args: &Check) -> ExitResult {
     } else {
         None
     };
-    session.traced = args.format == Format::Json || args.save;
+    session.traced = [Format::Json, Format::Html].contains(&args.format) || args.save;
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     if session.live && (args.save || args.format.protocol().tells_earlier_prices()) {

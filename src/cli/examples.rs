@@ -99,6 +99,20 @@ pub const ALL: &[Examples] = &[
         )],
     },
     Examples {
+        of: "show",
+        lines: &[
+            ("walwise show report.html", "what a report said that somebody sent, as text"),
+            (
+                "walwise show report.html --format json",
+                "the JSON inside, as `walwise check --format json` wrote it",
+            ),
+        ],
+        notes: &[(
+            "Trust",
+            "a report is a file that anybody can write: it is told as text, and its commands are left out.",
+        )],
+    },
+    Examples {
         of: "probe",
         lines: &[
             ("walwise probe /srv/pgdata", "what a commit costs with each method"),

@@ -21,7 +21,7 @@ use crate::way::CreationPolicy;
 
 pub use file::OutputFile;
 pub use man::pages;
-pub use screens::{measurement, pictures};
+pub use screens::{measurement, page, pictures};
 
 /// Makes the requested document.
 pub(super) fn run(what: &Generate) -> ExitResult {

@@ -82,6 +82,11 @@ fn row(cell: &Cell, samples: &Samples) -> MethodResult {
 /// How many quantiles are kept: as many as a curve of a screen's width can show.
 const QUANTILES: u32 = 64;
 
+/// The quantiles that are kept of times in any order.
+pub fn quantiles_of(times: &[f64]) -> Vec<f64> {
+    quantiles(&sorted(times))
+}
+
 /// The quantiles of sorted times, one for each where there are few.
 fn quantiles(all: &[f64]) -> Vec<f64> {
     let count = u32::try_from(all.len()).unwrap_or(u32::MAX).min(QUANTILES);

@@ -11,7 +11,8 @@ mod probes;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use super::model::difference::Class;
-pub use kept::Kept;
+pub use kept::{Kept, KeptProbe, KeptTarget};
+pub use parse::{LARGEST, Unusable};
 
 use super::model::difference::{
     Difference, FactChange, FindingChange, KeptFact, KeptFinding, Made, Renamed, VerdictChange,

@@ -5,7 +5,7 @@
 
 use super::monitoring::{Protocol, ansible, junit, nagios, npd, prometheus};
 use super::paste::{fstab, udev, unit};
-use super::{Report, conf, json, markdown, script, text};
+use super::{Report, conf, html, json, markdown, script, text};
 
 /// What is known of a form.
 struct FormatProperties {
@@ -118,6 +118,15 @@ forms! {
         compares: false,
         render: |report| Ok(markdown::render(report)),
     }
+    /// One document for people, with the report for programs inside.
+    Html {
+        name: "html",
+        says: "The whole report as one page with charts; it runs and loads nothing, and `walwise show` reads it back",
+        extension: "html",
+        runs: false,
+        compares: true,
+        render: |report| Ok(html::render(report)),
+    }
     /// Metrics for Prometheus.
     Prometheus {
         name: "prometheus",
@@ -202,6 +211,7 @@ impl Format {
             | Self::Unit
             | Self::Udev
             | Self::Markdown
+            | Self::Html
             | Self::Junit => Protocol::Ours,
             Self::Prometheus | Self::Ansible => Protocol::Periodic,
             Self::Nagios => Protocol::Nagios,

@@ -25,6 +25,35 @@ pub fn pretty<T: Serialize>(value: &T) -> String {
     String::from_utf8(document).unwrap_or_default()
 }
 
+/// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML, is that sign again.
+pub fn again(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    let mut rest = document.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => match rest.as_str().strip_prefix("u003c") {
+                Some(behind) => {
+                    out.push('<');
+                    rest = behind.chars();
+                }
+                None => {
+                    out.push(c);
+                    out.extend(rest.next());
+                }
+            },
+            c if c >= '\x7f' && is_treacherous(c) => push_escape(&mut out, c),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn push_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        out.push_str(&format!("\\u{unit:04x}"));
+    }
+}
+
 /// The schema that every report keeps, as a JSON document.
 pub fn schema_json() -> String {
     let schema = schemars::schema_for!(Report);
@@ -43,9 +72,9 @@ impl Formatter for Safe {
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\x7f' && is_treacherous(*c)) {
             let (plain, found) = rest.split_at(at);
             out.write_all(plain.as_bytes())?;
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                write!(out, "\\u{unit:04x}")?;
-            }
+            let mut escape = String::new();
+            push_escape(&mut escape, c);
+            out.write_all(escape.as_bytes())?;
             rest = found.strip_prefix(c).unwrap_or_default();
         }
         out.write_all(rest.as_bytes())

@@ -27,6 +27,14 @@ pub fn render(report: &Report) -> String {
     document.finish()
 }
 
+/// Sections alone under a title, such as those of a kept report.
+pub fn sections(title: &str, sections: &[Section]) -> String {
+    let mut document = MarkdownWriter::default();
+    document.heading(1, &text(title));
+    document.append(&drawn(sections));
+    document.finish()
+}
+
 fn drawn(sections: &[Section]) -> MarkdownWriter {
     let mut document = MarkdownWriter::default();
     for section in sections {

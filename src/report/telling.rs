@@ -11,6 +11,7 @@ pub mod flush;
 mod section;
 pub mod words;
 mod baseline;
+pub mod kept;
 pub mod plan;
 mod findings;
 pub mod price;
@@ -53,6 +54,11 @@ pub fn only(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
         }
     }
     groups
+}
+
+/// The targets in the order in which they are told.
+pub fn worst_first(report: &Report) -> Vec<&TargetSummary> {
+    order::worst_first(&FindingsByTarget::new(report))
 }
 
 /// The whole report in groups of sections: the host with its targets in a line each, each target from the worst on, then

@@ -51,6 +51,11 @@ pub fn upgrade(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> String {
     drawn(&telling::upgrade::sections(real, assumed, upgrade)).finish()
 }
 
+/// Sections alone, such as those of a kept report.
+pub fn sections(sections: &[Section]) -> String {
+    drawn(sections).finish()
+}
+
 fn drawn(sections: &[Section]) -> TextBuilder {
     let mut page = TextBuilder::default();
     for section in sections.iter().filter(|section| !section.is_appendix) {

@@ -11,6 +11,7 @@ use walwise::inside::cli::args::Shell;
 use walwise::inside::cli::generate;
 use walwise::inside::collect::Request;
 use walwise::inside::host::RecordedHost;
+use walwise::inside::measure::Measurement;
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::json;
 use walwise::inside::rules::{RuleSet, reference};
@@ -42,6 +43,12 @@ fn pictures() -> Vec<generate::OutputFile> {
 }
 
 fn pictures_at(size: (u16, u16)) -> Vec<generate::OutputFile> {
+    let (session, measured) = of_pictures();
+    generate::pictures(session, Some(measured), size)
+}
+
+/// The recorded machine in `tests/screens`, and its measurement.
+fn of_pictures() -> (Session, Measurement) {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
     let request = Request {
@@ -51,8 +58,13 @@ fn pictures_at(size: (u16, u16)) -> Vec<generate::OutputFile> {
         ..Request::default()
     };
     let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
-    let measured = generate::measurement(&read("probe.json")).unwrap();
-    generate::pictures(session, Some(measured), size)
+    (session, generate::measurement(&read("probe.json")).unwrap())
+}
+
+/// The page of a recorded machine, with the measurement in `tests/screens`.
+fn page() -> String {
+    let (session, measured) = of_pictures();
+    generate::page(session, measured)
 }
 
 /// Every generated file, by its name in the repository.
@@ -64,6 +76,7 @@ fn made() -> BTreeMap<String, String> {
     files.extend(within("assets/man", generate::pages().unwrap()));
     files.extend(within("assets/completions", Shell::ALL.map(generate::completions).to_vec()));
     files.extend(within("assets/screens", pictures()));
+    files.insert("assets/report.html".to_owned(), page());
     files.insert("assets/report.schema.json".to_owned(), json::schema_json());
     files.insert("rules/REFERENCE.md".to_owned(), reference::render());
     files

@@ -120,7 +120,8 @@ fn a_file_that_exists_is_replaced_only_after_a_question() {
     fs::write(&mine, "mine").unwrap();
     fs::set_permissions(&mine, fs::Permissions::from_mode(0o640)).unwrap();
     let mut pty = screens(place.path(), &[], &[]);
-    pty.press("eGs");
+    let down = Format::ALL.iter().position(|form| *form == Format::Markdown).unwrap();
+    pty.press(&format!("e{}s", "j".repeat(down)));
     pty.until_shown("Save as markdown");
     pty.press("\x15mine.md\r");
     pty.until_shown("Replace it?");

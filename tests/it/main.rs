@@ -25,6 +25,7 @@ mod exports;
 mod faults;
 mod hostile_stacks;
 mod hosts;
+mod html;
 mod in_force;
 mod interlock;
 mod job;

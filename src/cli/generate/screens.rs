@@ -9,8 +9,9 @@ use crate::cli::CliError;
 use crate::cli::args::Screens;
 use crate::cli::{host, input};
 use crate::facts::Subject;
-use crate::measure::{Measurement, histogram};
+use crate::measure::{Measurement, histogram, quantiles_of};
 use crate::pipeline::{self, Session};
+use crate::report::{Report, html};
 use crate::text;
 use crate::ui;
 
@@ -46,6 +47,21 @@ pub fn pictures(mut session: Session, measured: Option<Measurement>, size: (u16,
         session.measured.insert(target, measurement);
     }
     ui::pictures(session.report(), histogram(&times), size)
+}
+
+/// The report on the first directory as one page, with this measurement; as it was made when that began, so that the same
+/// measurement has the same page.
+pub fn page(mut session: Session, mut measured: Measurement) -> String {
+    for row in measured.methods.iter_mut().filter(|row| row.quantiles_us.is_empty()) {
+        row.quantiles_us = quantiles_of(&row.samples_us.concat());
+        row.samples_us.clear();
+    }
+    let when = measured.when.clone();
+    if let Some(target) = pipeline::measurable(&session.judged().0).into_iter().next() {
+        session.measured.insert(target, measured);
+    }
+    session.traced = false;
+    html::render(&Report { when, ..session.report() })
 }
 
 /// The times of one-page commits with the default, where the measurement holds them.

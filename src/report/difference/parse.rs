@@ -1,4 +1,4 @@
-//! The JSON document of a report → the compared parts of it.
+//! The document of a report, JSON or HTML with that inside → the compared parts of it.
 //!
 //! The document is untrusted. A malformed part is lost alone and counted, text is made display-safe, and only another
 //! format version is refused as a whole. It is parsed row by row, so that the document of a host with thousands of
@@ -15,6 +15,7 @@ use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
 use crate::durability::Standing;
 use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
 use crate::measure::{CaveatId, Estimate, MeasuredLog, Method};
+use crate::report::inside::ReportReader;
 use crate::report::model::SCHEMA_VERSION;
 use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::rules::Level;
@@ -49,7 +50,8 @@ impl Kept {
     fn parse_up_to(largest: u64, document: impl Read) -> Result<Self, Unusable> {
         let mut limited = document.take(largest + 1);
         let mut reading = PartialReport::default();
-        let mut json = serde_json::Deserializer::from_reader(BufReader::new(limited.by_ref()));
+        let inside = ReportReader::new(BufReader::new(limited.by_ref()));
+        let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
         let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
         drop(json);
         if limited.limit() == 0 {

@@ -15,7 +15,7 @@ use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::axis::Axis;
+use crate::ui::widgets::axis::{Axis, AxisColumns as _};
 use crate::ui::widgets::{interval, text};
 
 /// Fewer columns than this are no field for intervals.

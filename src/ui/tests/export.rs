@@ -45,9 +45,9 @@ fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() 
         assert!(shown(&model).contains("making it …"));
         assert_eq!(press(&mut model, "G enter"), [], "one after the other");
         let (next, job) = started(&done(&mut model, id, JobResult::Document("{\n}\n".into())));
-        assert_eq!(job, Job::Document(Format::Ansible));
+        assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
         assert_eq!(done(&mut model, next, JobResult::Failed("this is a bug in walwise".to_owned())), []);
-        let failed = model.data.export.document(Format::Ansible);
+        let failed = model.data.export.document(Format::ALL[Format::ALL.len() - 1]);
         assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
         press(&mut model, "home");
         assert!(shown(&model).contains("2 lines"), "{}", shown(&model));
@@ -140,7 +140,8 @@ fn y_copies_the_document_that_is_shown() {
     assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
     assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
     assert_eq!(press(&mut model, "end y"), [], "not made yet");
-    assert!(shown(&model).contains("enter shows the ansible first"), "{}", shown(&model));
+    let last = Format::ALL[Format::ALL.len() - 1].name();
+    assert!(shown(&model).contains(&format!("enter shows the {last} first")), "{}", shown(&model));
     let (id, _) = started(&press(&mut model, "enter"));
     done(&mut model, id, JobResult::Document("x".repeat(80_000).into()));
     assert_eq!(press(&mut model, "y"), []);

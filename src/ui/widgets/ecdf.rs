@@ -1,7 +1,7 @@
 //! The share of commits done within a time, as curves on a logarithmic axis: braille dots, or letters where there is only
 //! ASCII.
 
-use super::axis::{Axis, cell};
+use super::axis::{Axis, AxisColumns as _, cell};
 use super::text;
 
 /// A curve with the letter it is named by.

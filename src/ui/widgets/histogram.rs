@@ -1,6 +1,6 @@
 //! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale is logarithmic if they are.
 
-use super::axis::Axis;
+use super::axis::{Axis, AxisColumns as _};
 use super::text;
 use crate::text::grouped;
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 
-use super::axis::{Axis, cell};
+use super::axis::{Axis, AxisColumns as _, cell};
 use super::text;
 use crate::measure::Estimate;
 

@@ -1,0 +1,165 @@
+//! Charts as pictures in the document (SVG), each with a title, a sentence, and its numbers as a table.
+//!
+//! Colour repeats what dashes, marks and labels say. Coordinates are rounded to a tenth, so that the same report has the
+//! same bytes.
+
+mod intervals;
+mod shares;
+mod rounds;
+mod sessions;
+mod path;
+
+use super::markup::{Markup, Tag, tag};
+use super::section;
+use crate::measure::{Measurement, MethodResult};
+use crate::report::axis::Axis;
+use crate::report::telling::price;
+use crate::report::{Report, TargetSummary};
+
+/// The width of every chart, in units of its picture.
+const WIDTH: f64 = 560.0;
+/// The height of a line of text.
+const LINE: f64 = 20.0;
+/// How many lines differ by their dashes.
+const DASHES: usize = 5;
+
+/// A chart.
+struct Illustration {
+    /// What it shows, in a few words.
+    title: &'static str,
+    /// The same in a sentence, for those who do not see it.
+    says: String,
+    height: f64,
+    /// What is drawn.
+    drawn: Vec<Tag>,
+    /// Its numbers: what the columns hold, and the rows.
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The way of a flush below a target.
+pub fn path(report: &Report, target: &TargetSummary) -> Option<Markup> {
+    let verdict = report.verdict(&target.target)?;
+    path::chart(&verdict.flush_path).map(Markup::from)
+}
+
+/// What commits cost with each method.
+pub fn price(report: &Report, target: &TargetSummary) -> Option<Markup> {
+    let measurement = measured(report, target)?;
+    intervals::chart(report, target, measurement).map(Markup::from)
+}
+
+/// How the times of commits are spread, what sessions side by side come to, and how it went round by round.
+pub fn further(report: &Report, target: &TargetSummary) -> Vec<Markup> {
+    let Some(measurement) = measured(report, target) else { return Vec::new() };
+    let all = [shares::chart(measurement), sessions::chart(measurement), rounds::chart(measurement)];
+    all.into_iter().flatten().map(Markup::from).collect()
+}
+
+fn measured<'a>(report: &'a Report, target: &TargetSummary) -> Option<&'a Measurement> {
+    report.probes.iter().find(|probe| probe.target == target.target).map(|probe| &probe.measurement)
+}
+
+/// The methods that a server may use, for commits of one page.
+fn methods(measurement: &Measurement) -> impl Iterator<Item = &MethodResult> {
+    measurement.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+}
+
+impl From<Illustration> for Markup {
+    fn from(chart: Illustration) -> Self {
+        let size = format!("0 0 {WIDTH:.0} {:.0}", chart.height);
+        let picture = tag("svg")
+            .with("role", "img")
+            .with("viewBox", &size)
+            .with("class", "chart")
+            .add(tag("title").text(chart.title))
+            .add(tag("desc").text(&chart.says))
+            .adding(chart.drawn);
+        let about = tag("figcaption").add(tag("strong").text(chart.title)).text(". ").text(&chart.says);
+        let cells = chart.rows.into_iter().map(|row| row.iter().map(|cell| Self::text(cell)).collect());
+        let head: Vec<&str> = chart.head.iter().map(String::as_str).collect();
+        let numbers = section::table(chart.title, &head, &[], cells.collect());
+        let numbers = tag("details").add(tag("summary").text("Numbers of this chart")).add(numbers);
+        let frame = tag("div")
+            .with("class", "scroll")
+            .with("tabindex", "0")
+            .with("role", "group")
+            .with("aria-label", chart.title);
+        tag("figure").add(about).add(frame.add(picture)).add(numbers).into()
+    }
+}
+
+/// A text in a picture, to the right of its place.
+fn text(x: f64, y: f64, words: &str) -> Tag {
+    tag("text").with("x", &tenth(x)).with("y", &tenth(y)).text(words)
+}
+
+/// The same to the left of its place.
+fn text_before(x: f64, y: f64, words: &str) -> Tag {
+    text(x, y, words).with("text-anchor", "end")
+}
+
+/// The same around its place.
+fn text_around(x: f64, y: f64, words: &str) -> Tag {
+    text(x, y, words).with("text-anchor", "middle")
+}
+
+/// A line of these points.
+fn line(class: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Tag {
+    let points: Vec<String> = points.into_iter().map(|(x, y)| format!("{},{}", tenth(x), tenth(y))).collect();
+    tag("polyline").with("class", class).with("points", &points.join(" "))
+}
+
+/// The class of the n-th line, by which it has a colour and dashes.
+fn nth(at: usize) -> String {
+    format!("line l{}", at % DASHES)
+}
+
+/// A coordinate; what is no number is 0.
+fn tenth(at: f64) -> String {
+    let at = if at.is_finite() { at } else { 0.0 };
+    let text = format!("{at:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// Where a time stands between two ends of a picture; what lies outside is at the end.
+fn along(axis: &Axis, us: f64, from: f64, to: f64) -> f64 {
+    let share = axis.share(us);
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    share.mul_add(to - from, from)
+}
+
+/// The axis beneath a field: a line down at each tick, and labels that stand apart.
+fn scale(axis: &Axis, from: f64, to: f64, top: f64, bottom: f64) -> Vec<Tag> {
+    let mut drawn = vec![line("rule", [(from, bottom), (to, bottom)])];
+    let mut free = f64::NEG_INFINITY;
+    for (us, label) in axis.ticks() {
+        let x = along(axis, us, from, to);
+        drawn.push(line("grid", [(x, top), (x, bottom + 4.0)]));
+        if x >= free {
+            drawn.push(text_around(x, bottom + 18.0, &label));
+            free = x + 56.0;
+        }
+    }
+    drawn
+}
+
+/// Which line is whose, in a row of samples above a field.
+fn legend<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
+    let (mut x, mut y, mut drawn) = (10.0, 14.0, Vec::new());
+    for (at, name) in names.enumerate() {
+        let wide = 50.0 + 7.5 * name.chars().count() as f64;
+        if x > 10.0 && x + wide > WIDTH {
+            (x, y) = (10.0, y + LINE);
+        }
+        drawn.push(line(&nth(at), [(x, y - 4.0), (x + 30.0, y - 4.0)]));
+        drawn.push(text(x + 36.0, y, name));
+        x += wide;
+    }
+    (drawn, y + 10.0)
+}
+
+/// In force, by the setting of the server.
+fn is_in_force(report: &Report, target: &TargetSummary, measured: &Measurement, row: &MethodResult) -> bool {
+    measured.is_in_force(row, crate::report::price::in_force(report, target))
+}

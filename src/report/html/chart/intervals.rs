@@ -1,0 +1,59 @@
+//! The median of each method with its 95 % interval, on a logarithmic axis.
+
+use super::{Illustration, LINE, along, is_in_force, line, methods, scale, text, text_before};
+use crate::measure::{Measurement, MethodResult};
+use crate::report::axis::Axis;
+use crate::report::html::markup::{Tag, tag};
+use crate::report::{Report, TargetSummary};
+use crate::text::{grouped, micros, micros_between};
+
+/// Where the field begins and ends.
+const FIELD: [f64; 2] = [150.0, 450.0];
+
+/// The chart; nothing where nothing was measured.
+pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {
+    let rows: Vec<&MethodResult> = methods(measurement).collect();
+    let axis = Axis::around(rows.iter().map(|row| (row.median_us.low, row.median_us.high)))?;
+    let bottom = LINE.mul_add(rows.len() as f64, 10.0);
+    let mut drawn = scale(&axis, FIELD[0], FIELD[1], 4.0, bottom);
+    let mut numbers = Vec::new();
+    for (at, row) in rows.iter().enumerate() {
+        let y = LINE.mul_add(at as f64, LINE);
+        let used = is_in_force(report, target, measurement, row);
+        let name = if used { format!("▸ {}", row.method.name()) } else { row.method.name().to_owned() };
+        drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &name));
+        drawn.extend(bar(&axis, row, y));
+        drawn.push(text(FIELD[1] + 10.0, y + 4.0, &micros(row.median_us.value)));
+        numbers.push(vec![
+            row.method.name().to_owned(),
+            if used { "yes" } else { "" }.to_owned(),
+            micros(row.median_us.value),
+            micros_between(row.median_us.low, row.median_us.high),
+            grouped(row.samples),
+        ]);
+    }
+    let says = format!(
+        "The dot is the median, the line its 95 % interval, ▸ the method in force; one page, one session. {}",
+        measurement.sentence
+    );
+    Some(Illustration {
+        title: "Time of a commit by method",
+        says,
+        height: bottom + 26.0,
+        drawn,
+        head: ["method", "in force", "median", "95 % interval", "commits"].map(str::to_owned).to_vec(),
+        rows: numbers,
+    })
+}
+
+fn bar(axis: &Axis, row: &MethodResult, y: f64) -> Vec<Tag> {
+    let x = |us| along(axis, us, FIELD[0], FIELD[1]);
+    let (low, high, at) = (x(row.median_us.low), x(row.median_us.high), x(row.median_us.value));
+    let end = |x| line("rule", [(x, y - 5.0), (x, y + 5.0)]);
+    let dot = tag("circle")
+        .with("class", "dot")
+        .with("cx", &super::tenth(at))
+        .with("cy", &super::tenth(y))
+        .with("r", "4.5");
+    vec![line("rule", [(low, y), (high, y)]), end(low), end(high), dot]
+}

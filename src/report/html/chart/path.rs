@@ -1,0 +1,100 @@
+//! The flush path as a rail: solid while the flush travels, dashed where that is unknown, absent below a drop; on it each hop
+//! with its mark, its name and its fate.
+
+use super::{Illustration, LINE, WIDTH, line, text, text_around, text_before};
+use crate::durability::{Fate, FlushHop};
+use crate::facts::catalog::target::Flush;
+use crate::report::telling::flush;
+use crate::text::wrap::columns;
+
+/// Where rail, names, words and fates stand.
+const RAIL: f64 = 22.0;
+const NAME: f64 = 44.0;
+const SAYS: f64 = 175.0;
+/// How many signs of a name and of its words have room.
+const LONGEST_NAME: usize = 17;
+const LONGEST_WORDS: usize = 38;
+
+/// The chart; nothing without a path.
+pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
+    path.first()?;
+    let mut drawn = Vec::new();
+    let y = |at: usize| LINE.mul_add(1.4 * at as f64, LINE);
+    for (at, hop) in path.iter().enumerate().skip(1) {
+        let part = |class| line(class, [(RAIL, y(at - 1) + 8.0), (RAIL, y(at) - 8.0)]);
+        match hop.arrival {
+            Flush::Sent => drawn.push(part("rail")),
+            Flush::Unknown => drawn.push(part("rail doubted")),
+            Flush::Suppressed | Flush::NotNeeded => {}
+        }
+    }
+    for (at, hop) in path.iter().enumerate() {
+        let role = role(hop.fate);
+        drawn.push(text_around(RAIL, y(at) + 5.0, &flush::mark(hop.fate).to_string()).with("class", role));
+        drawn.push(text(NAME, y(at) + 4.0, &shortened(&hop.name, LONGEST_NAME)));
+        drawn.push(text(SAYS, y(at) + 4.0, &shortened(&hop.says, LONGEST_WORDS)).with("class", "dim"));
+        let fate = text_before(WIDTH - 8.0, y(at) + 4.0, fate(hop.fate));
+        drawn.push(fate.with("class", role));
+    }
+    let row = |hop: &FlushHop| {
+        let says = [&hop.says, &hop.because].map(String::as_str);
+        let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
+        vec![
+            flush::mark(hop.fate).to_string(),
+            hop.name.clone(),
+            says.join("; "),
+            fate(hop.fate).to_owned(),
+            hop.source.clone(),
+        ]
+    };
+    Some(Illustration {
+        title: "The way of a commit's flush",
+        says: flush::line(path).replace(flush::UNBROKEN, " "),
+        height: y(path.len() - 1) + LINE,
+        drawn,
+        head: ["mark", "hop", "what it is", "what becomes of the flush", "read from"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: path.iter().map(row).collect(),
+    })
+}
+
+fn fate(fate: Fate) -> &'static str {
+    match fate {
+        Fate::NotJudged => "–",
+        Fate::Passed
+        | Fate::FlushSent
+        | Fate::Answered
+        | Fate::NoCache
+        | Fate::Unknown
+        | Fate::Unseen
+        | Fate::Disagrees
+        | Fate::Dropped
+        | Fate::LostHere => crate::facts::Choice::word(fate),
+    }
+}
+
+/// What a fate is coloured by.
+fn role(fate: Fate) -> &'static str {
+    match fate {
+        Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache => "good",
+        Fate::NotJudged => "dim",
+        Fate::Unknown | Fate::Unseen => "doubt",
+        Fate::Disagrees | Fate::Dropped | Fate::LostHere => "bad",
+    }
+}
+
+/// As much of a text as has room; the table beside has all of it.
+fn shortened(words: &str, most: usize) -> String {
+    if columns(words) <= most {
+        return words.to_owned();
+    }
+    let mut out = String::new();
+    for c in words.chars() {
+        if columns(&out) + 2 > most {
+            break;
+        }
+        out.push(c);
+    }
+    out + "…"
+}

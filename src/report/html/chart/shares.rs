@@ -1,0 +1,72 @@
+//! The share of commits done within a time, a stepped curve for each method, on a logarithmic axis.
+
+use super::{Illustration, WIDTH, along, legend, line, methods, nth, scale, text_before};
+use crate::measure::{Measurement, MethodResult};
+use crate::report::axis::Axis;
+use crate::text::micros;
+
+/// Where the field begins and ends.
+const FIELD: [f64; 2] = [60.0, WIDTH - 30.0];
+const HEIGHT: f64 = 180.0;
+
+/// The chart; nothing where no quantiles are kept.
+pub fn chart(measurement: &Measurement) -> Option<Illustration> {
+    let rows: Vec<&MethodResult> = methods(measurement).filter(|row| !row.quantiles_us.is_empty()).collect();
+    // The slowest commits, which are few, do not stretch the axis.
+    let span = |row: &&MethodResult| {
+        let all = &row.quantiles_us;
+        Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?))
+    };
+    let axis = Axis::around(rows.iter().filter_map(span))?;
+    let (mut drawn, top) = legend(rows.iter().map(|row| row.method.name()));
+    let bottom = top + HEIGHT;
+    drawn.extend(scale(&axis, FIELD[0], FIELD[1], top, bottom));
+    for (share, label) in [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")] {
+        let y = height(share, top, bottom);
+        drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, label));
+        drawn.push(line("grid", [(FIELD[0], y), (FIELD[1], y)]));
+    }
+    for (at, row) in rows.iter().enumerate() {
+        drawn.push(line(&nth(at), steps(&axis, &row.quantiles_us, top, bottom)));
+    }
+    let head = std::iter::once("share of commits".to_owned());
+    Some(Illustration {
+        title: "Share of commits done within a time",
+        says: "How many of all commits were done within the time beneath; a steep curve is even, a long tail to the right \
+               is commits that wait. One page, one session."
+            .to_owned(),
+        height: bottom + 26.0,
+        drawn,
+        head: head.chain(rows.iter().map(|row| row.method.name().to_owned())).collect(),
+        rows: numbers(&rows),
+    })
+}
+
+fn height(share: f64, top: f64, bottom: f64) -> f64 {
+    share.mul_add(top - bottom, bottom)
+}
+
+/// From each time the curve goes up by one step, and on to the next time.
+fn steps(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> Vec<(f64, f64)> {
+    let count = quantiles.len().max(1) as f64;
+    let mut points = Vec::new();
+    let mut before = bottom;
+    for (done, us) in (1_u32..).zip(quantiles) {
+        let (x, y) = (along(axis, *us, FIELD[0], FIELD[1]), height(f64::from(done) / count, top, bottom));
+        points.extend([(x, before), (x, y)]);
+        before = y;
+    }
+    points
+}
+
+fn numbers(rows: &[&MethodResult]) -> Vec<Vec<String>> {
+    let most = rows.iter().map(|row| row.quantiles_us.len()).max().unwrap_or_default();
+    let share = |at: usize| format!("{:.1} %", 100.0 * at.saturating_add(1) as f64 / most.max(1) as f64);
+    let time = |row: &&MethodResult, at: usize| {
+        let of_same_length = row.quantiles_us.get(at).filter(|_| row.quantiles_us.len() == most);
+        of_same_length.map(|us| micros(*us)).unwrap_or_default()
+    };
+    (0..most)
+        .map(|at| std::iter::once(share(at)).chain(rows.iter().map(|row| time(row, at))).collect())
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! The first screen: what the short report says, with the way of the flush and the price of a commit as pictures.
+
+use std::collections::BTreeSet;
+
+use super::markup::{Markup, Tag, tag};
+use super::{chart, section, standing};
+use crate::report::telling::short::{Piece, pieces};
+use crate::report::telling::{self, Bullet, Mark};
+use crate::report::{Report, TargetSummary};
+
+/// The dashboard.
+pub fn dashboard(report: &Report) -> Markup {
+    let told: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
+    let mut out = Markup::default();
+    let mut lines: Vec<Tag> = Vec::new();
+    let mut pictures = telling::worst_first(report).first().map(|target| pictures(report, target));
+    for piece in pieces(report) {
+        let block = match piece {
+            Piece::Line(line) => match line.marks.first() {
+                Some(Mark::Verdict(words, of)) => {
+                    let class = of.map_or("dim", standing);
+                    let sign = of.map_or('·', super::sign).to_string();
+                    let verdict = tag("p")
+                        .with("class", &format!("verdict {class}"))
+                        .add(tag("b").text(&sign))
+                        .text(" ")
+                        .add(Markup::phrase(words))
+                        .text("  ")
+                        .add(Markup::phrase(&line.says));
+                    Markup::from(verdict).and(pictures.take().unwrap_or_default())
+                }
+                Some(label) => {
+                    let says = Markup::phrase(&line.says).and(rules(&line, &told));
+                    lines.push(tag("dt").add(section::mark(label)));
+                    lines.push(tag("dd").add(says).add(section::details(&line.beneath)));
+                    continue;
+                }
+                None => tag("p").add(Markup::phrase(&line.says)).into(),
+            },
+            Piece::Targets(grid) => section::figures(&grid),
+            Piece::Section(one) => section::group(&[one], true),
+        };
+        out = out.and(listed(&mut lines)).and(block);
+    }
+    out.and(listed(&mut lines))
+}
+
+/// The lines so far, as a list of labels with what they say.
+fn listed(lines: &mut Vec<Tag>) -> Markup {
+    let lines = std::mem::take(lines);
+    if lines.is_empty() { Markup::default() } else { tag("dl").adding(lines).into() }
+}
+
+/// The rules behind a line, with links to what they say.
+fn rules(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
+    let each = line.rule.split(", ").filter(|rule| !rule.is_empty());
+    Markup::all(each.map(|rule| {
+        let name = if told.contains(rule) { section::rule(rule) } else { tag("code").text(rule).into() };
+        Markup::fixed(" ").and(name)
+    }))
+}
+
+fn pictures(report: &Report, target: &TargetSummary) -> Markup {
+    let both = [chart::path(report, target), chart::price(report, target)];
+    let both: Vec<Markup> = both.into_iter().flatten().collect();
+    if both.is_empty() { Markup::default() } else { tag("div").with("class", "halves").adding(both).into() }
+}

@@ -1,0 +1,165 @@
+//! HTML that is being written, in which nothing from the machine becomes markup: elements and attributes are words of this
+//! program, and everything else passes through [`Markup::text`] or [`Tag::with`].
+
+use crate::quote::comment;
+use crate::report::telling::{Fragment, Phrase};
+
+/// A piece of a document.
+#[derive(Clone, Debug, Default)]
+pub struct Markup(String);
+
+/// An element that is being written.
+#[derive(Clone, Debug)]
+pub struct Tag {
+    name: &'static str,
+    attributes: String,
+    inner: Markup,
+}
+
+/// Elements within a line, behind which no line ends.
+const INLINE: [&str; 13] =
+    ["a", "b", "bdi", "code", "h2", "h3", "span", "strong", "td", "th", "text", "title", "dt"];
+
+/// An element of this name.
+pub fn tag(name: &'static str) -> Tag {
+    Tag { name, attributes: String::new(), inner: Markup::default() }
+}
+
+impl Markup {
+    /// Words, escaped.
+    pub fn text(words: &str) -> Self {
+        let mut out = String::with_capacity(words.len());
+        escape(&mut out, words);
+        Self(out)
+    }
+
+    /// Markup of this program.
+    pub fn fixed(markup: &'static str) -> Self {
+        Self(markup.to_owned())
+    }
+
+    /// Data for programs, in an element that browsers do not run. It is JSON, in which `<` stands in texts alone, and there
+    /// it may be written as an escape.
+    pub fn data(json: &str) -> Self {
+        Self(json.replace('<', "\\u003c"))
+    }
+
+    /// A sentence with its names marked.
+    pub fn phrase(phrase: &Phrase) -> Self {
+        phrase.fragments().iter().fold(Self::default(), |all, fragment| match fragment {
+            Fragment::Plain(words) => all.and(Self::text(words)),
+            Fragment::Code(name) => all.and(tag("code").text(name)),
+            Fragment::Command(command) => all.and(tag("code").text(command)),
+            Fragment::Strong(words) => all.and(tag("strong").text(words)),
+            Fragment::Verdict(words) => all.and(tag("strong").text(&words.to_uppercase())),
+        })
+    }
+
+    /// The same with more behind it.
+    #[must_use]
+    pub fn and(mut self, more: impl Into<Self>) -> Self {
+        self.0.push_str(&more.into().0);
+        self
+    }
+
+    /// All of them, one behind the other.
+    pub fn all<M: Into<Self>>(pieces: impl IntoIterator<Item = M>) -> Self {
+        pieces.into_iter().fold(Self::default(), Self::and)
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The document.
+    pub fn finish(self) -> String {
+        self.0
+    }
+}
+
+impl Tag {
+    /// The same with an attribute.
+    #[must_use]
+    pub fn with(mut self, attribute: &'static str, value: &str) -> Self {
+        self.attributes.push(' ');
+        self.attributes.push_str(attribute);
+        self.attributes.push_str("=\"");
+        escape(&mut self.attributes, value);
+        self.attributes.push('"');
+        self
+    }
+
+    /// The same with words in it.
+    #[must_use]
+    pub fn text(self, words: &str) -> Self {
+        self.add(Markup::text(words))
+    }
+
+    /// The same with lines in it, which end where they end.
+    #[must_use]
+    pub fn text_lines(self, lines: &str) -> Self {
+        let lines = lines.lines().map(|line| Markup::text(line).and(Markup::fixed("\n")));
+        self.adding(lines)
+    }
+
+    /// The same with markup in it.
+    #[must_use]
+    pub fn add(mut self, inner: impl Into<Markup>) -> Self {
+        self.inner = self.inner.and(inner);
+        self
+    }
+
+    /// The same with several pieces in it.
+    #[must_use]
+    pub fn adding<M: Into<Markup>>(self, pieces: impl IntoIterator<Item = M>) -> Self {
+        self.add(Markup::all(pieces))
+    }
+}
+
+impl From<Tag> for Markup {
+    fn from(Tag { name, attributes, inner }: Tag) -> Self {
+        let end = if INLINE.contains(&name) { "" } else { "\n" };
+        Self(format!("<{name}{attributes}>{}</{name}>{end}", inner.0))
+    }
+}
+
+fn escape(out: &mut String, words: &str) {
+    for c in comment::inline(words).chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn no_text_is_markup(words in prop_oneof![any::<String>(), "[<>&\"'/a-z!\\-\u{202e}\n ]{0,40}"]) {
+            let markup = Markup::from(tag("p").with("title", &words).text(&words)).finish();
+            prop_assert_eq!(markup.matches('<').count(), 2, "{}", markup);
+            prop_assert_eq!(markup.matches('"').count(), 2, "{}", markup);
+            prop_assert!(!markup.trim_end().chars().any(crate::text::is_treacherous), "{}", markup);
+        }
+
+        #[test]
+        fn data_ends_no_element_and_comes_back(words: String) {
+            let json = serde_json::to_string(&format!("</script><!--{words}")).unwrap();
+            let data = Markup::data(&json).finish();
+            prop_assert!(!data.contains('<'), "{}", data);
+            prop_assert_eq!(
+                serde_json::from_str::<String>(&data).unwrap(),
+                serde_json::from_str::<String>(&json).unwrap()
+            );
+        }
+    }
+}

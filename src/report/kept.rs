@@ -1,0 +1,59 @@
+//! A report that somebody kept, JSON or HTML with that inside, in a form for people or for programs.
+//!
+//! Nothing in it is believed: [`super::difference`] reads its parts, each of which is display-safe or lost alone.
+
+use std::io::{BufReader, Read};
+
+use super::difference::{Kept, LARGEST, Unusable};
+use super::inside::ReportReader;
+use super::telling::kept::sections;
+use super::{html, json, markdown, text};
+
+/// A kept report.
+pub struct KeptReport {
+    kept: Kept,
+    json: String,
+}
+
+impl KeptReport {
+    /// Reads one.
+    pub fn read(document: impl Read) -> Result<Self, Unusable> {
+        let mut bytes = Vec::new();
+        let mut limited = ReportReader::new(BufReader::new(document)).take(LARGEST + 1);
+        limited
+            .read_to_end(&mut bytes)
+            .map_err(|error| Unusable::NoReport(crate::text::error_words(&error)))?;
+        if limited.limit() == 0 {
+            return Err(Unusable::TooLarge);
+        }
+        let kept = Kept::parse(bytes.as_slice())?;
+        Ok(Self { kept, json: json::again(&String::from_utf8_lossy(&bytes)) })
+    }
+
+    /// The document that `walwise check --format json` wrote.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        text::sections(&sections(&self.kept))
+    }
+
+    /// As a Markdown document.
+    pub fn markdown(&self) -> String {
+        markdown::sections(&self.title(), &sections(&self.kept))
+    }
+
+    /// As an HTML document that holds the same data.
+    pub fn html(&self) -> String {
+        html::sections(&self.title(), &sections(&self.kept), &self.json)
+    }
+
+    fn title(&self) -> String {
+        format!("A kept report of {}", self.kept.made.host)
+    }
+}
+
+#[cfg(test)]
+mod tests;

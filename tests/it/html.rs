@@ -1,0 +1,219 @@
+//! The report as one page, read by a parser and a browser of others: nothing in it runs or asks for anything, the report
+//! inside is the report, what strangers named stays text, and everything found can be read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use walwise::inside::collect::Request;
+use walwise::inside::facts::Subject;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Format, KeptReport, Report, json};
+use walwise::inside::rules::{Outcome, RuleSet};
+
+use crate::support::recorded::{SITUATIONS, file};
+use crate::support::{run, stderr, stdout, walwise};
+
+fn report(host: &str, target: Option<&str>) -> Report {
+    let host = RecordedHost::parse(&fs::read(file(host)).unwrap()).unwrap();
+    let request = Request { target: target.map(Into::into), ..Request::default() };
+    Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ()).report()
+}
+
+fn page(report: &Report) -> String {
+    Format::Html.render(report).unwrap()
+}
+
+fn written(directory: &Path, page: &str) -> PathBuf {
+    let file = directory.join("report.html");
+    fs::write(&file, page).unwrap();
+    file
+}
+
+/// What html5lib makes of a page.
+fn parsed(page: &str) -> Value {
+    let place = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html/parse.py");
+    let file = written(place.path(), page);
+    serde_json::from_str(&run("python3", &[script.to_str().unwrap(), file.to_str().unwrap()])).unwrap()
+}
+
+/// All in one line, with one blank between words.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_inert(found: &Value) {
+    for what in ["scripts", "asked", "handlers", "nameless"] {
+        assert_eq!(found[what], serde_json::json!([]), "{what}");
+    }
+    assert_eq!(
+        found["policy"],
+        serde_json::json!(["default-src 'none'; style-src 'unsafe-inline'; img-src data:"])
+    );
+    let style = found["style"].as_str().unwrap();
+    assert!(!style.contains("url(") && !style.contains("@import"), "{style}");
+}
+
+#[test]
+#[ignore = "needs python3-html5lib"]
+fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        let page = page(&report);
+        let found = parsed(&page);
+        is_inert(&found);
+        let [inside] = found["inside"].as_array().unwrap().as_slice() else { panic!("{situation}") };
+        let inside: Value = serde_json::from_str(inside.as_str().unwrap()).unwrap();
+        let plain: Value = serde_json::from_str(&json::render(&report)).unwrap();
+        assert!(inside == plain, "{situation}");
+        let headings: Vec<u64> =
+            found["headings"].as_array().unwrap().iter().map(|level| level.as_u64().unwrap()).collect();
+        assert_eq!(headings.iter().filter(|level| **level == 1).count(), 1, "{situation}");
+        assert!(headings.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{situation}: {headings:?}");
+        let shown = page.len() - json::render(&report).len();
+        let most = 100_000 * report.targets.len().max(1);
+        assert!(shown <= most, "{situation}: {shown} bytes beside the report");
+    }
+}
+
+/// Names of every shape in every place that takes one.
+#[test]
+#[ignore = "needs python3-html5lib"]
+fn two_hundred_hostile_names_stay_text() {
+    let shapes = [
+        "</script><svg onload=alert({})>",
+        "<img src=x{} onerror=alert(1)>",
+        "\"><a href=javascript:alert({})>",
+        "' onmouseover='x{}",
+        "<!--{}",
+        "]]><style>*{{}}</style>{}",
+        "\u{202e}gnp.{}\u{2066}",
+        "&lt;script&gt;{}&lt;/script&gt;",
+        "</title></style></template><base href=//e{}.example>",
+        "{}\u{0}\u{1b}]0;x\u{7}\r\n<meta http-equiv=refresh content=0>",
+    ];
+    let long = "</pre><script>".repeat(750);
+    let mut report = report("loop-over-nobarrier", Some("/data"));
+    let clean = parsed(&page(&report));
+    let names: Vec<String> = (0..200)
+        .map(|number| match number % 20 {
+            19 => format!("{long}{number}"),
+            at => shapes[at % shapes.len()].replace("{}", &number.to_string()),
+        })
+        .collect();
+    let mut names = names.iter().cycle().cloned();
+    let mut next = || names.next().unwrap();
+    for _ in 0..8 {
+        (report.host.name, report.host.os, report.host.kernel) = (next(), next(), next());
+        for target in &mut report.targets {
+            (target.title, target.rank_because) = (next(), next());
+        }
+        for finding in &mut report.findings {
+            (finding.title, finding.because) = (next(), next().into());
+            finding.subject = Subject::mount(next());
+        }
+        for stack in &mut report.stacks {
+            for layer in &mut stack.layers {
+                (layer.says, layer.subject) = (next(), Subject::device(next()));
+            }
+        }
+        for verdict in &mut report.verdicts {
+            (verdict.sentence, verdict.limits) = (next(), next());
+            for hop in &mut verdict.flush_path {
+                (hop.name, hop.says, hop.because, hop.source) = (next(), next(), next(), next());
+            }
+        }
+        for step in report.plans.iter_mut().flat_map(|plan| &mut plan.steps) {
+            (step.title, step.result) = (next(), Some(next()));
+        }
+        let found = parsed(&page(&report));
+        is_inert(&found);
+        let elements = |found: &Value| {
+            let mut all: Vec<String> = found["elements"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| one.as_str().unwrap().to_owned())
+                .collect();
+            all.sort();
+            all.dedup();
+            all
+        };
+        assert_eq!(elements(&found), elements(&clean));
+        let ids = found["ids"].as_array().unwrap();
+        let mut places: Vec<&str> = ids.iter().map(|id| id.as_str().unwrap()).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), ids.len());
+        let kept = KeptReport::read(page(&report).as_bytes()).unwrap();
+        is_inert(&parsed(&kept.html()));
+    }
+}
+
+#[test]
+#[ignore = "needs w3m"]
+fn a_browser_without_pictures_shows_every_finding() {
+    let place = tempfile::tempdir().unwrap();
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        let file = written(place.path(), &page(&report));
+        let dump = run(
+            "w3m",
+            &[
+                "-dump",
+                "-cols",
+                "400",
+                "-T",
+                "text/html",
+                "-I",
+                "UTF-8",
+                "-O",
+                "UTF-8",
+                file.to_str().unwrap(),
+            ],
+        );
+        let dump = flat(&dump);
+        for finding in report.findings.iter().filter(|finding| finding.outcome != Outcome::DoesNotApply) {
+            assert!(dump.contains(&flat(&finding.title)), "{situation}: {}\n{dump}", finding.title);
+            assert!(dump.contains(&*finding.rule), "{situation}: {}", finding.rule);
+        }
+        for verdict in &report.verdicts {
+            assert!(dump.contains(&flat(&verdict.sentence)), "{situation}: {}", verdict.sentence);
+        }
+        assert!(!dump.contains("\"schema\""), "the data are not shown");
+    }
+}
+
+/// From the command to the file and back: what is shown is what was written, and nothing differs from it.
+#[test]
+fn what_was_mailed_is_read_back() {
+    let place = tempfile::tempdir().unwrap();
+    let host = file("loop-over-nobarrier");
+    let of_host = |arguments: &[&str]| {
+        let output =
+            walwise().args(arguments).args(["--fail-on", "never", "--host"]).arg(&host).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let page = written(place.path(), &of_host(&["check", "/data", "--format", "html"]));
+    let show = |arguments: &[&str]| {
+        let output = walwise().arg("show").arg(&page).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let shown: Value = serde_json::from_str(&show(&["--format", "json"])).unwrap();
+    let mut plain: Value = serde_json::from_str(&of_host(&["check", "/data", "--format", "json"])).unwrap();
+    plain["when"] = shown["when"].clone();
+    assert!(shown == plain);
+    assert!(show(&[]).contains("AT RISK: "), "{}", show(&[]));
+    let compared = of_host(&["check", "/data", "--format", "json", "--baseline", page.to_str().unwrap()]);
+    let compared: Value = serde_json::from_str(&compared).unwrap();
+    assert_eq!(compared["baseline"]["facts"], serde_json::json!([]));
+    assert_eq!(compared["baseline"]["remarks"], serde_json::json!([]));
+    let other = written(place.path(), "<html><script>{}</script>");
+    let output = walwise().arg("show").arg(other).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    assert!(stderr(&output).contains("this is no report of walwise"), "{}", stderr(&output));
+}
