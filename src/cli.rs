@@ -10,6 +10,7 @@ mod rule_directory;
 mod input;
 mod error;
 mod out;
+mod version;
 mod rule_files;
 mod host;
 mod kept;
@@ -31,6 +32,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 
 use args::{Cli, CliCommand};
 use out::ExitResult;
@@ -45,15 +47,16 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
+    let result = match Cli::try_parse_from(arguments) {
+        Ok(cli) => dispatch(cli),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
         Err(error) => {
-            // clap's own exit codes: 0 for --help and --version, 2 for wrong use.
+            // clap's own exit codes: 0 for --help, 2 for wrong use.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    match dispatch(cli) {
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(CliError::Signal(number, failed)) => {
             let failed = failed.as_deref().unwrap_or("the scratch files are gone");

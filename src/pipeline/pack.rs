@@ -31,6 +31,11 @@ pub fn pack(rules: &RuleSet) -> Pack {
     Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
 }
 
+/// The fingerprint of the files that come with walwise.
+pub fn shipped_fingerprint() -> String {
+    pack::fingerprint(&SHIPPED)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -75,7 +75,7 @@ impl Pack {
 }
 
 /// The SHA-256 of the lines that `sha256sum` prints for these.
-fn fingerprint(sums: &Sums) -> String {
+pub fn fingerprint(sums: &Sums) -> String {
     let mut lines: Vec<(&str, &str)> = sums.iter().map(|(name, sum)| (name.as_str(), sum.as_str())).collect();
     lines.sort_unstable();
     let mut text = String::new();

@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use crate::support::{names, run, stderr, stdout, walwise};
+use crate::support::{check_json, names, run, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
     walwise().args(arguments).stdin(Stdio::null()).output().unwrap()
@@ -72,7 +72,14 @@ fn every_command_has_help() {
             assert!(whole.contains(&format!("\n  {name} ")), "{name} is missing in {whole}");
         }
     }
-    assert_eq!(own(&[], "--version"), format!("walwise {}\n", env!("CARGO_PKG_VERSION")));
+    let version = own(&[], "--version");
+    let lines: Vec<&str> = version.lines().collect();
+    assert_eq!(lines[0], concat!("walwise ", env!("CARGO_PKG_VERSION")));
+    assert!(lines[1].starts_with("commit "), "{version}");
+    // The rules and tables are those that a report names.
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/ext4-nobarrier.host");
+    let (_, report) = check_json(&["--host", capture]);
+    assert_eq!(lines[2], format!("pack   {}", report["pack"]["shipped_sha256"].as_str().unwrap()));
 }
 
 #[test]

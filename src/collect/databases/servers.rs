@@ -10,6 +10,7 @@ use std::num::ParseIntError;
 use std::path::Path;
 
 use crate::collect::collector::Request;
+use crate::collect::mountinfo;
 use crate::collect::refusal::refused;
 use crate::facts::note::ServerNote;
 use crate::facts::{Area, Note, Reading, Source, Why};
@@ -77,6 +78,11 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
     let rows: Vec<ServerProcess> = text.lines().filter_map(row).collect();
+    if rows.is_empty() && hides_others(host) {
+        let why =
+            "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
+        return Err(Miss::new(MissKind::Denied, why));
+    }
     let pids: BTreeSet<u32> = rows.iter().map(|row| row.pid).collect();
     let mut rows: Vec<ServerProcess> = rows.into_iter().filter(|row| !pids.contains(&row.parent)).collect();
     // Reading for all users together is bounded: the target comes first, then the users of systems, then those with few
@@ -92,6 +98,17 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
         (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
     });
     Ok(Listing { rows, more: text.lines().filter_map(more).collect() })
+}
+
+/// Whether processes of others are not even listed for us (`hidepid` in the kernel's filesystems/proc.rst). Root sees all.
+fn hides_others(host: &dyn Host) -> bool {
+    const HIDING: [&[u8]; 4] = [b"hidepid=2", b"hidepid=invisible", b"hidepid=4", b"hidepid=ptraceable"];
+    let hides = |entry: &mountinfo::Entry| {
+        entry.point == b"/proc"
+            && entry.super_options.iter().any(|option| HIDING.contains(&option.as_slice()))
+    };
+    let mounts = || host.read(Path::new("/proc/self/mountinfo")).map(|bytes| mountinfo::parse(&bytes));
+    our_uid(host).is_some_and(|uid| uid != 0) && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
 /// `pid ppid uid comm`.
@@ -226,6 +243,22 @@ mod tests {
         let readers: Vec<Option<u32>> = listing.rows.iter().map(|row| reader(row).ok()).collect();
         assert_eq!(readers, [Some(26), None, None]);
         assert_eq!(listing.more, [(Some(4242), 9936), (None, 3)]);
+    }
+
+    #[test]
+    fn hidden_processes_are_no_proof_that_no_server_runs() {
+        let machine = |euid: u32, option: &str, servers: &str| {
+            let mounts = format!("20 1 0:5 / /proc rw - proc proc rw,{option}\n");
+            let fake =
+                Fake::default().file("/proc/self/mountinfo", &mounts).answer(Question::Servers, servers);
+            list(&fake.answer(Question::Identity, format!("euid={euid}\n")), &Request::default())
+        };
+        for option in ["hidepid=2", "hidepid=invisible", "hidepid=4", "hidepid=ptraceable"] {
+            assert_eq!(machine(26, option, "").unwrap_err().kind, MissKind::Denied, "{option}");
+            assert!(machine(0, option, "").unwrap().rows.is_empty(), "{option}");
+            assert_eq!(machine(26, option, "10 1 26 postgres\n").unwrap().rows.len(), 1, "{option}");
+        }
+        assert!(machine(26, "hidepid=1", "").unwrap().rows.is_empty());
     }
 
     #[test]

@@ -13,7 +13,6 @@ use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
-use crate::report::telling::price;
 use crate::report::{Report, TargetSummary};
 
 /// The width of every chart, in units of its picture.
