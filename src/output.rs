@@ -23,7 +23,7 @@ use crate::text;
 use crate::way::CreationPolicy;
 
 /// The longest time for a file system to make a document durable.
-const LONGEST_WRITE: Duration = Duration::from_mins(1);
+const LONGEST_WRITE: Duration = Duration::from_secs(60);
 
 /// Why a document was not written. Nothing was changed.
 #[derive(Debug, thiserror::Error)]

@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn a_child_that_is_no_child_is_a_failure() {
         let host = Expendable::new(PathBuf::from("/bin/true"));
-        let miss = host.ask(&Question::Uname, Duration::from_mins(1)).unwrap_err();
+        let miss = host.ask(&Question::Uname, Duration::from_secs(60)).unwrap_err();
         assert_eq!(miss.kind, MissKind::Failed);
     }
 }

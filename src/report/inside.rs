@@ -60,15 +60,14 @@ impl<R: BufRead> ReportReader<R> {
                 };
             }
             match self.place {
-                PagePart::Start | PagePart::Plain => return Ok(()),
                 PagePart::Outside if begins_line && self.piece == BEGIN.as_bytes() => {
-                    self.place = PagePart::Inside
+                    self.place = PagePart::Inside;
                 }
                 PagePart::Outside => {}
                 PagePart::Inside if begins_line && self.piece == END.as_bytes() => {
-                    self.place = PagePart::Outside
+                    self.place = PagePart::Outside;
                 }
-                PagePart::Inside => return Ok(()),
+                PagePart::Start | PagePart::Plain | PagePart::Inside => return Ok(()),
             }
         }
     }

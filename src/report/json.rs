@@ -3,6 +3,7 @@
 //! A document is complete before its first byte is written, so nobody reads half of one. Characters that change a
 //! terminal's display are escaped although JSON does not require it, because people `cat` reports.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use serde::Serialize;
@@ -31,16 +32,15 @@ pub fn again(document: &str) -> String {
     let mut rest = document.chars();
     while let Some(c) = rest.next() {
         match c {
-            '\\' => match rest.as_str().strip_prefix("u003c") {
-                Some(behind) => {
+            '\\' => {
+                if let Some(behind) = rest.as_str().strip_prefix("u003c") {
                     out.push('<');
                     rest = behind.chars();
-                }
-                None => {
+                } else {
                     out.push(c);
                     out.extend(rest.next());
                 }
-            },
+            }
             c if c >= '\x7f' && is_treacherous(c) => push_escape(&mut out, c),
             c => out.push(c),
         }
@@ -50,7 +50,7 @@ pub fn again(document: &str) -> String {
 
 fn push_escape(out: &mut String, c: char) {
     for unit in c.encode_utf16(&mut [0; 2]) {
-        out.push_str(&format!("\\u{unit:04x}"));
+        let _ = write!(out, "\\u{unit:04x}");
     }
 }
 

@@ -123,7 +123,10 @@ impl FileDiags {
     }
 
     fn within(&self, span: &Span) -> Span {
-        let fit = |at: usize| self.text.floor_char_boundary(at.min(self.text.len()));
+        let fit = |at: usize| {
+            let mut before = (0..=at.min(self.text.len())).rev();
+            before.find(|at| self.text.is_char_boundary(*at)).unwrap_or(0)
+        };
         fit(span.start)..fit(span.end).max(fit(span.start))
     }
 }

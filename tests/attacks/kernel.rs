@@ -23,7 +23,7 @@ impl Kernel {
     /// Sets it for the lifetime of the guard.
     pub fn set(self) -> Set {
         let lock = File::open("/proc/sys/fs/protected_symlinks").unwrap();
-        lock.lock().unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
         let values = match self {
             Self::Protects => ["1", "1", "1", "2"],
             Self::Permits => ["0"; 4],

@@ -42,7 +42,7 @@ const GO: u8 = b'g';
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The longest time of a commit, or of reading a file; a slower disk cannot be drilled.
-const LONGEST: Duration = Duration::from_mins(2);
+const LONGEST: Duration = Duration::from_secs(120);
 
 /// The time for the kernel to release the child.
 const LETTING_GO: Duration = Duration::from_secs(1);

@@ -211,7 +211,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENT: Duration = Duration::from_mins(1);
+    const PATIENT: Duration = Duration::from_secs(60);
 
     #[test]
     fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {

@@ -2,6 +2,7 @@
 
 use super::anchors;
 use super::markup::{Markup, Tag, tag};
+use crate::quote::Command;
 use crate::report::LayerRow;
 use crate::report::telling::{
     Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Phrase, Rank, Section,
@@ -191,7 +192,7 @@ pub fn details(all: &[Detail]) -> Markup {
         }
         Detail::Commands(label, commands) => {
             let label = if label.is_empty() { Markup::default() } else { field(label, &Phrase::default()) };
-            let lines: Vec<&str> = commands.iter().map(|command| command.as_str()).collect();
+            let lines: Vec<&str> = commands.iter().map(Command::as_str).collect();
             label.and(tag("pre").text_lines(&lines.join("\n")))
         }
         Detail::Own(one) => {

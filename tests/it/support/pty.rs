@@ -18,7 +18,7 @@ use super::running::wait_for;
 use super::untouched::Untouched;
 
 /// Longer than any working machine needs.
-const DEADLINE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_secs(60);
 
 struct Seen {
     parser: vt100::Parser,

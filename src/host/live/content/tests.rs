@@ -12,7 +12,7 @@ fn lasting(time: Duration) -> Time {
 
 /// Reads an image of this size with these bytes at these places.
 fn image(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
-    within(Duration::from_mins(1), size, parts)
+    within(Duration::from_secs(60), size, parts)
 }
 
 fn made(size: u64, parts: &[(u64, &[u8])]) -> File {
@@ -32,7 +32,7 @@ fn within(time: Duration, size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
 /// The same of a device that is not read whole.
 fn sampled(size: u64, parts: &[(u64, &[u8])]) -> DeviceScan {
     let file = made(size, parts);
-    let time = Time { whole: Duration::ZERO, ..lasting(Duration::from_mins(1)) };
+    let time = Time { whole: Duration::ZERO, ..lasting(Duration::from_secs(60)) };
     examine(file, 7, time).unwrap()
 }
 
