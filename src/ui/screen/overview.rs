@@ -3,9 +3,9 @@
 //! What is said elsewhere in full is one key away.
 
 mod facts;
-mod path;
 mod side;
 mod todo;
+mod path;
 
 use ratatui::text::{Line, Span};
 
