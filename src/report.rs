@@ -4,7 +4,7 @@
 //! not accept for this kernel, tool or server is removed here and listed as withheld.
 
 mod content;
-mod inside;
+pub mod inside;
 mod index;
 mod layer;
 mod model;
