@@ -43,6 +43,9 @@ _walwise() {
             walwise,rules)
                 cmd="walwise__subcmd__rules"
                 ;;
+            walwise,show)
+                cmd="walwise__subcmd__show"
+                ;;
             walwise,upgrade)
                 cmd="walwise__subcmd__upgrade"
                 ;;
@@ -132,6 +135,9 @@ _walwise() {
                 ;;
             walwise__subcmd__help,rules)
                 cmd="walwise__subcmd__help__subcmd__rules"
+                ;;
+            walwise__subcmd__help,show)
+                cmd="walwise__subcmd__help__subcmd__show"
                 ;;
             walwise__subcmd__help,upgrade)
                 cmd="walwise__subcmd__help__subcmd__upgrade"
@@ -227,7 +233,7 @@ _walwise() {
 
     case "${cmd}" in
         walwise)
-            opts="-v -h -V --new --host --mysql-defaults --postgres-config --ascii --verbose --help --version check upgrade probe drill facts rules explain capture generate help"
+            opts="-v -h -V --new --host --mysql-defaults --postgres-config --ascii --verbose --help --version check upgrade show probe drill facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -314,7 +320,7 @@ _walwise() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown prometheus nagios npd junit ansible" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown html prometheus nagios npd junit ansible" -- "${cur}"))
                     return 0
                     ;;
                 --only)
@@ -805,7 +811,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help)
-            opts="check upgrade probe drill facts rules explain capture generate help"
+            opts="check upgrade show probe drill facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1140,6 +1146,20 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        walwise__subcmd__help__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         walwise__subcmd__help__subcmd__upgrade)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1403,6 +1423,36 @@ _walwise() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__show)
+            opts="-o -h --format --output --output-mode --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --format)
+                    COMPREPLY=($(compgen -W "text json markdown html" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

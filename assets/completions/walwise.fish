@@ -34,6 +34,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -s h -l help -d 'Print hel
 complete -c walwise -n "__fish_walwise_needs_command" -s V -l version -d 'Print version'
 complete -c walwise -n "__fish_walwise_needs_command" -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
 complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
+complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a report that was kept, from its file'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
@@ -55,6 +56,7 @@ fstab\t'The lines of /etc/fstab that are to be changed'
 unit\t'The same as systemd mount units'
 udev\t'udev rules for the settings of block devices'
 markdown\t'The whole report as a document for a ticket or a review'
+html\t'The whole report as one page with charts; it runs and loads nothing, and `walwise show` reads it back'
 prometheus\t'Metrics for node exporter\'s textfile collector'
 nagios\t'A line with performance data and the exit codes of Nagios'
 npd\t'A line and the exit codes of Kubernetes\' node-problem-detector'
@@ -66,7 +68,7 @@ price\t'What a commit costs, method by method'
 unknown\t'What is not known, what it leaves undecided, and what would help'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report of --save or --format json; `last`, or no value, is the one saved last' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l baseline -d 'Compare with a report of --save, --format json or --format html; `last`, or no value, is the one saved last' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l assume -d 'Also show what would differ if this fact had this value; repeatable. Without @SUBJECT the fact of the host, or of the only subject with that fact. It never unlocks a setting that can lose data' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it. It allows nothing that is refused without it' -r -f -a "ext4\t''
 xfs\t''
@@ -106,6 +108,13 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l new -d 'The 
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l fail-on-undecided -d 'Exit non-zero also for anything undecided that would reach --fail-on'
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l format -d 'Output format' -r -f -a "text\t'For people'
+json\t'For programs: the report as it was written'
+markdown\t'A document with all facts'
+html\t'The same as one page, with the report inside'"
+complete -c walwise -n "__fish_walwise_using_subcommand show" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand show" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l import -d 'Figures measured elsewhere: pg_test_fsync\'s text or fio\'s JSON. They are shown, but no advice depends on them' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l seconds -d 'Time limit of each workload, 10 by default; with --pg-test-fsync the time of each test, 5 by default' -r
 complete -c walwise -n "__fish_walwise_using_subcommand probe" -l workload -d 'What to measure, comma-separated; by default which way to write WAL is best' -r -f -a "wal\t'The ways to write WAL with 1, 2, 4 and 8 pages per commit, in a loop and with pauses'
@@ -227,16 +236,17 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "reference" -d 'Print the reference of the built-in rules, as Markdown'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "screens" -d 'Draw every screen of this host, or of a captured one, as SVG'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "rules" -d 'List, show, check and test rules'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "generate" -d 'Generate manual pages, completions, schema, reference or pictures'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade probe drill facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "show" -d 'Show a report that was kept, from its file'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "rules" -d 'List, show, check and test rules'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "generate" -d 'Generate manual pages, completions, schema, reference or pictures'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is durable, for a machine that keeps its power'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "read" -d 'Print which commits are there'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'

@@ -135,7 +135,7 @@ fn line(report: &Report, most: usize) -> String {
     let says = |verdict: &&Verdict| format!("{} {}", verdict.target.name(), verdict.standing.word());
     let mut parts = named(&doubtful(report), most, says);
     for level in [Level::Critical, Level::Warning] {
-        let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.subject);
+        let title = |finding: &&Finding| format!("{} ({})", finding.title, finding.rule);
         let found = applying(report, level);
         if !found.is_empty() {
             parts.push(format!(
