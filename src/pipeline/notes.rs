@@ -57,7 +57,7 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
         return DocumentText { rest: json.to_string(), told, expected: sentences, count };
     }
     if document.starts_with("<!DOCTYPE html>") {
-        return parts_of_html(document, sentences);
+        return parts_of_html(document, &sentences);
     }
     let is_heading = |line: &&str| line.trim_start_matches('#').trim() == "About this run";
     let Some(heading) = document.lines().find(is_heading) else {
@@ -86,8 +86,11 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
     DocumentText { rest, told: words(&told[heading.len()..]), expected, count }
 }
 
+/// Before a note at a glance.
+const ROW: &str = "<dt><span class=\"dim\">run</span></dt><dd>";
+
 /// Splits a page that lists all notes under a heading, and again in the report inside.
-fn parts_of_html(document: &str, sentences: Vec<String>) -> DocumentText {
+fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {
     let count = sentences.len();
     let (page, inside) = document.split_once(inside::BEGIN).unwrap();
     let (inside, end) = inside.split_once(inside::END).unwrap();
@@ -95,7 +98,6 @@ fn parts_of_html(document: &str, sentences: Vec<String>) -> DocumentText {
     let listed: Vec<String> =
         serde_json::from_value(report.as_object_mut().unwrap().remove("warnings").unwrap()).unwrap();
     // At a glance they stand too, each once.
-    const ROW: &str = "<dt><span class=\"dim\">run</span></dt><dd>";
     let glance = page.split(ROW).enumerate();
     let behind = |(at, piece): (usize, &str)| match at {
         0 => piece.to_owned(),
@@ -116,7 +118,7 @@ fn parts_of_html(document: &str, sentences: Vec<String>) -> DocumentText {
     }
     let mut told = words(&text);
     told.extend(listed.iter().flat_map(|sentence| words(sentence)));
-    let expected = sentences.iter().chain(&sentences).flat_map(|sentence| words(sentence)).collect();
+    let expected = sentences.iter().chain(sentences).flat_map(|sentence| words(sentence)).collect();
     DocumentText { rest: format!("{before}{after}{report}{end}"), told, expected, count }
 }
 

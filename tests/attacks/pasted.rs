@@ -163,6 +163,23 @@ fn commands_in(value: &Value, key: &str, found: &mut BTreeSet<String>) {
     }
 }
 
+/// What a reader of a page sees, with code between backquotes as in other forms, and the report inside it.
+fn seen(page: &str) -> (String, &str) {
+    let (page, inside) = page.split_once("<script type=\"application/json\"").unwrap();
+    let (_, inside) = inside.split_once('>').unwrap();
+    let (inside, _) = inside.split_once("</script>").unwrap();
+    let mut text = String::new();
+    for piece in page.split('<').skip(1) {
+        let (tag, shown) = piece.split_once('>').unwrap();
+        text.push(if ["code", "/code"].contains(&tag) { '`' } else { '\n' });
+        text.push_str(shown);
+    }
+    for (escaped, sign) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
+        text = text.replace(escaped, sign);
+    }
+    (text, inside)
+}
+
 /// A shell with nothing to run.
 struct Shell {
     stubs: PathBuf,
@@ -195,6 +212,10 @@ impl Shell {
 
 /// The parts of a document that a shell interprets.
 fn obeyed(shell: &Shell, document: &str, json: bool) -> Vec<String> {
+    if document.starts_with("<!DOCTYPE html>") {
+        let (text, inside) = seen(document);
+        return [obeyed(shell, &text, false), obeyed(shell, inside, true)].concat();
+    }
     let mut found = commands(document);
     if json {
         found.clear();
@@ -232,6 +253,11 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
     let found =
         commands("try `walwise check /x --format unit` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n");
     assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
+    let page = "<p>try <code>walwise check &#39;/x&#39;</code></p><pre>umount /y\n</pre><script type=\"application/json\">\n{}</script>";
+    let (text, inside) = seen(page);
+    let found = commands(&text);
+    assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), ["umount /y", "walwise check '/x'"]);
+    assert_eq!(inside.trim(), "{}");
 }
 
 /// Mounts file systems at hostile points and asks about one, in a name space of its own.
