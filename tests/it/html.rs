@@ -36,7 +36,8 @@ fn parsed(page: &str) -> Value {
     let place = tempfile::tempdir().unwrap();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/html/parse.py");
     let file = written(place.path(), page);
-    serde_json::from_str(&run("python3", &[script.to_str().unwrap(), file.to_str().unwrap()])).unwrap()
+    serde_json::from_str(&run("/usr/bin/python3", &[script.to_str().unwrap(), file.to_str().unwrap()]))
+        .unwrap()
 }
 
 /// All in one line, with one blank between words.
