@@ -76,12 +76,19 @@ impl Health {
 impl Protocol {
     /// The exit code that replaces walwise's own, if the protocol has one.
     pub fn code(self, health: Health) -> Option<u8> {
-        match (self, health) {
-            (Self::Ours | Self::Periodic, _) => None,
-            (_, Health::Good) | (Self::NodeProblemDetector, Health::Warning) => Some(0),
-            (Self::Nagios, Health::Warning) | (Self::NodeProblemDetector, Health::Critical) => Some(1),
-            (Self::Nagios, Health::Critical) | (Self::NodeProblemDetector, Health::Unknown) => Some(2),
-            (Self::Nagios, Health::Unknown) => Some(3),
+        match self {
+            Self::Ours | Self::Periodic => None,
+            Self::Nagios => Some(match health {
+                Health::Good => 0,
+                Health::Warning => 1,
+                Health::Critical => 2,
+                Health::Unknown => 3,
+            }),
+            Self::NodeProblemDetector => Some(match health {
+                Health::Good | Health::Warning => 0,
+                Health::Critical => 1,
+                Health::Unknown => 2,
+            }),
         }
     }
 

@@ -54,13 +54,17 @@ enum CaseResult {
 }
 
 fn case(finding: &Finding) -> Case {
-    let result = match (&finding.outcome, finding.level) {
-        (Outcome::Undecided { .. }, _) => CaseResult::Skipped(finding.title.clone()),
-        (Outcome::Applies, Level::Critical | Level::Warning) => CaseResult::Failed(
-            finding.level.word().to_owned(),
-            format!("{}: {}", finding.title, finding.because),
-        ),
-        (Outcome::Applies | Outcome::DoesNotApply, _) => CaseResult::Passed,
+    let failed = || {
+        let why = format!("{}: {}", finding.title, finding.because);
+        CaseResult::Failed(finding.level.word().to_owned(), why)
+    };
+    let result = match &finding.outcome {
+        Outcome::Undecided { .. } => CaseResult::Skipped(finding.title.clone()),
+        Outcome::DoesNotApply => CaseResult::Passed,
+        Outcome::Applies => match finding.level {
+            Level::Critical | Level::Warning => failed(),
+            Level::Advice | Level::Option | Level::Keep => CaseResult::Passed,
+        },
     };
     Case { class: format!("walwise.{}", finding.rule), name: finding.subject.to_string(), result }
 }
