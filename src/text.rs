@@ -188,6 +188,29 @@ pub fn safe_lines(message: &str) -> String {
     out
 }
 
+/// An encoded name of at most `longest` bytes, which is ASCII. Of a longer one the beginning stays, with a mark and the hash
+/// (FNV-1a) of what was encoded, so that two names stay apart.
+pub fn cut_apart(encoded: String, longest: usize, mark: &str, of: &[u8]) -> String {
+    match encoded.get(..longest) {
+        Some(beginning) if encoded.len() > longest => {
+            let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            format!("{beginning}{mark}{:016x}", of.iter().fold(0xcbf2_9ce4_8422_2325, step))
+        }
+        _ => encoded,
+    }
+}
+
+/// Writes a character of a text or an attribute of HTML, SVG or another XML.
+pub fn push_escaped(out: &mut String, c: char) {
+    match c {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        c => out.push(c),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

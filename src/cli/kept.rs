@@ -16,6 +16,7 @@ use crate::host::path_bytes;
 use crate::output::{Access, Destination, Wish, series};
 use crate::pipeline::{self, Session};
 use crate::report::{Price, price};
+use crate::text;
 use crate::way::CreationPolicy;
 
 /// Root's state directory.
@@ -106,20 +107,14 @@ fn directory_name(host: &str, target: Option<&Path>) -> String {
     format!("{}{target}", encoded(host.as_bytes()))
 }
 
-/// Bytes as part of a file name; a long one is cut and made unique by its hash (FNV-1a).
+/// Bytes as part of a file name; a long one is cut and told apart.
 fn encoded(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
     let letter = |byte: &u8| if plain(byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") };
     let whole: String = bytes.iter().map(letter).collect();
     // Neither hidden nor a way upwards.
     let whole = whole.strip_prefix('.').map_or(whole.clone(), |rest| format!("%2E{rest}"));
-    match whole.get(..LONGEST) {
-        Some(beginning) if whole.len() > LONGEST => {
-            let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-            format!("{beginning}~{:016x}", bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
-        }
-        _ => whole,
-    }
+    text::cut_apart(whole, LONGEST, "~", bytes)
 }
 
 #[cfg(test)]

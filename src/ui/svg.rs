@@ -9,6 +9,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
+use crate::text::push_escaped;
+
 /// A cell, in pixels.
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 17.0;
@@ -260,14 +262,7 @@ fn colour(colour: Color) -> Option<&'static str> {
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
+        push_escaped(&mut out, if c.is_control() { '\u{fffd}' } else { c });
     }
     out
 }

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 
 use crate::facts::Subject;
+use crate::text;
 
 /// The longest part of a name that is taken as it is.
 const LONGEST: usize = 120;
@@ -21,7 +22,7 @@ pub fn rule(rule: &str) -> String {
 }
 
 /// A name as part of an identity, which has no blank and nothing that a link would have to escape. A long one is cut and
-/// made unique by its hash (FNV-1a).
+/// told apart.
 fn encoded(name: &str) -> String {
     let mut out = String::new();
     for byte in name.bytes() {
@@ -31,13 +32,7 @@ fn encoded(name: &str) -> String {
             byte => drop(write!(out, "~{byte:02x}")),
         }
     }
-    match out.get(..LONGEST) {
-        Some(beginning) if out.len() > LONGEST => {
-            let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            format!("{beginning}~~{:016x}", name.bytes().fold(0xcbf2_9ce4_8422_2325, step))
-        }
-        _ => out,
-    }
+    text::cut_apart(out, LONGEST, "~~", name.as_bytes())
 }
 
 #[cfg(test)]

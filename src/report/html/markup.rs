@@ -3,6 +3,7 @@
 
 use crate::quote::comment;
 use crate::report::telling::{Fragment, Phrase};
+use crate::text::push_escaped;
 
 /// A piece of a document.
 #[derive(Clone, Debug, Default)]
@@ -125,15 +126,7 @@ impl From<Tag> for Markup {
 }
 
 fn escape(out: &mut String, words: &str) {
-    for c in comment::inline(words).chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
+    comment::inline(words).chars().for_each(|c| push_escaped(out, c));
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::{is_doubtful, standing_word};
 use crate::durability::Verdict;
 use crate::report::model::Report;
 use crate::rules::{Finding, Level, Outcome};
+use crate::text::push_escaped;
 
 /// The document.
 pub fn render(report: &Report) -> String {
@@ -101,14 +102,8 @@ fn suite(text: &mut String, name: &str, cases: &[Case]) {
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
-        }
+        let is_forbidden = c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+        push_escaped(&mut out, if is_forbidden { ' ' } else { c });
     }
     out
 }
