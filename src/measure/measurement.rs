@@ -233,6 +233,11 @@ impl<'de> Deserialize<'de> for CaveatId {
 }
 
 impl Measurement {
+    /// The rows of the server's methods that were measured, for commits of one page.
+    pub fn of_server(&self) -> impl Iterator<Item = &MethodResult> {
+        self.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+    }
+
     /// The method that others are compared with: the server's first that could be measured.
     pub fn default_method(&self) -> Method {
         let of_server = || self.methods.iter().filter(|row| row.as_server);

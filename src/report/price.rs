@@ -28,22 +28,21 @@ pub fn row_in_force<'a>(
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
     let probe = report.probes.iter().find(|probe| probe.target == target.target)?;
     let measurement = &probe.measurement;
-    let served = |row: &&MethodResult| row.as_server && row.pages == 1 && row.error.is_none();
-    let rows = || measurement.methods.iter().filter(served);
-    let in_force = in_force(report, target);
+    let rows = || measurement.of_server();
+    let in_force = in_force(report, target.cluster.as_ref());
     let is_in_force = |row: &&MethodResult| in_force.is_some() && row.method.server_method() == in_force;
     let row = rows().find(is_in_force).or_else(|| rows().find(|row| row.method == measurement.best));
     Some((measurement, row.or_else(|| rows().next())?))
 }
 
 /// Whether what was measured were no durable commits.
-pub fn is_without_flushes(report: &Report, target: &TargetSummary) -> bool {
-    report.facts.value(&target.target, &FLUSH).is_some_and(Flush::is_suppressed)
+pub fn is_without_flushes(report: &Report, target: &Subject) -> bool {
+    report.facts.value(target, &FLUSH).is_some_and(Flush::is_suppressed)
 }
 
 /// The method the server uses now.
-pub fn in_force(report: &Report, target: &TargetSummary) -> Option<WalSyncMethod> {
-    report.facts.value(target.cluster.as_ref()?, &postgres::WAL_SYNC_METHOD)
+pub fn in_force(report: &Report, cluster: Option<&Subject>) -> Option<WalSyncMethod> {
+    report.facts.value(cluster?, &postgres::WAL_SYNC_METHOD)
 }
 
 /// What this run measured, by target.
@@ -91,7 +90,7 @@ fn plausible(mut price: Price) -> Option<Price> {
 
 fn of_probe(report: &Report, probe: &ProbeResult) -> Option<Price> {
     let target = report.targets.iter().find(|target| target.target == probe.target)?;
-    if is_without_flushes(report, target) || probe.measurement.cancelled {
+    if is_without_flushes(report, &target.target) || probe.measurement.cancelled {
         return None;
     }
     let chosen = row_in_force(report, target).map(|(_, row)| row);
@@ -103,12 +102,11 @@ fn of_probe(report: &Report, probe: &ProbeResult) -> Option<Price> {
         p95_us: row.p95_us,
         p99_us: row.p99_us,
     };
-    let served = probe.measurement.methods.iter().filter(|row| row.as_server && row.pages == 1);
     plausible(Price {
         target: probe.target.clone(),
         when: probe.measurement.when.clone(),
         layers: layers(report, &probe.target)?,
-        methods: served.filter(|row| row.error.is_none() && row.samples > 0).map(row).collect(),
+        methods: probe.measurement.of_server().filter(|row| row.samples > 0).map(row).collect(),
     })
 }
 

@@ -59,11 +59,6 @@ fn measured<'a>(report: &'a Report, target: &TargetSummary) -> Option<&'a Measur
     report.probes.iter().find(|probe| probe.target == target.target).map(|probe| &probe.measurement)
 }
 
-/// The methods that a server may use, for commits of one page.
-fn methods(measurement: &Measurement) -> impl Iterator<Item = &MethodResult> {
-    measurement.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
-}
-
 impl From<Illustration> for Markup {
     fn from(chart: Illustration) -> Self {
         let size = format!("0 0 {WIDTH:.0} {:.0}", chart.height);
@@ -160,5 +155,5 @@ fn legend<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
 
 /// In force, by the setting of the server.
 fn is_in_force(report: &Report, target: &TargetSummary, measured: &Measurement, row: &MethodResult) -> bool {
-    measured.is_in_force(row, crate::report::price::in_force(report, target))
+    measured.is_in_force(row, crate::report::price::in_force(report, target.cluster.as_ref()))
 }

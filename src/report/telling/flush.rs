@@ -18,6 +18,22 @@ pub fn mark(fate: Fate) -> char {
     }
 }
 
+/// The word of a fate, a dash where none is judged.
+pub fn word(fate: Fate) -> &'static str {
+    match fate {
+        Fate::NotJudged => "–",
+        Fate::Passed
+        | Fate::FlushSent
+        | Fate::Answered
+        | Fate::NoCache
+        | Fate::Unknown
+        | Fate::Unseen
+        | Fate::Disagrees
+        | Fate::Dropped
+        | Fate::LostHere => fate.word(),
+    }
+}
+
 /// A blank at which no line is broken: a hop stays in one piece.
 pub const UNBROKEN: char = '\u{a0}';
 

@@ -55,7 +55,7 @@ pub fn lead(measurement: &Measurement) -> String {
 
 /// A row for each method that could be measured.
 pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<Vec<String>> {
-    let in_force = in_force(report, target);
+    let in_force = in_force(report, target.cluster.as_ref());
     let measured = measurement.methods.iter().filter(|method| method.error.is_none());
     measured.map(|method| row(measurement, method, in_force)).collect()
 }
@@ -81,7 +81,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
             "Flushes are per commit, where the disks count them. No server uses the “compare” methods.";
         all.push(says.to_owned());
     }
-    if is_without_flushes(report, target) {
+    if is_without_flushes(report, &target.target) {
         all.push(WITHOUT_FLUSHES.to_owned());
     }
     all.push(measurement.sentence.clone());
@@ -97,14 +97,14 @@ pub fn caveats(measurement: &Measurement) -> Vec<String> {
 /// What a commit costs, for a table; nothing where no durable commit was measured.
 pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
     let (_, row) = row_in_force(report, target)?;
-    (!is_without_flushes(report, target)).then(|| micros(row.median_us.value))
+    (!is_without_flushes(report, &target.target)).then(|| micros(row.median_us.value))
 }
 
 /// What a commit costs, in a line: median with its interval, rate, tail, and how it was measured.
 pub fn line(report: &Report, target: &TargetSummary) -> Option<String> {
     let (measurement, row) = row_in_force(report, target)?;
     let median = micros(row.median_us.value);
-    if is_without_flushes(report, target) {
+    if is_without_flushes(report, &target.target) {
         return Some(format!("{median} without a flush: not the price of a durable commit"));
     }
     let interval = micros_between(row.median_us.low, row.median_us.high);

@@ -97,7 +97,8 @@ struct Dashboard<'a> {
 impl Dashboard<'_> {
     fn parts(&self) -> Vec<DashboardPart> {
         let mut parts = vec![self.verdict(), self.what_if()];
-        parts.extend(self.path_and_price());
+        let above = parts.iter().map(DashboardPart::rows).sum();
+        parts.extend(self.path_and_price(above));
         parts.extend([self.do_first(), self.keep()]);
         parts.extend(self.price());
         parts.extend([self.withheld(), self.options(), self.undecided(), self.unknown(), self.disks()]);

@@ -3,11 +3,10 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::facts::Subject;
-use crate::facts::catalog::postgres::{self, WalSyncMethod};
-use crate::facts::catalog::target::{self, Flush};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{LogKind, Measurement, MethodResult, beside_default};
 use crate::report::Report;
+use crate::report::price::{in_force, is_without_flushes};
 use crate::report::telling::price as told;
 use crate::report::telling::words::count;
 use crate::text::{grouped, micros, micros_between};
@@ -49,7 +48,7 @@ pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> Stri
     if flushes_are_suppressed(data, report) {
         return told::WITHOUT_FLUSHES.to_owned();
     }
-    let in_force = data.focus.cluster.as_ref().and_then(|cluster| in_force(report, cluster));
+    let in_force = in_force(report, data.focus.cluster.as_ref());
     let rows = || of_server(measurement).filter(|row| row.error.is_none());
     let row = rows().find(|row| measurement.is_in_force(row, in_force));
     let Some(row) = row.or_else(|| rows().find(|row| row.method == measurement.best)) else {
@@ -116,8 +115,7 @@ impl MethodTable<'_> {
 
     /// The table in lines.
     fn chart(&self, is_brief: bool) -> Chart {
-        let cluster = self.data.focus.cluster.as_ref();
-        let in_force = cluster.and_then(|cluster| in_force(self.report, cluster));
+        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         chart(self.measurement, in_force, self.data.theme, self.room, is_brief)
     }
 
@@ -190,13 +188,7 @@ pub fn of_server(measurement: &Measurement) -> impl Iterator<Item = &MethodResul
 
 /// Whether what a commit asks for never reaches the disk, so that no figure is the price of durability.
 fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
-    let flush = data.focus.target.as_ref().and_then(|of| report.facts.value(of, &target::FLUSH));
-    flush.is_some_and(Flush::is_suppressed)
-}
-
-/// The method that the server uses now.
-pub fn in_force(report: &Report, cluster: &Subject) -> Option<WalSyncMethod> {
-    report.facts.value(cluster, &postgres::WAL_SYNC_METHOD)
+    data.focus.target.as_ref().is_some_and(|target| is_without_flushes(report, target))
 }
 
 /// A table of methods: its head, a line for each, and the axis of their intervals.

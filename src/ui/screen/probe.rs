@@ -10,6 +10,7 @@ use super::details::Details;
 use super::{curves, price};
 use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
+use crate::report::price::in_force;
 use crate::text::{grouped, micros};
 use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
@@ -195,7 +196,7 @@ impl LatencyTable<'_> {
 
     /// The share of commits done within a time, and how many took how long: side by side where there is room.
     fn curves_and_times(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
-        let in_force = self.data.focus.cluster.as_ref().and_then(|of| price::in_force(self.report, of));
+        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         let (half, is_wide) = match self.room {
             WIDE.. => ((self.room - BETWEEN) / 2, true),
             narrow => (narrow, false),

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::text;
 use crate::durability::{Fate, FlushHop, HopKind};
 use crate::facts::catalog::target::Flush;
-use crate::report::telling::flush::mark;
+use crate::report::telling::flush::{self, mark};
 use crate::ui::theme::{TextRole, Theme};
 
 /// From so many columns on there is room for what a hop is beside its name.
@@ -154,19 +154,8 @@ impl PathRow<'_> {
     }
 
     fn fate(&self, theme: Theme) -> Span<'static> {
-        let word = match self.hop.fate {
-            Fate::NotJudged if self.is_commit() => "",
-            Fate::NotJudged => "–",
-            Fate::Passed
-            | Fate::FlushSent
-            | Fate::Answered
-            | Fate::NoCache
-            | Fate::Unknown
-            | Fate::Unseen
-            | Fate::Disagrees
-            | Fate::Dropped
-            | Fate::LostHere => self.hop.fate.word(),
-        };
+        // A commit is where the path begins: nothing is judged of it.
+        let word = if self.is_commit() { "" } else { flush::word(self.hop.fate) };
         Span::styled(word.to_owned(), theme.fate(self.hop.fate))
     }
 }

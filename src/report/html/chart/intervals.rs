@@ -1,6 +1,6 @@
 //! The median of each method with its 95 % interval, on a logarithmic axis.
 
-use super::{Illustration, LINE, along, is_in_force, line, methods, scale, text, text_before};
+use super::{Illustration, LINE, along, is_in_force, line, scale, text, text_before};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::html::markup::{Tag, tag};
@@ -12,7 +12,7 @@ const FIELD: [f64; 2] = [150.0, 450.0];
 
 /// The chart; nothing where nothing was measured.
 pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {
-    let rows: Vec<&MethodResult> = methods(measurement).collect();
+    let rows: Vec<&MethodResult> = measurement.of_server().collect();
     let axis = Axis::around(rows.iter().map(|row| (row.median_us.low, row.median_us.high)))?;
     let bottom = LINE.mul_add(rows.len() as f64, 10.0);
     let mut drawn = scale(&axis, FIELD[0], FIELD[1], 4.0, bottom);

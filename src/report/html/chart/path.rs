@@ -33,7 +33,7 @@ pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
         drawn.push(text_around(RAIL, y(at) + 5.0, &flush::mark(hop.fate).to_string()).with("class", role));
         drawn.push(text(NAME, y(at) + 4.0, &shortened(&hop.name, LONGEST_NAME)));
         drawn.push(text(SAYS, y(at) + 4.0, &shortened(&hop.says, LONGEST_WORDS)).with("class", "dim"));
-        let fate = text_before(WIDTH - 8.0, y(at) + 4.0, fate(hop.fate));
+        let fate = text_before(WIDTH - 8.0, y(at) + 4.0, flush::word(hop.fate));
         drawn.push(fate.with("class", role));
     }
     let row = |hop: &FlushHop| {
@@ -43,7 +43,7 @@ pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
             flush::mark(hop.fate).to_string(),
             hop.name.clone(),
             says.join("; "),
-            fate(hop.fate).to_owned(),
+            flush::word(hop.fate).to_owned(),
             hop.source.clone(),
         ]
     };
@@ -57,21 +57,6 @@ pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
             .to_vec(),
         rows: path.iter().map(row).collect(),
     })
-}
-
-fn fate(fate: Fate) -> &'static str {
-    match fate {
-        Fate::NotJudged => "–",
-        Fate::Passed
-        | Fate::FlushSent
-        | Fate::Answered
-        | Fate::NoCache
-        | Fate::Unknown
-        | Fate::Unseen
-        | Fate::Disagrees
-        | Fate::Dropped
-        | Fate::LostHere => crate::facts::Choice::word(fate),
-    }
 }
 
 /// What a fate is coloured by.

@@ -1,6 +1,6 @@
 //! The median of each round, in order: whether it drifted, and whether something came between.
 
-use super::{Illustration, WIDTH, along, legend, line, methods, nth, text_before};
+use super::{Illustration, WIDTH, along, legend, line, nth, text_before};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::text::micros;
@@ -13,7 +13,8 @@ const MOST: usize = 64;
 
 /// The chart; nothing with fewer than two rounds.
 pub fn chart(measurement: &Measurement) -> Option<Illustration> {
-    let rows: Vec<(&MethodResult, Vec<f64>)> = methods(measurement)
+    let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
+        .of_server()
         .map(|row| (row, grouped(&row.rounds_us)))
         .filter(|(_, all)| all.len() > 1)
         .collect();

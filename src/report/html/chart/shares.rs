@@ -1,6 +1,6 @@
 //! The share of commits done within a time, a stepped curve for each method, on a logarithmic axis.
 
-use super::{Illustration, WIDTH, along, legend, line, methods, nth, scale, text_before};
+use super::{Illustration, WIDTH, along, legend, line, nth, scale, text_before};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::text::micros;
@@ -11,7 +11,8 @@ const HEIGHT: f64 = 180.0;
 
 /// The chart; nothing where no quantiles are kept.
 pub fn chart(measurement: &Measurement) -> Option<Illustration> {
-    let rows: Vec<&MethodResult> = methods(measurement).filter(|row| !row.quantiles_us.is_empty()).collect();
+    let rows: Vec<&MethodResult> =
+        measurement.of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
     // The slowest commits, which are few, do not stretch the axis.
     let span = |row: &&MethodResult| {
         let all = &row.quantiles_us;

@@ -3,6 +3,7 @@
 use ratatui::text::Line;
 
 use super::{Dashboard, facts, todo, turn};
+use crate::report::price::in_force;
 use crate::report::telling::flush;
 use crate::ui::fill::DashboardPart;
 use crate::ui::page::{Block, Enter};
@@ -21,8 +22,8 @@ const CURVES: usize = 8;
 const TITLE: &str = "Price of one commit";
 
 impl Dashboard<'_> {
-    /// The path; with the price at its right where two columns have room and no more.
-    pub fn path_and_price(&self) -> Vec<DashboardPart> {
+    /// The path, beneath so many rows; with the price at its right where two columns have room and no more.
+    pub fn path_and_price(&self, above: usize) -> Vec<DashboardPart> {
         let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
         let title = Line::styled("Flush path", self.theme.style(TextRole::Heading));
         let part = |lines: Vec<Line<'static>>| vec![DashboardPart::new(vec![Block::text(lines)])];
@@ -33,7 +34,6 @@ impl Dashboard<'_> {
             PageLayout::Single => {
                 let drawn = flush_path::lines(path, self.theme, self.room);
                 // What to do first has to be in sight: a path that would push it out is told in a line.
-                let above: usize = self.verdict().rows() + self.what_if().rows();
                 if above + 1 + drawn.len() + todo::HEAD > self.rows {
                     return part(self.labelled("Path", &flush::line(path)));
                 }
@@ -95,7 +95,7 @@ impl Dashboard<'_> {
         details.paragraph(&measurement.sentence);
         price::caveats(&mut details, measurement);
         page.text(details.lines);
-        let in_force = self.data.focus.cluster.as_ref().and_then(|of| price::in_force(self.report, of));
+        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         let curves = curves::lines(measurement, in_force, self.theme, self.room, CURVES);
         let mut with_curves = page.blocks.clone();
         if !curves.is_empty() {
