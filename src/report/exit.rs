@@ -27,8 +27,29 @@ impl Default for FailCondition {
     }
 }
 
+/// What a report has at a level or above, the worst first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReportConcern {
+    /// A finding or a verdict, at this level.
+    Found(Level),
+    /// A rule that is undecided.
+    Undecided,
+    /// Neither.
+    Nothing,
+}
+
 /// The exit code: 0, 3, 4 or 5.
 pub fn code(report: &Report, fail_on: FailCondition) -> u8 {
+    match concern(report, fail_on) {
+        ReportConcern::Found(Level::Critical) => 3,
+        ReportConcern::Found(Level::Warning | Level::Advice | Level::Option | Level::Keep) => 4,
+        ReportConcern::Undecided => 5,
+        ReportConcern::Nothing => 0,
+    }
+}
+
+/// What a check fails for.
+pub(super) fn concern(report: &Report, fail_on: FailCondition) -> ReportConcern {
     let reaches = |level: Level| level >= fail_on.level && level > Level::Keep;
     let verdicts = report.verdicts.iter().filter_map(|verdict| level(verdict.standing));
     let findings = counted(report);
@@ -36,10 +57,9 @@ pub fn code(report: &Report, fail_on: FailCondition) -> u8 {
     let worst = verdicts.chain(found).filter(|level| reaches(*level)).max();
     let open = findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
     match worst {
-        Some(Level::Critical) => 3,
-        Some(_) => 4,
-        None if fail_on.undecided && open => 5,
-        None => 0,
+        Some(level) => ReportConcern::Found(level),
+        None if fail_on.undecided && open => ReportConcern::Undecided,
+        None => ReportConcern::Nothing,
     }
 }
 
@@ -58,8 +78,8 @@ impl Upgrade {
     }
 }
 
-/// The level of a verdict.
-fn level(standing: Standing) -> Option<Level> {
+/// The level of a verdict; `None` for one that counts for nothing.
+pub(super) fn level(standing: Standing) -> Option<Level> {
     match standing {
         Standing::AtRisk | Standing::Contradictory => Some(Level::Critical),
         Standing::Unproven => Some(Level::Warning),
@@ -74,6 +94,11 @@ pub(super) fn counted(report: &Report) -> Vec<&Finding> {
         report.asked.is_none() || finding.subject.scope() == Scope::Host || known.contains(&finding.subject)
     };
     report.findings.iter().filter(counts).collect()
+}
+
+/// How many rules of a level are undecided that count.
+pub(super) fn undecided(report: &Report, level: Level) -> usize {
+    counted(report).iter().filter(|finding| finding.level == level && is_open(&finding.outcome)).count()
 }
 
 /// Whether more than a measurement is missing: a run without a probe lacks its facts by choice.

@@ -9,7 +9,7 @@ pub mod nagios;
 pub mod npd;
 pub mod prometheus;
 
-use super::exit::{self, FailCondition};
+use super::exit::{self, FailCondition, ReportConcern};
 use super::model::Report;
 use crate::durability::{Standing, Verdict};
 use crate::facts::Note;
@@ -51,15 +51,16 @@ pub enum Health {
 impl Health {
     /// What a report comes to: critical before warning before unknown.
     pub fn from_report(report: &Report) -> Self {
-        let lost = |note: &Note| matches!(note, Note::Rules(RulesNote::Loss { .. }));
-        let of = |level, undecided| exit::code(report, FailCondition { level, undecided });
-        match (of(Level::Warning, false), of(Level::Critical, true)) {
-            (3, _) => Self::Critical,
-            (4, _) => Self::Warning,
-            (_, 5) => Self::Unknown,
-            _ if report.warnings.iter().any(lost) => Self::Unknown,
-            _ => Self::Good,
+        let of = |level, undecided| exit::concern(report, FailCondition { level, undecided });
+        match of(Level::Warning, false) {
+            ReportConcern::Found(Level::Critical) => return Self::Critical,
+            ReportConcern::Found(Level::Warning | Level::Advice | Level::Option | Level::Keep) => {
+                return Self::Warning;
+            }
+            ReportConcern::Undecided | ReportConcern::Nothing => {}
         }
+        let is_open = of(Level::Critical, true) == ReportConcern::Undecided;
+        if is_open || lacks_rules(report) { Self::Unknown } else { Self::Good }
     }
 
     /// The word of the plug-in guidelines.
@@ -124,17 +125,30 @@ fn doubtful(report: &Report) -> Vec<&Verdict> {
     bad
 }
 
-/// Whether a verdict counts like a finding ([`exit`]).
+/// Whether a verdict counts like a finding.
 fn is_doubtful(standing: Standing) -> bool {
-    match standing {
-        Standing::AtRisk | Standing::Contradictory | Standing::Unproven => true,
-        Standing::ProvenByDrill | Standing::Durable => false,
-    }
+    exit::level(standing).is_some()
 }
 
 /// The word of a standing in labels and JSON: `at-risk`.
 fn standing_word(standing: Standing) -> String {
     standing.word().replace(' ', "-")
+}
+
+/// Whether rules that should be in force are not.
+fn lacks_rules(report: &Report) -> bool {
+    report.warnings.iter().any(|note| matches!(note, Note::Rules(RulesNote::Loss { .. })))
+}
+
+/// Why the health of a host is unknown.
+fn unknown(report: &Report) -> String {
+    let open = match exit::undecided(report, Level::Critical) {
+        0 => None,
+        1 => Some("1 critical rule is undecided".to_owned()),
+        more => Some(format!("{more} critical rules are undecided")),
+    };
+    let missing = lacks_rules(report).then(|| "rules are missing that should be in force".to_owned());
+    open.into_iter().chain(missing).collect::<Vec<_>>().join(", ")
 }
 
 /// What is wrong, in a line: verdicts, then findings by their titles, at most `most` of each.

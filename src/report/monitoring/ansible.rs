@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use super::{MOST_FINDINGS, MOST_TARGETS, applying, standing_word};
+use crate::durability::Verdict;
 use crate::report::json;
 use crate::report::model::Report;
 use crate::report::model::price::Price;
@@ -41,30 +42,23 @@ struct FindingEntry<'a> {
 
 /// The fact.
 pub fn render(report: &Report) -> String {
-    let found = |level| {
-        let entry = |finding: &'_ crate::rules::Finding| (finding.rule.clone(), finding.subject.to_string());
-        applying(report, level).into_iter().take(MOST_FINDINGS).map(entry).collect::<Vec<_>>()
-    };
-    let (critical, warning) = (found(Level::Critical), found(Level::Warning));
-    let verdict = |verdict: &'_ crate::durability::Verdict| {
-        (verdict.target.name().to_owned(), standing_word(verdict.standing))
-    };
-    let verdicts: Vec<(String, String)> = report.verdicts.iter().take(MOST_TARGETS).map(verdict).collect();
     json::pretty(&LocalFact {
         shape: SHAPE,
         walwise: &report.tool.version,
         pack: &report.pack.sha256,
         checked: &report.when,
-        verdicts: verdicts
-            .iter()
-            .map(|(target, standing)| VerdictEntry { target, standing: standing.clone() })
-            .collect(),
-        critical: entries(&critical),
-        warning: entries(&warning),
+        verdicts: report.verdicts.iter().take(MOST_TARGETS).map(entry).collect(),
+        critical: entries(report, Level::Critical),
+        warning: entries(report, Level::Warning),
         prices: report.prices.get(..MOST_TARGETS.min(report.prices.len())).unwrap_or_default(),
     })
 }
 
-fn entries(found: &[(String, String)]) -> Vec<FindingEntry<'_>> {
-    found.iter().map(|(rule, subject)| FindingEntry { rule, subject: subject.clone() }).collect()
+fn entry(verdict: &Verdict) -> VerdictEntry<'_> {
+    VerdictEntry { target: verdict.target.name(), standing: standing_word(verdict.standing) }
+}
+
+fn entries(report: &Report, level: Level) -> Vec<FindingEntry<'_>> {
+    let found = applying(report, level).into_iter().take(MOST_FINDINGS);
+    found.map(|one| FindingEntry { rule: &one.rule, subject: one.subject.to_string() }).collect()
 }

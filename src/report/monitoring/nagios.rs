@@ -1,8 +1,9 @@
 //! One line for Nagios and Icinga, with performance data (Monitoring Plugins Development Guidelines).
 
-use super::{Health, applying, line};
+use super::{Health, applying, line, unknown};
+use crate::report::exit;
 use crate::report::model::Report;
-use crate::rules::{Level, Outcome};
+use crate::rules::Level;
 use crate::text::safe_lines;
 
 /// The largest number of things of a kind that the line names, and of targets with performance data.
@@ -15,20 +16,15 @@ const LONGEST: usize = 1000;
 /// The line.
 pub fn render(report: &Report) -> String {
     let count = |level| applying(report, level).len();
-    let open = |finding: &&crate::rules::Finding| match finding.outcome {
-        Outcome::Undecided { .. } => finding.level == Level::Critical,
-        Outcome::Applies | Outcome::DoesNotApply => false,
-    };
-    let undecided = report.findings.iter().filter(open).count();
     let health = Health::from_report(report);
     let says = match health {
-        Health::Unknown => format!("{undecided} critical rules are undecided; {}", line(report, MOST)),
+        Health::Unknown => format!("{}; {}", unknown(report), line(report, MOST)),
         Health::Good | Health::Warning | Health::Critical => line(report, MOST),
     };
     let mut data = vec![
         format!("critical={};;0;0", count(Level::Critical)),
         format!("warning={};0;;0", count(Level::Warning)),
-        format!("undecided={undecided};;;0"),
+        format!("undecided={};;;0", exit::undecided(report, Level::Critical)),
     ];
     for price in report.prices.iter().take(MOST_PRICES) {
         for row in price.methods.iter().filter(|row| row.chosen) {

@@ -3,7 +3,7 @@
 //! Only what can lose data is a problem of the node. The monitor cuts a message at `max_output_length`, 80 by default, so
 //! the worst comes first.
 
-use super::{Health, line};
+use super::{Health, line, unknown};
 use crate::report::model::Report;
 use crate::text::safe_lines;
 
@@ -13,8 +13,8 @@ const LONGEST: usize = 400;
 /// The line.
 pub fn render(report: &Report) -> String {
     let says = match Health::from_report(report) {
-        Health::Good | Health::Warning => "walwise: nothing can lose commits".to_owned(),
-        Health::Unknown => "walwise: a critical rule is undecided".to_owned(),
+        Health::Good | Health::Warning => "walwise: no critical finding".to_owned(),
+        Health::Unknown => format!("walwise: {}", unknown(report)),
         Health::Critical => format!("walwise: {}", line(report, 1)),
     };
     format!("{}\n", says.chars().take(LONGEST).collect::<String>())

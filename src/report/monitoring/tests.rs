@@ -52,6 +52,24 @@ fn every_protocol_has_its_own_exit_codes() {
     assert_eq!(Health::from_report(&report), Health::Unknown);
 }
 
+/// A line for a node may not say more than what was found: of an unproven verdict, and of rules that are not in force.
+#[test]
+fn what_is_not_known_is_not_called_fine() {
+    let mut unproven = sample::at_risk();
+    unproven.findings.clear();
+    unproven.verdicts.iter_mut().for_each(|verdict| verdict.standing = Standing::Unproven);
+    assert_eq!(Health::from_report(&unproven), Health::Warning);
+    assert_eq!(Format::Npd.render(&unproven).unwrap(), "walwise: no critical finding\n");
+    let mut lost = with(None, false);
+    lost.warnings.push(RulesNote::Loss { sentence: "a file is gone".to_owned() }.into());
+    for format in [Format::Npd, Format::Nagios] {
+        let line = format.render(&lost).unwrap();
+        assert!(line.contains("rules are missing") && !line.contains("undecided;"), "{line}");
+        let line = format.render(&with(None, true)).unwrap();
+        assert!(line.contains("1 critical rule is undecided"), "{line}");
+    }
+}
+
 /// Every line is a comment or one sample without a time stamp, no series stands twice, and every metric has its head.
 fn assert_metrics(text: &str) {
     let (mut series, mut heads) = (BTreeSet::new(), BTreeSet::new());
