@@ -49,6 +49,7 @@ programs() {
     mount --bind /pg/share /usr/share/postgresql
     ln -s /pg/libraries/* /usr/lib/x86_64-linux-gnu/ 2>/dev/null
     cat /pg/passwd >>/etc/passwd
+    echo "postgres:x:$(cut -d: -f4 /pg/passwd):" >>/etc/group
     become="setpriv --reuid postgres --regid $(cut -d: -f4 /pg/passwd) --clear-groups"
     ip link set lo up
 }

@@ -3,8 +3,10 @@
 make() {
     walwise check /dev/vda --format script >/tmp/plan || [ $? -le 5 ] || return 1
     sed -e 's/^I_HAVE_READ_THIS=no /I_HAVE_READ_THIS=yes /' -e 's/^I_COMPARED_THE_DISK=no /I_COMPARED_THE_DISK=yes /' \
-        -e 's|^MOUNTPOINT= |MOUNTPOINT=/drill |' -e '/>>\/etc\/fstab$/s/^# //' /tmp/plan >/tmp/edited
-    sh /tmp/edited || return 1
+        -e 's|^MOUNTPOINT= |MOUNTPOINT=/drill |' -e "s|^DATABASE= |DATABASE=${MAIN#/drill/} |" -e "s|^OWNER= |OWNER=postgres |" \
+        -e '/>>\/etc\/fstab$/s/^# //' /tmp/plan >/tmp/edited
+    sh /tmp/edited >/tmp/next || return 1
+    cat /tmp/next
     umount /drill
     grep -v '^#' /tmp/plan | grep -E '^(mkfs|mount)' >>/tmp/told
     cat /etc/fstab >>/tmp/told
@@ -15,9 +17,11 @@ open() {
     [ "$(word step)" = write ] || word fstab | tr '|' ' ' >/etc/fstab
     mount /drill
 }
+# The script makes the directory.
+prepare() { [ "$(stat -c %U:%a $MAIN)" = postgres:700 ]; }
 # By the command that the script names at its end.
 settings() {
-    asks=$(sed -n 's/^# *\(walwise check .* --format conf\)$/\1/p' /tmp/plan | sed "s|\$MOUNTPOINT/EDIT|$MAIN|")
+    asks=$(sed -n 's/^ *\(walwise check .* --format conf\)$/\1/p' /tmp/next)
     [ -n "$asks" ] || return 1
     sh -c "$asks" >/tmp/settings 2>>/tmp/log || [ $? -le 5 ] || return 1
     sed 's/^/plan: /' /tmp/settings >/dev/ttyS0
