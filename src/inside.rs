@@ -70,7 +70,9 @@ pub mod text {
     pub use crate::text::{is_treacherous, safe};
 }
 pub mod ui {
-    pub use crate::ui::{Exit, Options, Partial, Saved, Supposed, Supposition, Worker, pictures, run, texts};
+    pub use crate::ui::{
+        Exit, Options, Partial, Saved, Supposed, Supposition, Worker, dead_links, pictures, run, texts,
+    };
 }
 pub mod validity {
     pub use crate::validity::{

@@ -50,7 +50,7 @@ use std::time::{Duration, Instant};
 pub use job::{Partial, Saved};
 pub use jobs::Worker;
 pub use msg::Exit;
-pub use pictures::{pictures, texts};
+pub use pictures::{dead_links, pictures, texts};
 pub use supposed::{Supposed, Supposition};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};

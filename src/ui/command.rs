@@ -5,8 +5,8 @@ use super::data::Activity;
 use super::documents::{SaveForm, SaveState};
 use super::export;
 use super::key::KeyPress;
-use super::model::{Model, Overlay};
-use super::page::{Block, Enter, Motion, Page, PageState};
+use super::model::{Model, Overlay, PageView};
+use super::page::{Block, Enter, Motion, Page, PageState, Seek};
 use super::screen_id::ScreenId;
 use super::what_if::{self, Picker};
 use super::widgets::field::Edit;
@@ -63,6 +63,8 @@ impl HelpSection {
 pub enum Action {
     /// Move on the page.
     Go(Motion),
+    /// Select the next or the previous block that is not all right.
+    Seek(Seek),
     /// Enter on the selected block.
     Enter,
     /// Close what was opened last, or return to the screen before.
@@ -168,10 +170,10 @@ impl UserAction {
 }
 
 /// The commands available now: of the overlay if there is one, else of the screen.
-pub fn commands(model: &Model) -> Vec<UserAction> {
+pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
     let mut all = match &model.overlay {
-        None if model.page_state().is_typing() => in_filter(),
-        None => return on_screen(model),
+        None if view.state.is_typing() => in_filter(),
+        None => return on_screen(model, view),
         Some(Overlay::Help { .. }) => in_help(),
         Some(Overlay::Confirm { plan, .. }) => in_confirm(plan),
         Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
@@ -193,20 +195,20 @@ fn always() -> [UserAction; 3] {
 }
 
 /// What the key does now.
-pub fn lookup(model: &Model, key: &KeyPress) -> Option<UserAction> {
-    let mut of_key: Vec<UserAction> = commands(model).into_iter().filter(|c| key.is_in(c.keys)).collect();
+pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
+    let mut of_key: Vec<UserAction> =
+        commands(model, view).into_iter().filter(|c| key.is_in(c.keys)).collect();
     // A disabled command is still found, so that its reason can be shown, but never instead of an enabled one.
     of_key.sort_by_key(|command| command.enabled.is_err());
     of_key.into_iter().next()
 }
 
 /// The commands of the visible screen, which help lists as well.
-pub fn on_screen(model: &Model) -> Vec<UserAction> {
-    let state = model.page_state();
-    let page = model.page(&state);
+fn on_screen(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
     let mut all = moving();
-    all.extend(here(&page, &state, model));
-    all.extend(finding(&state, model));
+    all.extend(seeking(page, state));
+    all.extend(here(page, state, model));
+    all.extend(finding(state, model));
     all.extend(work(model));
     all.extend(looking(model));
     all.push(command("? :", "help: every command", HelpSection::Program, Action::Help).footer("? help"));
@@ -291,6 +293,16 @@ fn moving() -> Vec<UserAction> {
         go("pgdn ctrl-f", "a screenful down", Motion::PageDown),
         go("home g", "to the top", Motion::Top),
         go("end G", "to the bottom", Motion::Bottom),
+    ]
+}
+
+/// To what is not all right, wherever it is among the rest.
+fn seeking(page: &Page, state: &PageState) -> [UserAction; 2] {
+    let possible = page.has_amiss(state).then_some(()).ok_or_else(|| "nothing here is amiss".to_owned());
+    let to = |keys, label, way| command(keys, label, HelpSection::Move, Action::Seek(way));
+    [
+        to("n", "the next row that is not all right", Seek::Next).when(possible.clone()),
+        to("N", "the row before that is not all right", Seek::Previous).when(possible),
     ]
 }
 
@@ -466,7 +478,7 @@ pub fn overlay_targets<'m>(
 /// The most useful keys of a screen with what they do, for somebody who has pressed none yet.
 pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
     const HINTED: usize = 3;
-    let all = on_screen(model);
+    let all = on_screen(model, &model.view());
     let usable = |key: &&'static str| {
         let is_it =
             |command: &&UserAction| command.enabled.is_ok() && command.keys.split(' ').any(|one| one == *key);
@@ -554,7 +566,7 @@ fn in_save(form: &SaveForm) -> Vec<UserAction> {
 /// The commands of the screen that match the text typed in help: every word of it must appear in label, keys or group.
 pub fn filtered(model: &Model, filter: &str) -> Vec<UserAction> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    let mut all = on_screen(model);
+    let mut all = on_screen(model, &model.view());
     all.sort_by_key(|command| command.group);
     all.retain(|command| {
         let text = format!("{} {} {}", command.label, command.keys, command.group.title()).to_lowercase();

@@ -11,7 +11,7 @@ use super::command::{self, UserAction};
 use super::data::Activity;
 use super::filter::Filter;
 use super::hits::Hits;
-use super::model::Model;
+use super::model::{Model, PageView};
 use super::overlay;
 use super::page::PageState;
 use super::screen_id::ScreenId;
@@ -83,19 +83,19 @@ fn whole(model: &Model, hits: &mut Hits, buffer: &mut Buffer) {
     tabs(model, parts.tabs, hits, buffer);
     rule(parts.rule, theme.style(TextRole::Dim), buffer);
     banner(model, parts.rule, buffer);
-    let state = model.page_state();
-    let page = model.page(&state);
-    let body = body(model.size, &state);
-    page.draw(&state, theme, body, hits, buffer);
+    let view = model.view();
+    let PageView { page, state } = &view;
+    let body = body(model.size, state);
+    page.draw(state, theme, body, hits, buffer);
     if let Some(filter) = &state.filter {
         finding(filter, theme, parts.body, buffer);
     }
-    status(model, page.hidden_below(&state, body.height), &parts, hits, buffer);
+    status(model, page.hidden_below(state, body.height), &parts, hits, buffer);
     if model.overlay.is_some() || state.is_typing() {
         // An overlay has the mouse to itself, like the keys; so has a text field.
         hits.clear();
     }
-    footer(model, parts.footer, hits, buffer);
+    footer(model, &view, parts.footer, hits, buffer);
     overlay::draw(model, parts.body, hits, buffer);
 }
 
@@ -322,8 +322,8 @@ pub fn activity(model: &Model) -> Option<String> {
 }
 
 /// As many of the available keys as fit; help and quit are always among them.
-fn footer(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
-    let commands = command::commands(model);
+fn footer(model: &Model, view: &PageView, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    let commands = command::commands(model, view);
     let shown: Vec<&UserAction> =
         commands.iter().filter(|command| command.enabled.is_ok() && !command.footer.is_empty()).collect();
     let (program, others): (Vec<&UserAction>, Vec<&UserAction>) =

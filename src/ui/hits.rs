@@ -6,6 +6,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::key::KeyPress;
+use super::screen_id::ScreenId;
 
 /// The effect of a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Hit {
     Line(String),
     /// The rest of that block: selects it.
     Beneath(String),
+    /// What another screen has of it: opens that block there.
+    Open(ScreenId, String),
     /// The target at this place, from the worst on: chooses it.
     Target(usize),
     /// The command at this place in help, from 0: does it.

@@ -115,6 +115,14 @@ pub struct Model {
     next_job: JobId,
 }
 
+/// The screen in sight as a page, and where the user is on it: made once for all that ask for it until something changes.
+pub struct PageView {
+    /// Where the user is.
+    pub state: PageState,
+    /// The page.
+    pub page: Page,
+}
+
 impl Model {
     /// A session that begins: nothing is known, and the first job is to read the machine.
     pub fn new(theme: Theme, size: Size) -> (Self, Vec<SideEffect>) {
@@ -213,6 +221,12 @@ impl Model {
     /// Where the user is on the screen in sight.
     pub fn page_state(&self) -> PageState {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
+    }
+
+    /// What is in sight.
+    pub fn view(&self) -> PageView {
+        let state = self.page_state();
+        PageView { page: self.page(&state), state }
     }
 
     /// The screen in sight as a page.

@@ -51,6 +51,8 @@ pub struct Block {
     pub copy: Vec<Command>,
     /// The fact that it is about, which can be stated or supposed to be another.
     pub fact: Option<(Subject, String)>,
+    /// Whether it is something that is not all right, which `n` finds.
+    pub is_amiss: bool,
     /// Whether it is a heading over what follows.
     is_heading: bool,
 }
@@ -58,7 +60,20 @@ pub struct Block {
 impl Block {
     /// Lines that cannot be selected.
     pub fn text(lines: Vec<Line<'static>>) -> Self {
-        Self { key: None, lines, enter: Enter::Nothing, copy: Vec::new(), fact: None, is_heading: false }
+        Self {
+            key: None,
+            lines,
+            enter: Enter::Nothing,
+            copy: Vec::new(),
+            fact: None,
+            is_amiss: false,
+            is_heading: false,
+        }
+    }
+
+    /// Lines that cannot be selected, and open this block of a screen when they are clicked.
+    pub fn link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
+        Self { enter: Enter::Open(screen, key), ..Self::text(lines) }
     }
 
     /// Lines that can be selected.
@@ -66,10 +81,24 @@ impl Block {
         Self { key: Some(key.into()), enter, ..Self::text(lines) }
     }
 
+    /// The same, and whether it is something that is not all right.
+    pub fn amiss(self, is_amiss: bool) -> Self {
+        Self { is_amiss, ..self }
+    }
+
     /// All that it shows, to look for something in.
     fn said(&self) -> String {
         self.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Which of the blocks that are not all right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seek {
+    /// The one below.
+    Next,
+    /// The one above.
+    Previous,
 }
 
 /// The contents of a screen, from top to bottom.
@@ -338,6 +367,31 @@ impl Page {
         }
     }
 
+    /// Selects the next block that is not all right, or the one before, round and round.
+    pub fn seek(&self, state: &mut PageState, way: Seek, height: u16) {
+        if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
+            return pane.page.seek(self.place_mut(state), way, height);
+        }
+        let from = self.chosen(state).map(|(lines, _)| lines.start);
+        let amiss = || self.items().filter(|(_, block)| block.is_amiss);
+        let found = match way {
+            Seek::Next => amiss().find(|(lines, _)| Some(lines.start) > from).or_else(|| amiss().next()),
+            Seek::Previous => {
+                amiss().rfind(|(lines, _)| Some(lines.start) < from).or_else(|| amiss().next_back())
+            }
+        };
+        if let Some((_, block)) = found {
+            state.selected.clone_from(&block.key);
+            self.reveal(state, height);
+        }
+    }
+
+    /// Whether anything where keys go is not all right.
+    pub fn has_amiss(&self, state: &PageState) -> bool {
+        let (page, _) = self.entered(state).unwrap_or((self, state));
+        page.selectable().any(|block| block.is_amiss)
+    }
+
     /// Scrolls so that the selected block is in sight, its heading too where it follows one.
     pub fn reveal(&self, state: &mut PageState, height: u16) {
         if let Some(pane) = self.pane.as_ref().filter(|_| self.is_beside(state)) {
@@ -485,6 +539,8 @@ impl Page {
             if let Some(key) = &block.key {
                 let hit = if first { Hit::Line(key.clone()) } else { Hit::Beneath(key.clone()) };
                 hits.add(row, hit);
+            } else if let Enter::Open(screen, key) = &block.enter {
+                hits.add(row, Hit::Open(*screen, key.clone()));
             }
             let unfolded = block.key.as_deref().is_some_and(|key| state.is_unfolded(key));
             let (sign, role) = match (mark, first && unfolded) {
@@ -560,6 +616,25 @@ mod tests {
             }
             prop_assert!(seen.iter().all(|line| *line), "{sizes:?} {seen:?}");
         }
+    }
+
+    #[test]
+    fn seeking_visits_what_is_not_all_right_round_and_round() {
+        let mut page = page(&[1, 2, 1, 1, 9, 1, 1, 3, 1]);
+        for block in &mut page.blocks {
+            block.is_amiss = matches!(block.key.as_deref(), Some("2" | "5" | "7"));
+        }
+        let mut state = PageState::default();
+        let mut visit = |way| {
+            page.seek(&mut state, way, 4);
+            state.selected.clone().unwrap_or_default()
+        };
+        assert_eq!([Seek::Next; 4].map(&mut visit), ["2", "5", "7", "2"]);
+        assert_eq!([Seek::Previous; 3].map(&mut visit), ["7", "5", "2"]);
+        page.blocks.iter_mut().for_each(|block| block.is_amiss = false);
+        page.seek(&mut state, Seek::Next, 4);
+        assert_eq!(state.selected.as_deref(), Some("2"), "nowhere to go");
+        assert!(!page.has_amiss(&state));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::job::JobResult;
 use super::key::KeyPress;
 use super::model::Model;
 use super::msg::Msg;
+use super::page::Enter;
 use super::screen_id::ScreenId;
 use super::theme::Theme;
 use super::update::update;
@@ -37,6 +38,25 @@ pub fn texts(report: Report, size: (u16, u16), ascii: bool) -> Vec<(&'static str
         all.map(line).collect()
     };
     ScreenId::ALL.map(|screen| (screen.title(), rows(&drawn(&model, screen)))).to_vec()
+}
+
+/// What Enter or a click on the overview opens, as screen and block, and that screen does not have. For tests.
+pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
+    let model = session(report, Vec::new(), size, Theme { colour: false, ascii: false });
+    let page = |screen: ScreenId| {
+        let mut model = model.clone();
+        model.screen = screen;
+        model.view().page
+    };
+    let blocks = page(ScreenId::Overview).blocks.into_iter();
+    let links = blocks.filter_map(|block| match block.enter {
+        Enter::Open(screen, key) => Some((screen, key)),
+        Enter::Nothing | Enter::Unfold | Enter::Beside => None,
+    });
+    let is_dead = |(screen, key): &(ScreenId, String)| {
+        page(*screen).selectable().all(|block| block.key.as_ref() != Some(key))
+    };
+    links.filter(is_dead).map(|(screen, key)| format!("{}: {key}", screen.title())).collect()
 }
 
 /// A session with this report.

@@ -111,7 +111,7 @@ fn what_is_undecided_has_its_level_in_question() {
 #[test]
 fn enter_on_a_thing_to_do_opens_its_reasons() {
     let mut model = with(at_risk(), (120, 40), RICH);
-    press(&mut model, "j enter");
+    press(&mut model, "n n n enter");
     assert_eq!(model.screen, ScreenId::Advice);
     assert!(shown(&model).contains("Because of what boot.ext4-nobarrier says."), "{}", shown(&model));
     press(&mut model, "esc");

@@ -13,7 +13,7 @@ use super::frame;
 use super::hits::Hit;
 use super::job::{JobId, JobResult, Partial};
 use super::key::KeyPress;
-use super::model::{Dirty, Model, Overlay};
+use super::model::{Dirty, Model, Overlay, PageView};
 use super::msg::{Exit, Msg, Pointed, SideEffect};
 use super::overlay::{help, targets, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
@@ -67,8 +67,9 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
 fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
     model.is_new = false;
-    if let Some(command) = command::lookup(model, key) {
-        return perform(model, command);
+    let view = model.view();
+    if let Some(command) = command::lookup(model, &view, key) {
+        return perform(model, view, command);
     }
     if let Some(c) = key.types() {
         type_text(model, c.encode_utf8(&mut [0; 4]));
@@ -148,6 +149,7 @@ fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
         Some(Hit::Line(key) | Hit::Beneath(key)) => {
             on_page(model, |page, state, _| page.place_mut(state).selected = Some(key));
         }
+        Some(Hit::Open(screen, key)) => open(model, screen, key),
         Some(Hit::Target(place)) => {
             model.overlay = None;
             look_at(model, |focus, report| focus.at_place(report, place));
@@ -162,13 +164,14 @@ fn click(model: &mut Model, cell: Position) -> Vec<SideEffect> {
     Vec::new()
 }
 
-fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
+fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEffect> {
     if let Err(why) = command.enabled {
         model.notice = Some(format!("Not now, {}: {why}", command.label));
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => on_page(model, |page, state, height| page.go(state, motion, height)),
+        Action::Go(motion) => on_view(model, view, |page, state, height| page.go(state, motion, height)),
+        Action::Seek(way) => on_view(model, view, |page, state, height| page.seek(state, way, height)),
         Action::Enter => {
             let block = selected(model);
             enter(model);
@@ -266,9 +269,13 @@ fn perform(model: &mut Model, command: UserAction) -> Vec<SideEffect> {
 }
 
 fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
-    let mut state = model.page_state();
+    let view = model.view();
+    on_view(model, view, change);
+}
+
+fn on_view(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
+    let PageView { page, mut state } = view;
     let body = frame::body(model.size, &state);
-    let page = model.page(&state);
     change(&page, &mut state, body.height);
     model.pages.insert(model.screen, state);
 }
@@ -286,8 +293,8 @@ fn refind(model: &mut Model, change: impl FnOnce(&mut Option<Filter>)) {
 }
 
 fn selected(model: &Model) -> Option<super::page::Block> {
-    let state = model.page_state();
-    model.page(&state).selected(&state).cloned()
+    let PageView { page, state } = model.view();
+    page.selected(&state).cloned()
 }
 
 fn enter(model: &mut Model) {
@@ -302,19 +309,21 @@ fn enter(model: &mut Model) {
             }
         }),
         Enter::Beside => on_page(model, |_, state, _| state.enter_pane()),
-        Enter::Open(screen, key) => {
-            show(model, screen);
-            refold(model, |state| {
-                state.selected = Some(key.clone());
-                state.unfolded.insert(key);
-            });
-        }
+        Enter::Open(screen, key) => open(model, screen, key),
     }
 }
 
+/// Opens a block of a screen.
+fn open(model: &mut Model, screen: ScreenId, key: String) {
+    show(model, screen);
+    refold(model, |state| {
+        state.selected = Some(key.clone());
+        state.unfolded.insert(key);
+    });
+}
+
 fn back(model: &mut Model) {
-    let state = model.page_state();
-    let page = model.page(&state);
+    let PageView { page, state } = model.view();
     let open = page.selected(&state).and_then(|block| block.key.clone());
     if let Some(key) = open.filter(|key| page.place(&state).is_unfolded(key)) {
         refold(model, |state| {
@@ -511,7 +520,8 @@ fn help_run(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else { return Vec::new() };
     let Some(command) = command::filtered(model, filter).into_iter().nth(*chosen) else { return Vec::new() };
     model.overlay = None;
-    perform(model, command)
+    let view = model.view();
+    perform(model, view, command)
 }
 
 /// Progress of the running job; that of any other is ignored.

@@ -143,6 +143,17 @@ fn the_path_is_that_of_the_report() {
     assert!(read > 60, "{read}");
 }
 
+/// A hop opens its layer, a thing to do its step.
+#[test]
+fn everything_on_it_that_opens_something_leads_there() {
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        for size in SIZES {
+            assert_eq!(ui::dead_links(report.clone(), size), [""; 0], "{situation} {size:?}");
+        }
+    }
+}
+
 /// No host and no size is too much for any screen.
 #[test]
 fn every_screen_of_every_situation_is_drawn() {

@@ -9,7 +9,7 @@ use crate::facts::{Need, Subject};
 use crate::quote::Command;
 use crate::report::telling::words as told;
 use crate::report::{Report, Step, Withheld};
-use crate::rules::{Change, Finding, Outcome};
+use crate::rules::{Change, Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
@@ -120,7 +120,7 @@ impl FindingList<'_> {
         ];
         for (lines, step) in columns::wrapped(&rows, &shape, self.room).into_iter().zip(steps) {
             let beneath = |details: &mut Details| step::write(details, self.data, self.report, step);
-            let mut block = self.item(key(step), lines, beneath);
+            let mut block = self.item(key(step), lines, beneath).amiss(step.level >= Level::Warning);
             block.copy = copied(step);
             page.blocks.push(block);
         }
@@ -193,6 +193,7 @@ impl FindingList<'_> {
                 details.paragraph(&finding.title);
                 beneath(details, finding);
             });
+            block = block.amiss(finding.level >= Level::Warning);
             block.fact = first_missing(finding);
             page.blocks.push(block);
         }

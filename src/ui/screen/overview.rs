@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use super::details::Details;
 use super::rest::MOST;
 use super::{unknown, what_if};
-use crate::durability::{Path, Verdict};
+use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::report::telling::target::{heading, standing, without_verdict};
 use crate::report::{Plan, Report};
@@ -148,7 +148,7 @@ impl Dashboard<'_> {
         if self.state.is_unfolded(KEY) || unknown::is_open(self.data, self.state) {
             return DashboardPart::new(named(MOST));
         }
-        let line = Block::item(KEY, Enter::Unfold, self.labelled("Unknown", &short));
+        let line = Block::item(KEY, Enter::Unfold, self.labelled("Unknown", &short)).amiss(true);
         todo::FEW.into_iter().fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
     }
 
@@ -200,7 +200,8 @@ impl Dashboard<'_> {
         if self.state.is_unfolded(KEY) {
             lines.extend(super::details::indented(evidence(verdict, theme, room.saturating_sub(2))));
         }
-        DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines)])
+        let is_amiss = verdict.standing < Standing::ProvenByDrill;
+        DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines).amiss(is_amiss)])
     }
 }
 

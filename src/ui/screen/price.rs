@@ -99,7 +99,7 @@ impl MethodTable<'_> {
             if enter == Enter::Unfold && state.is_unfolded(&key) {
                 lines.extend(self.beneath(row));
             }
-            page.blocks.push(Block::item(key, enter, lines));
+            page.blocks.push(Block::item(key, enter, lines).amiss(row.error.is_some()));
         }
         page.text(axis);
     }

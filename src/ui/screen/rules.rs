@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 use super::details::Details;
 use crate::facts::Subject;
 use crate::report::Report;
-use crate::rules::{self, Circumstances, Finding, Outcome};
+use crate::rules::{self, Circumstances, Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::judged::{CameTo, RuleResults};
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -80,7 +80,8 @@ impl RuleCatalog<'_> {
             if self.state.is_unfolded(&key) {
                 lines.extend(self.beneath(judged));
             }
-            page.blocks.push(Block::item(key, Enter::Unfold, lines));
+            let is_amiss = judged.of(self.report).any(|finding| finding.level >= Level::Warning);
+            page.blocks.push(Block::item(key, Enter::Unfold, lines).amiss(is_amiss));
         }
     }
 

@@ -16,15 +16,21 @@ use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
 use crate::report::telling::words as told;
+use crate::rules::{Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::text;
+use crate::ui::widgets::{flush_path, text};
 use facts::LayerDetails;
 use layer::StackNode;
 
 /// Columns of a page from which on there is room for a pane: a terminal of 100.
 const WIDE: usize = 96;
+
+/// The name of a layer on this page.
+pub fn layer_key(layer: &Subject) -> String {
+    format!("layer {layer}")
+}
 
 /// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
@@ -101,6 +107,18 @@ impl<'a> LayerDiagram<'a> {
         LayerDetails::new(self.data, self.report, of.subject, is_top)
     }
 
+    /// Whether a flush does not get past it as it should, or something was found about it that is to be looked at.
+    fn is_amiss(&self, layer: &Subject) -> bool {
+        let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
+        let hop = path.iter().find(|hop| hop.subjects.contains(layer));
+        let is_found = |finding: &Finding| {
+            finding.subject == *layer
+                && finding.level >= Level::Warning
+                && finding.outcome == Outcome::Applies
+        };
+        hop.is_some_and(|hop| !flush_path::is_well(hop.fate)) || self.report.findings.iter().any(is_found)
+    }
+
     fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {
         let aside = match (self.state.only_unknown, self.has_pane) {
             (true, _) => "only what is unknown; u shows everything",
@@ -169,7 +187,7 @@ impl<'a> LayerDiagram<'a> {
             let enter = if self.has_pane { Enter::Beside } else { Enter::Unfold };
             let key = layer.key();
             let unfolded = !self.has_pane && (self.is_searching() || self.state.is_unfolded(&key));
-            page.blocks.push(Block::item(key, enter, lines));
+            page.blocks.push(Block::item(key, enter, lines).amiss(self.is_amiss(layer.subject)));
             if unfolded {
                 let room = self.room.saturating_sub(2);
                 let blocks = facts.blocks(layer, self.state, self.state, self.theme, room);

@@ -39,7 +39,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
             view.details(&mut details, need, rules);
             lines.extend(details.indented());
         }
-        let mut block = Block::item(key, Enter::Unfold, lines);
+        let mut block = Block::item(key, Enter::Unfold, lines).amiss(true);
         block.fact = Some((need.subject.clone(), need.fact.clone()));
         block.copy = view.as_root(need).into_iter().collect();
         page.blocks.push(block);

@@ -12,7 +12,7 @@ use crate::ui::screen_id::ScreenId;
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {
     for (name, model) in states((80, 24), RICH) {
-        let commands = command::commands(&model);
+        let commands = command::commands(&model, &model.view());
         let mut seen = BTreeSet::new();
         for key in commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' ')) {
             assert!(seen.insert(key), "{name}: {key} does two things");
@@ -31,7 +31,7 @@ fn keys_are_unique_and_the_ways_out_exist() {
 /// Keys that do two things, in what can be done now.
 fn ambiguous(model: &Model) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let commands = command::commands(model);
+    let commands = command::commands(model, &model.view());
     let keys = commands.iter().filter(|c| c.enabled.is_ok()).flat_map(|c| c.keys.split(' '));
     keys.filter(|key| !seen.insert(*key)).map(str::to_owned).collect()
 }

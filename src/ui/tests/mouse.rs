@@ -35,13 +35,13 @@ fn turn(model: &mut Model, what: Pointed) {
 fn a_click_presses_only_keys_that_do_something_now() {
     for size in [(60, 15), (80, 24), (140, 50)] {
         for (name, mut model) in states(size, RICH) {
-            let commands = command::commands(&model);
+            let commands = command::commands(&model, &model.view());
             let mut seen = Vec::new();
             for (cell, hit) in hits(&model) {
                 let fine = match &hit {
                     // That the target is the only one is said when it is clicked.
                     Hit::Press(key) => commands.iter().any(|command| key.is_in(command.keys)),
-                    Hit::Line(_) | Hit::Beneath(_) => model.overlay.is_none(),
+                    Hit::Line(_) | Hit::Beneath(_) | Hit::Open(..) => model.overlay.is_none(),
                     Hit::Entry(_) => matches!(model.overlay, Some(Overlay::Help { .. })),
                     Hit::Target(_) => matches!(model.overlay, None | Some(Overlay::Targets { .. })),
                 };
@@ -114,6 +114,18 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
     assert_eq!(model.page_state().unfolded, opened.unfolded, "what stands beneath stays open");
     click(&mut model, "mount.options");
     assert_ne!(model.page_state().unfolded, opened.unfolded, "its first line closes it");
+}
+
+#[test]
+fn a_hop_opens_its_layer() {
+    let mut model = with(at_risk(), (80, 24), RICH);
+    click(&mut model, "passed");
+    assert_eq!(model.screen, ScreenId::Storage);
+    let page = model.page(&model.page_state());
+    assert_eq!(
+        page.selected(&model.page_state()).and_then(|block| block.key.as_deref()),
+        Some("layer cluster /srv/pg/15/main")
+    );
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use ratatui::layout::Size;
 
 use super::{Job, JobResult, Msg, PLAIN, SideEffect, shown, update};
-use crate::facts::Source;
 use crate::facts::catalog::target;
-use crate::report::{DirectoryRow, sample};
+use crate::facts::{Source, Subject};
+use crate::report::{DirectoryRow, LayerRow, sample};
+use crate::rules::{Finding, Level, Outcome};
 use crate::ui::sample::{RICH, at_risk, press, with};
 use crate::ui::screen_id::ScreenId;
 
@@ -19,6 +20,24 @@ fn pictures_of_the_storage() {
     insta::assert_snapshot!("pane", shown(&model));
     press(&mut model, "esc esc u");
     insta::assert_snapshot!("unknown", shown(&model));
+}
+
+#[test]
+fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
+    let mut report = at_risk();
+    let stack = report.stacks.first_mut().unwrap();
+    let disk = stack.layers.last().unwrap().clone();
+    for number in 0..200 {
+        let subject = Subject::device(format!("disk{number}"));
+        stack.layers.push(LayerRow { subject, weakest: false, ..disk.clone() });
+    }
+    let bad = Finding { subject: Subject::device("disk150"), ..report.findings.first().unwrap().clone() };
+    assert!(bad.level >= Level::Warning && bad.outcome == Outcome::Applies, "{bad:?}");
+    report.findings.push(bad);
+    let mut model = with(report, (80, 24), PLAIN);
+    press(&mut model, "2 end N N");
+    let lines = shown(&model);
+    assert!(lines.lines().any(|line| line.starts_with(" ▸ ") && line.contains("disk150")), "{lines}");
 }
 
 /// What is on the screen of the storage while each layer is opened and all about it read to its end.

@@ -24,20 +24,20 @@ struct PathRow<'a> {
     more: usize,
 }
 
-/// The path in so many columns.
-pub fn lines(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Line<'static>> {
-    let rows = rows(path);
+/// The path in so many columns: the first hop of each row, and the lines of the row.
+pub fn rows(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
+    let rows = merged(path);
     let rails = rails(&rows);
     let drawn = rows.iter().zip(rails);
-    let in_columns = |(row, rail)| match columns {
+    let in_columns = |(row, rail): (&PathRow<'_>, _)| match columns {
         ..WIDE => narrow(row, rail, theme, columns),
         _ => wide(row, rail, theme, columns),
     };
-    drawn.flat_map(in_columns).collect()
+    drawn.map(|(row, rail)| (row.hop, in_columns((row, rail)))).collect()
 }
 
 /// The hops in rows. Where there are too many, layers in a row that pass a flush on are one.
-fn rows(path: &[FlushHop]) -> Vec<PathRow<'_>> {
+fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let mut rows: Vec<PathRow<'_>> = Vec::new();
     let is_plain = |hop: &FlushHop| match (hop.kind, hop.fate) {
         (HopKind::Layer, Fate::Passed) => true,
@@ -161,7 +161,7 @@ impl PathRow<'_> {
 }
 
 /// Whether nothing needs to be said of it beside its word.
-fn is_well(fate: Fate) -> bool {
+pub fn is_well(fate: Fate) -> bool {
     match fate {
         Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache | Fate::NotJudged => true,
         Fate::Unknown | Fate::Unseen | Fate::Disagrees | Fate::Dropped | Fate::LostHere => false,

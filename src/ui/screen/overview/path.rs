@@ -3,15 +3,16 @@
 use ratatui::text::Line;
 
 use super::{Dashboard, facts, todo, turn};
+use crate::durability::FlushHop;
 use crate::report::price::in_force;
 use crate::report::telling::flush;
 use crate::ui::fill::DashboardPart;
 use crate::ui::page::{Block, Enter};
 use crate::ui::room::PageLayout;
 use crate::ui::screen::details::Details;
-use crate::ui::screen::{curves, price};
+use crate::ui::screen::{curves, price, storage};
 use crate::ui::screen_id::ScreenId;
-use crate::ui::theme::TextRole;
+use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::{columns, flush_path, text};
 
 /// Columns of the path where the price is beside it, and between the two.
@@ -21,41 +22,61 @@ const BETWEEN: usize = 2;
 const CURVES: usize = 8;
 const TITLE: &str = "Price of one commit";
 
+/// The hops in blocks: one that is not all right can be selected, and the screen Storage has all of each.
+fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
+    let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| {
+        let Some(subject) = hop.subjects.first() else { return Block::text(lines) };
+        let layer = storage::layer_key(subject);
+        if flush_path::is_well(hop.fate) {
+            return Block::link(lines, ScreenId::Storage, layer);
+        }
+        Block::item(format!("hop {subject}"), Enter::Open(ScreenId::Storage, layer), lines).amiss(true)
+    };
+    flush_path::rows(path, theme, columns).into_iter().map(block).collect()
+}
+
+/// Lines at the right of blocks, and below them where there are more.
+fn beside(mut rows: Vec<Block>, right: Vec<Line<'static>>) -> Vec<Block> {
+    let mut right = right.into_iter();
+    for block in &mut rows {
+        let more: Vec<Line<'static>> = right.by_ref().take(block.lines.len()).collect();
+        block.lines = columns::beside(std::mem::take(&mut block.lines), more, PATH + BETWEEN);
+    }
+    rows.push(Block::text(columns::beside(Vec::new(), right.collect(), PATH + BETWEEN)));
+    rows
+}
+
 impl Dashboard<'_> {
     /// The path, beneath so many rows; with the price at its right where two columns have room and no more.
     pub fn path_and_price(&self, above: usize) -> Vec<DashboardPart> {
         let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
         let title = Line::styled("Flush path", self.theme.style(TextRole::Heading));
-        let part = |lines: Vec<Line<'static>>| vec![DashboardPart::new(vec![Block::text(lines)])];
+        let part = |head: Vec<Line<'static>>, rows: Vec<Block>| {
+            vec![DashboardPart::new([Block::text(head)].into_iter().chain(rows).collect())]
+        };
         if path.is_empty() {
             return Vec::new();
         }
         match self.layout {
             PageLayout::Single => {
-                let drawn = flush_path::lines(path, self.theme, self.room);
+                let drawn = hops(path, self.theme, self.room);
+                let high: usize = drawn.iter().map(|block| block.lines.len()).sum();
                 // What to do first has to be in sight: a path that would push it out is told in a line.
-                if above + 1 + drawn.len() + todo::HEAD > self.rows {
-                    return part(self.labelled("Path", &flush::line(path)));
+                if above + 1 + high + todo::HEAD > self.rows {
+                    return part(self.labelled("Path", &flush::line(path)), Vec::new());
                 }
-                part([Line::default()].into_iter().chain(drawn).collect())
+                part(vec![Line::default()], drawn)
             }
-            PageLayout::Panes => {
-                let drawn = flush_path::lines(path, self.theme, self.room);
-                part([Line::default(), title].into_iter().chain(drawn).collect())
-            }
+            PageLayout::Panes => part(vec![Line::default(), title], hops(path, self.theme, self.room)),
             PageLayout::Pairs => {
                 let room = self.room.saturating_sub(PATH + BETWEEN);
-                let left: Vec<Line<'static>> =
-                    [title].into_iter().chain(flush_path::lines(path, self.theme, PATH)).collect();
+                let mut rows = hops(path, self.theme, PATH);
+                rows.insert(0, Block::text(vec![title]));
+                let high: usize = rows.iter().map(|block| block.lines.len()).sum();
                 let mut right = self.beside(room);
-                let spare = left.len().saturating_sub(right.len());
+                let spare = high.saturating_sub(right.len());
                 right.extend(facts::of_disks(self.data, self.report, self.theme, room, spare));
-                part(
-                    [Line::default()]
-                        .into_iter()
-                        .chain(columns::beside(left, right, PATH + BETWEEN))
-                        .collect(),
-                )
+                part(vec![Line::default()], beside(rows, right))
             }
         }
     }

@@ -56,7 +56,8 @@ impl Dashboard<'_> {
                 let mut lines = lines.clone();
                 lines.extend((at < commands).then(|| self.beneath(todo)).flatten());
                 let enter = Enter::Open(ScreenId::Advice, todo.key.clone());
-                let mut block = Block::item(todo.key.clone(), enter, lines);
+                let mut block =
+                    Block::item(todo.key.clone(), enter, lines).amiss(todo.level >= Level::Warning);
                 block.copy.clone_from(&todo.copy);
                 page.blocks.push(block);
             }

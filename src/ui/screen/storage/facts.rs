@@ -177,7 +177,7 @@ impl<'a> LayerDetails<'a> {
         if place.is_unfolded(&key) {
             lines.extend(beneath(fact, &self.data.raw, theme, room.saturating_sub(2)));
         }
-        let mut block = Block::item(key, Enter::Unfold, lines);
+        let mut block = Block::item(key, Enter::Unfold, lines).amiss(fact.is_gap());
         block.fact = Some((self.subject.clone(), fact.name.to_owned()));
         block
     }

@@ -69,7 +69,7 @@ impl<'a> StackNode<'a> {
 
     /// Its name on the page.
     pub fn key(&self) -> String {
-        format!("layer {}", self.subject)
+        super::layer_key(self.subject)
     }
 
     /// All that is said of it in the tree, to look for something in.

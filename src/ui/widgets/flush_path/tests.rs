@@ -28,7 +28,11 @@ fn commit() -> FlushHop {
 }
 
 fn drawn(path: &[FlushHop], columns: usize) -> Vec<String> {
-    lines(path, PLAIN, columns).iter().map(|line| line.to_string().trim_end().to_owned()).collect()
+    rows(path, PLAIN, columns)
+        .iter()
+        .flat_map(|(_, lines)| lines)
+        .map(|line| line.to_string().trim_end().to_owned())
+        .collect()
 }
 
 fn over_a_drop() -> [FlushHop; 5] {
