@@ -62,11 +62,11 @@ impl SocketChannel {
     /// Ends this process when the other side is gone. For an errand that receives nothing.
     pub fn end_when_alone(&self) -> io::Result<()> {
         let mut socket = self.socket.try_clone()?;
-        std::thread::spawn(move || {
+        let wait = move || {
             let _ = socket.read(&mut [0]);
             std::process::exit(1);
-        });
-        Ok(())
+        };
+        std::thread::Builder::new().spawn(wait).map(|_| ())
     }
 
     /// Sends a message; an error when the other side is gone or does not take it in time.

@@ -6,10 +6,10 @@
 mod filter;
 mod judged;
 mod key;
-mod hits;
 mod order;
 mod focus;
 mod screen_id;
+mod hits;
 mod supposed;
 mod job;
 mod msg;

@@ -4,10 +4,10 @@
 //! number of processors. Work on a few things is done in the calling thread.
 
 use std::num::NonZero;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, Builder};
+use std::thread::{self, Builder, ScopedJoinHandle};
 
 /// The number of things below which no thread is started: starting one takes as long as reading some dozens of files.
 const WORTH_A_THREAD: usize = 64;
@@ -63,6 +63,21 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
+/// The result for each of a few things, all at once: most of the time another program or a device is waited for. Where no
+/// more threads can be started, the calling one works. An error is a panic of the work.
+pub fn at_once<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<thread::Result<R>> {
+    let work = &work;
+    thread::scope(|scope| {
+        let start = |thing| (thing, Builder::new().spawn_scoped(scope, move || work(thing)).ok());
+        let started: Vec<_> = things.iter().map(start).collect();
+        let end = |(thing, thread): (_, Option<ScopedJoinHandle<'_, R>>)| match thread {
+            Some(thread) => thread.join(),
+            None => catch_unwind(AssertUnwindSafe(|| work(thing))),
+        };
+        started.into_iter().map(end).collect()
+    })
+}
+
 /// The number of available processors, counted once.
 fn processors() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
@@ -93,6 +108,16 @@ mod tests {
         assert_eq!(beside(|| 1, || 2), (1, 2));
         let failed = |here: bool| std::panic::catch_unwind(|| beside(|| assert!(!here), || assert!(here)));
         assert!(failed(true).is_err() && failed(false).is_err());
+    }
+
+    #[test]
+    fn a_failure_of_one_leaves_the_others() {
+        let results = at_once(&[1, 2, 3], |thing| {
+            assert!(*thing != 2, "the second fails");
+            thing * 10
+        });
+        let results: Vec<Option<i32>> = results.into_iter().map(Result::ok).collect();
+        assert_eq!(results, [Some(10), None, Some(30)]);
     }
 
     #[test]

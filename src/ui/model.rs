@@ -2,6 +2,7 @@
 //! clock and does no work.
 
 use std::collections::BTreeMap;
+
 use std::sync::Arc;
 
 use ratatui::layout::Size;
@@ -108,6 +109,8 @@ pub struct Model {
     pub size: Size,
     /// Frames of what animates.
     pub beat: usize,
+    /// The page in sight, while nothing but the selection on it changes.
+    kept: Option<(ScreenId, Arc<Page>)>,
     /// Whether it has to be drawn again.
     pub dirty: Dirty,
     /// Set once the session is to end.
@@ -120,7 +123,7 @@ pub struct PageView {
     /// Where the user is.
     pub state: PageState,
     /// The page.
-    pub page: Page,
+    pub page: Arc<Page>,
 }
 
 impl Model {
@@ -150,6 +153,7 @@ impl Model {
             hits: Hits::default(),
             size,
             beat: 0,
+            kept: None,
             dirty: Dirty::Now,
             exit: None,
             next_job: 0,
@@ -226,7 +230,19 @@ impl Model {
     /// What is in sight.
     pub fn view(&self) -> PageView {
         let state = self.page_state();
-        PageView { page: self.page(&state), state }
+        let kept = self.kept.as_ref().filter(|(screen, _)| *screen == self.screen);
+        let page = kept.map_or_else(|| Arc::new(self.page(&state)), |(_, page)| Arc::clone(page));
+        PageView { state, page }
+    }
+
+    /// Keeps a page for as long as nothing but the selection changes. A page that follows the selection is not kept.
+    pub fn keep(&mut self, page: Arc<Page>) {
+        self.kept = (!self.screen.follows_selection()).then_some((self.screen, page));
+    }
+
+    /// Forgets the page that was kept: something else changes.
+    pub fn forget_page(&mut self) {
+        self.kept = None;
     }
 
     /// The screen in sight as a page.

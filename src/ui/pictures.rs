@@ -46,7 +46,7 @@ pub fn dead_links(report: Report, size: (u16, u16)) -> Vec<String> {
     let page = |screen: ScreenId| {
         let mut model = model.clone();
         model.screen = screen;
-        model.view().page
+        model.page(&model.page_state())
     };
     let blocks = page(ScreenId::Overview).blocks.into_iter();
     let links = blocks.filter_map(|block| match block.enter {

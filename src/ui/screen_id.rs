@@ -53,6 +53,11 @@ impl ScreenId {
         matches!(self, Self::Storage | Self::Rules)
     }
 
+    /// Whether it shows something else when another line is selected, as a pane beside its list does.
+    pub fn follows_selection(self) -> bool {
+        self == Self::Storage
+    }
+
     /// Whether it can show only what is unknown.
     pub fn has_unknowns(self) -> bool {
         self == Self::Storage

@@ -1,5 +1,7 @@
 //! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no terminal, no thread.
 
+use std::sync::Arc;
+
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
@@ -29,6 +31,10 @@ const NOTCH: usize = 3;
 
 /// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
+    // A key decides itself whether more than the selection changes.
+    if !matches!(msg, Msg::Key(_)) {
+        model.forget_page();
+    }
     let mut effects = take(model, msg);
     effects.extend(export::make(model));
     effects
@@ -68,6 +74,7 @@ fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
     model.notice = None;
     model.is_new = false;
     let view = model.view();
+    model.forget_page();
     if let Some(command) = command::lookup(model, &view, key) {
         return perform(model, view, command);
     }
@@ -170,8 +177,8 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         return Vec::new();
     }
     match command.action {
-        Action::Go(motion) => on_view(model, view, |page, state, height| page.go(state, motion, height)),
-        Action::Seek(way) => on_view(model, view, |page, state, height| page.seek(state, way, height)),
+        Action::Go(motion) => select(model, view, |page, state, height| page.go(state, motion, height)),
+        Action::Seek(way) => select(model, view, |page, state, height| page.seek(state, way, height)),
         Action::Enter => {
             let block = selected(model);
             enter(model);
@@ -271,6 +278,13 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
 fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
     let view = model.view();
     on_view(model, view, change);
+}
+
+/// Changes nothing but what is selected and in sight.
+fn select(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
+    let page = Arc::clone(&view.page);
+    on_view(model, view, change);
+    model.keep(page);
 }
 
 fn on_view(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {

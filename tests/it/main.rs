@@ -24,6 +24,7 @@ mod drill;
 mod examples;
 mod exports;
 mod faults;
+mod filtered;
 mod hostile_stacks;
 mod hosts;
 mod html;

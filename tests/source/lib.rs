@@ -7,3 +7,4 @@ mod choices;
 mod graph;
 mod names;
 mod rooms;
+mod threads;

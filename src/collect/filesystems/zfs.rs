@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::thread;
 
 use crate::collect::attribute;
 use crate::collect::collector::{Collector, Request};
@@ -19,6 +18,7 @@ use crate::host::{Host, MissKind, Tool};
 use crate::quote::shell;
 use crate::text::{raw, safe};
 use crate::version::Version;
+use crate::workers;
 
 /// Reads ZFS.
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
@@ -158,12 +158,9 @@ fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>
             Err(miss) => refused(&miss, &argv),
         }
     };
-    thread::scope(|scope| {
-        let pools = scope.spawn(|| run(Tool::Zpool, &["status", "-P"]));
-        let properties = run(Tool::Zfs, &GET);
-        let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-        (pools.join().unwrap_or_else(gone), properties)
-    })
+    let (properties, pools) =
+        workers::beside(|| run(Tool::Zfs, &GET), || run(Tool::Zpool, &["status", "-P"]));
+    (pools, properties)
 }
 
 /// Groups of devices, which are no devices themselves: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.

@@ -11,7 +11,7 @@ mod nvme;
 mod smart;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::{slice, thread};
+use std::slice;
 
 use self::questions::{DriveFacts, Questions};
 use crate::collect::collector::{Collector, Request};
@@ -23,6 +23,7 @@ use crate::facts::note::StorageNote;
 use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Scope, Subject, Value, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
+use crate::workers;
 
 /// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
@@ -93,23 +94,14 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let mut late = BTreeSet::new();
     for some in asked.chunks(AT_A_TIME) {
-        let drive: Vec<Option<DriveFacts>> = thread::scope(|scope| {
-            let late = &late;
-            let nodes: Vec<_> = some
-                .iter()
-                .map(|(disk, method)| (facts.value(disk, &device::PATH).unwrap_or_default(), *method))
-                .collect();
-            let asking: Vec<_> = nodes
-                .into_iter()
-                .map(|(node, method)| {
-                    scope.spawn(move || ask(&Questions { host, node: &node, late, unasked: None }, method))
-                })
-                .collect();
-            asking.into_iter().map(|thread| thread.join().ok()).collect()
+        let node = |disk| facts.value(disk, &device::PATH).unwrap_or_default();
+        let nodes: Vec<_> = some.iter().map(|(disk, method)| (node(disk), *method)).collect();
+        let drive = workers::at_once(&nodes, |(node, method)| {
+            ask(&Questions { host, node, late: &late, unasked: None }, *method)
         });
         for (one, drive) in some.iter().zip(drive) {
             let disk = &one.0;
-            let Some(drive) = drive else {
+            let Ok(drive) = drive else {
                 let failed = Reading::unknown(Why::Malformed, "reading the disk's answers failed");
                 leave(host, slice::from_ref(one), &partitions, &failed, facts);
                 facts.warn(StorageNote::DiskUnread { disk: disk.clone() });

@@ -5,7 +5,6 @@
 //! one is `other`.
 
 use std::collections::BTreeMap;
-use std::thread;
 
 use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::{not_run, refused};
@@ -14,6 +13,7 @@ use crate::facts::catalog::host as machine;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
+use crate::workers;
 
 /// Reads device-mapper's tables.
 pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
@@ -151,12 +151,8 @@ fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>
             .or_try(Remedy::Install(Tool::Dmsetup.package().to_owned())),
         Err(miss) => refused(&miss, &format!("dmsetup {what}")),
     };
-    thread::scope(|scope| {
-        let table = scope.spawn(|| run("table"));
-        let status = run("status");
-        let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-        (table.join().unwrap_or_else(gone), status)
-    })
+    let (status, table) = workers::beside(|| run("status"), || run("table"));
+    (table, status)
 }
 
 /// One line per target: `NAME: TARGET [WORD…]`.

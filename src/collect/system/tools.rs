@@ -4,8 +4,6 @@
 //! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
 //! joins to standard output.
 
-use std::thread;
-
 use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::{not_run, refused};
 use crate::facts::catalog::{device, host as machine};
@@ -13,6 +11,7 @@ use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
 use crate::text::safe;
 use crate::version::Version;
+use crate::workers;
 
 /// What a tool is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,28 +47,22 @@ pub const COLLECTOR: Collector = Collector { id: "tools", run };
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let known = &*facts;
-    let readings: Vec<Reading<Version>> = thread::scope(|scope| {
-        let ask = |&(_, tool, argument, what): &(_, Tool, &'static str, For)| {
-            let asks = !request.without_programs && what.is_in_sight(known);
-            asks.then(|| scope.spawn(move || version(host, tool, argument)))
-        };
-        let asked: Vec<_> = TOOLS.iter().map(ask).collect();
+    let is_asked = |(_, _, _, what): &&(_, Tool, &'static str, For)| {
+        !request.without_programs && what.is_in_sight(known)
+    };
+    let (asked, others): (Vec<_>, Vec<_>) = TOOLS.iter().partition(is_asked);
+    let readings = workers::at_once(&asked, |(_, tool, argument, _)| version(host, *tool, argument));
+    for ((key, ..), reading) in asked.iter().zip(readings) {
         let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-        let unasked = || {
-            if request.without_programs {
-                not_run()
-            } else {
-                Reading::unknown(Why::Absent, "nothing in sight needs it")
-            }
+        facts.put(&Subject::host(), key, reading.unwrap_or_else(gone));
+    }
+    for (key, ..) in others {
+        let unasked = if request.without_programs {
+            not_run()
+        } else {
+            Reading::unknown(Why::Absent, "nothing in sight needs it")
         };
-        let read = |one: Option<thread::ScopedJoinHandle<'_, _>>| match one {
-            Some(thread) => thread.join().unwrap_or_else(gone),
-            None => unasked(),
-        };
-        asked.into_iter().map(read).collect()
-    });
-    for ((key, ..), reading) in TOOLS.iter().zip(readings) {
-        facts.put(&Subject::host(), key, reading);
+        facts.put(&Subject::host(), key, unasked);
     }
 }
 

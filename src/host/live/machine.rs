@@ -40,10 +40,11 @@ pub fn summary() -> Result<Vec<u8>, Miss> {
     let failed = |e: String| Miss::new(MissKind::Failed, e);
     let system = System::new_with_specifics(what);
     let all = system.total_memory();
-    let memory = system.cgroup_limits().map_or(all, |limits| all.min(limits.total_memory));
-    if memory == 0 {
-        return Err(failed("sysinfo found no memory".to_owned()));
+    // sysinfo panics when it is asked for the limits of a memory that it could not read.
+    if all == 0 {
+        return Err(failed("/proc/meminfo does not say how much there is".to_owned()));
     }
+    let memory = system.cgroup_limits().map_or(all, |limits| all.min(limits.total_memory));
     // The processors in the affinity mask, within the quota of the control group; sysinfo looks at neither.
     let cpus = std::thread::available_parallelism().map_err(|e| failed(error_words(&e)))?;
     Ok(format!("memory_bytes={memory}\ncpus={cpus}\n").into_bytes())

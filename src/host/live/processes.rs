@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::{fs, io};
 
 use nix::sys::stat::{major, minor};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -83,8 +83,7 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
     for pid in files::processes()? {
         let pid = pid?;
         // Processes that end meanwhile are skipped.
-        let Ok(comm) = files::command(pid) else { continue };
-        let Some(program) = program(pid, comm.trim_ascii_end()) else { continue };
+        let Some(program) = program(pid) else { continue };
         let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
         if let Some((_, parent)) = comm_and_parent(&stat) {
             found.insert(pid, (parent, program));
@@ -133,14 +132,16 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(lines.into_bytes())
 }
 
-/// The server's program that a process runs, by its name or, where we may see it, by its file: a server can be started
-/// under another name.
-fn program(pid: u32, comm: &[u8]) -> Option<&'static str> {
-    let by_file = || {
-        let file = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-        servers::program(file.file_name()?.as_bytes())
+/// The server's program that a process runs, by its file, where we may see it, or by its name: a server can be started
+/// under another name. The kernel's own threads, which are most of all processes, have no file and are asked no more.
+fn program(pid: u32) -> Option<&'static str> {
+    let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
+        Ok(file) => file.file_name().and_then(|name| servers::program(name.as_bytes())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
+        Err(_) => None,
     };
-    servers::program(comm).or_else(by_file).map(|(name, _)| name)
+    let by_name = || servers::program(files::command(pid).ok()?.trim_ascii_end());
+    by_file.or_else(by_name).map(|(name, _)| name)
 }
 
 /// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.

@@ -6,7 +6,7 @@ use crate::ui::command;
 use crate::ui::documents::SaveState;
 use crate::ui::model::{Model, Overlay};
 use crate::ui::room::PageRoom;
-use crate::ui::sample::{RICH, states};
+use crate::ui::sample::{RICH, press, states};
 use crate::ui::screen_id::ScreenId;
 
 #[test]
@@ -77,4 +77,20 @@ fn keys_are_unique_on_every_screen_whatever_is_selected() {
     }
     assert!(screens.into_iter().eq(ScreenId::ALL), "a state for every screen");
     assert!(over.into_iter().eq(0..=10), "a state for everything that lies over one");
+}
+
+/// A page that is kept while the selection moves is the page that would be made now.
+#[test]
+fn what_is_kept_is_what_would_be_made() {
+    for (name, model) in states((120, 40), RICH).into_iter().filter(|(_, model)| model.overlay.is_none()) {
+        for screen in ScreenId::ALL {
+            let mut model = model.clone();
+            press(&mut model, screen.digit());
+            for key in ["j", "n", "pgdn", "k", "end"] {
+                press(&mut model, key);
+                let made = format!("{:?}", model.page(&model.page_state()));
+                assert_eq!(format!("{:?}", model.view().page), made, "{name}, {screen:?}, {key}");
+            }
+        }
+    }
 }
