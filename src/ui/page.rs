@@ -4,6 +4,8 @@
 //! is a page itself; keys go to one of the two. The selection is stored by name, not by position, so that it survives a
 //! newer report.
 
+mod block;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -13,84 +15,15 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
+pub use self::block::{Block, Enter};
 use super::filter::Filter;
 use super::hits::{Hit, Hits};
-use super::screen_id::ScreenId;
 use super::side::Side;
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
-use crate::facts::Subject;
-use crate::quote::Command;
 
 /// Columns at the left for the mark of the selection.
 const GUTTER: u16 = 3;
-
-/// The effect of Enter on a block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Enter {
-    /// Nothing.
-    Nothing,
-    /// Shows more beneath, or hides it again.
-    Unfold,
-    /// Moves into the pane beside.
-    Beside,
-    /// Opens this screen with this block selected and unfolded.
-    Open(ScreenId, String),
-}
-
-/// Lines that belong together.
-#[derive(Clone, Debug)]
-pub struct Block {
-    /// The name by which it is selected; `None` for what cannot be.
-    pub key: Option<String>,
-    /// Its lines.
-    pub lines: Vec<Line<'static>>,
-    /// The effect of Enter.
-    pub enter: Enter,
-    /// The commands that are copied; none where it has none.
-    pub copy: Vec<Command>,
-    /// The fact that it is about, which can be stated or supposed to be another.
-    pub fact: Option<(Subject, String)>,
-    /// Whether it is something that is not all right, which `n` finds.
-    pub is_amiss: bool,
-    /// Whether it is a heading over what follows.
-    is_heading: bool,
-}
-
-impl Block {
-    /// Lines that cannot be selected.
-    pub fn text(lines: Vec<Line<'static>>) -> Self {
-        Self {
-            key: None,
-            lines,
-            enter: Enter::Nothing,
-            copy: Vec::new(),
-            fact: None,
-            is_amiss: false,
-            is_heading: false,
-        }
-    }
-
-    /// Lines that cannot be selected, and open this block of a screen when they are clicked.
-    pub fn link(lines: Vec<Line<'static>>, screen: ScreenId, key: String) -> Self {
-        Self { enter: Enter::Open(screen, key), ..Self::text(lines) }
-    }
-
-    /// Lines that can be selected.
-    pub fn item(key: impl Into<String>, enter: Enter, lines: Vec<Line<'static>>) -> Self {
-        Self { key: Some(key.into()), enter, ..Self::text(lines) }
-    }
-
-    /// The same, and whether it is something that is not all right.
-    pub fn amiss(self, is_amiss: bool) -> Self {
-        Self { is_amiss, ..self }
-    }
-
-    /// All that it shows, to look for something in.
-    fn said(&self) -> String {
-        self.lines.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-    }
-}
 
 /// Which of the blocks that are not all right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,7 +177,7 @@ impl Page {
             Span::styled(title.to_owned(), theme.style(TextRole::Heading)),
             Span::styled(format!("   {aside}"), theme.style(TextRole::Dim)),
         ]));
-        self.blocks.push(Block { is_heading: true, ..Block::text(lines) });
+        self.blocks.push(Block::heading(lines));
     }
 
     /// Keeps only the blocks whose text, or whose heading's, is wanted, each below its heading.

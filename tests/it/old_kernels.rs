@@ -114,15 +114,15 @@ fn an_old_kernel_hides_no_fact() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe", "--format", "json"];
     let today = || walwise().args(arguments).output().unwrap();
-    let (first, before, last) = (today(), old(&arguments), today());
-    for output in [&first, &before, &last] {
+    let (earlier, before, later) = (today(), old(&arguments), today());
+    for output in [&earlier, &before, &later] {
         ended_well(output, CHECKED);
     }
     // Servers, mounts and loop devices of others come and go beside this test: what was known before and after counts.
-    let today: BTreeSet<_> = known(&first).intersection(&known(&last)).cloned().collect();
-    let before = known(&before);
+    let today: BTreeSet<_> = known(&earlier).intersection(&known(&later)).cloned().collect();
+    let found = known(&before);
     let ours = |(subject, _): &&(String, String)| subject == "host" || subject.starts_with("target ");
-    let lost: Vec<_> = today.difference(&before).filter(ours).collect();
+    let lost: Vec<_> = today.difference(&found).filter(ours).collect();
     assert_eq!(lost, Vec::<&(String, String)>::new());
 }
 
