@@ -23,6 +23,7 @@ mod explain;
 mod screens;
 mod signals;
 mod drill;
+mod trial;
 mod probe;
 mod show;
 mod check;
@@ -82,6 +83,7 @@ fn dispatch(cli: Cli) -> ExitResult {
         Some(CliCommand::Show(args)) => show::run(&args),
         Some(CliCommand::Probe(args)) => probe::run(&args),
         Some(CliCommand::Drill(args)) => drill::run(&args),
+        Some(CliCommand::Trial(args)) => trial::run(&args),
         Some(CliCommand::Facts(args)) => facts::run(&args),
         Some(CliCommand::Rules(args)) => rules::run(args),
         Some(CliCommand::Explain(args)) => explain::run(&args),

@@ -149,9 +149,16 @@ impl Errand {
         let _ = self.child.wait();
     }
 
-    /// Kills it, and waits at most this long for the kernel to release it.
+    /// Whether the child has ended, though others may still hold its end of the line.
+    pub fn has_ended(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Kills it, tells whoever else holds its end of the line, and waits at most this long for each further message until
+    /// all are gone.
     pub fn end(mut self, patience: Duration) {
         let _ = self.child.kill();
+        let _ = self.line.socket.shutdown(std::net::Shutdown::Write);
         while self.line.hear(Some(patience)).is_ok() {}
         let _ = self.child.try_wait();
     }

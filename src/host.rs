@@ -17,6 +17,7 @@ mod words;
 pub mod archive;
 pub mod child;
 mod live;
+mod maker;
 mod mask;
 pub mod reader;
 mod recorded;
@@ -30,6 +31,7 @@ use std::str::FromStr;
 
 pub use content::{DeviceScan, Look};
 pub use live::{LiveHost, doubt};
+pub use maker::{MakerProgram, is_loop};
 pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;

@@ -69,6 +69,11 @@ pub mod rules {
 pub mod text {
     pub use crate::text::{is_treacherous, safe};
 }
+pub mod trial {
+    pub use crate::trial::{
+        Contender, Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome, TrialRecord, tell,
+    };
+}
 pub mod ui {
     pub use crate::ui::{
         Exit, Options, Partial, Saved, Supposed, Supposition, Worker, dead_links, pictures, run, texts,

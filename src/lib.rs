@@ -18,7 +18,9 @@
 //! - [`host`] — the one seam through which the machine is read, live or recorded
 //! - [`collect`] — host → facts
 //! - [`measure`], [`validity`], [`durability`], [`sizing`] — judgement, pure
+//! - [`trial`] — what may be said of file systems measured side by side, pure
 //! - [`probes`] — measurements in scratch files, and the drill; the only other writes
+//! - [`cells`] — file systems made and measured on a loop file, in a namespace of their own
 //! - [`rules`] — facts → findings, three-valued, from `rules/*.toml`
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order
@@ -46,7 +48,9 @@ mod measure;
 mod validity;
 mod durability;
 mod sizing;
+mod trial;
 mod probes;
+mod cells;
 mod rules;
 mod report;
 mod pipeline;
@@ -62,6 +66,7 @@ use std::process::ExitCode;
 pub fn run() -> ExitCode {
     let child = host::reader::serve(args_os())
         .or_else(|| probes::watcher::serve(args_os()))
+        .or_else(|| cells::serve(args_os()))
         .or_else(|| output::serve(args_os()))
         .or_else(|| cli::serve(args_os()));
     let code = child.unwrap_or_else(|| cli::run(args_os()));

@@ -34,7 +34,7 @@ pub use import::{Imported, import, table as imported_table};
 pub use log::{LogKind, MeasuredLog, MethodSetting};
 pub use measurement::{Caveat, CaveatId, Comparison, Measurement, MethodResult};
 pub use method::{Method, Occasion, OpenMode, SyncCall};
-pub use order::{histogram, median_of};
+pub use order::{ALPHA, histogram, interval, latency_quantiles, median_of};
 pub use pg_layout::in_the_tools_layout;
 pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};

@@ -21,10 +21,12 @@ use crate::report::{self, Report};
 use crate::rules::{self, RuleSet};
 use crate::settings::NewFilesystem;
 use crate::sizing;
+use crate::trial::TrialRecord;
 use crate::{validity, workers};
 use hypothesis::Hypothesis;
 
 mod drilled;
+mod tried;
 mod hypothesis;
 pub mod assume;
 mod measuring;
@@ -32,6 +34,7 @@ mod raw;
 pub mod upgrade;
 mod pack;
 mod wish;
+mod recipe;
 #[cfg(test)]
 mod notes;
 
@@ -60,6 +63,8 @@ pub struct Session {
     pub measured: BTreeMap<Subject, Measurement>,
     /// Records of drills, each with the name of its file, display-safe.
     pub drills: Vec<(String, Record)>,
+    /// Records of trials, likewise.
+    pub trials: Vec<(String, TrialRecord)>,
     /// The file system that the user wants, by free disk.
     wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the real facts.
@@ -87,6 +92,7 @@ impl Session {
             traced: true,
             measured: BTreeMap::new(),
             drills: Vec::new(),
+            trials: Vec::new(),
             wanted: BTreeMap::new(),
             hypothesis: None,
         }
@@ -126,6 +132,7 @@ impl Session {
             measuring::to_facts(measurement, target, &mut facts);
         }
         drilled::to_facts(&self.drills, self.live, &mut facts);
+        tried::to_notes(&self.trials, self.live, &mut facts);
         validity::derive(&mut facts);
         sizing::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);

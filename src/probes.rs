@@ -24,10 +24,15 @@ pub mod drill;
 mod workload;
 mod run;
 
+pub use commit::{PAGE, Pages, Writer};
 pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};
+pub use meters::Disks;
+pub use method::open_flags;
+pub use place::database_around;
 pub use plan::{ProbePlan, plan};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
+pub use schedule::Dice;
 
 pub use crate::measure::Progress;

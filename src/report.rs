@@ -46,6 +46,7 @@ pub use build::{Concerns, Input, RunContext, build, host_summary};
 pub use content::DeviceContent;
 pub use format::Format;
 pub use kept::KeptReport;
+pub use mkfs::{chosen, command as mkfs_command};
 pub use model::price::Price;
 pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};

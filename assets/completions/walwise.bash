@@ -46,6 +46,9 @@ _walwise() {
             walwise,show)
                 cmd="walwise__subcmd__show"
                 ;;
+            walwise,trial)
+                cmd="walwise__subcmd__trial"
+                ;;
             walwise,upgrade)
                 cmd="walwise__subcmd__upgrade"
                 ;;
@@ -138,6 +141,9 @@ _walwise() {
                 ;;
             walwise__subcmd__help,show)
                 cmd="walwise__subcmd__help__subcmd__show"
+                ;;
+            walwise__subcmd__help,trial)
+                cmd="walwise__subcmd__help__subcmd__trial"
                 ;;
             walwise__subcmd__help,upgrade)
                 cmd="walwise__subcmd__help__subcmd__upgrade"
@@ -233,7 +239,7 @@ _walwise() {
 
     case "${cmd}" in
         walwise)
-            opts="-v -h -V --new --host --mysql-defaults --postgres-config --ascii --verbose --help --version check upgrade show probe drill facts rules explain capture generate help"
+            opts="-v -h -V --new --host --mysql-defaults --postgres-config --ascii --verbose --help --version check upgrade show probe drill trial facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -293,7 +299,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --verbose --only --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --verbose --only --output --output-mode --baseline --save --assume --fs --trial --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -349,6 +355,10 @@ _walwise() {
                     ;;
                 --fs)
                     COMPREPLY=($(compgen -W "ext4 xfs btrfs zfs" -- "${cur}"))
+                    return 0
+                    ;;
+                --trial)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --seconds)
@@ -811,7 +821,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help)
-            opts="check upgrade show probe drill facts rules explain capture generate help"
+            opts="check upgrade show probe drill trial facts rules explain capture generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1160,6 +1170,20 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        walwise__subcmd__help__subcmd__trial)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         walwise__subcmd__help__subcmd__upgrade)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1450,6 +1474,72 @@ _walwise() {
                     return 0
                     ;;
                 --output-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        walwise__subcmd__trial)
+            opts="-o -h --candidates --budget --clients --preset --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --candidates)
+                    COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier" -- "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clients)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "commits fs-mark" -- "${cur}"))
+                    return 0
+                    ;;
+                --size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --writes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text markdown json" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output-mode)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --record)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -37,6 +37,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what
 complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a report that was kept, from its file'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
+complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_needs_command" -a "rules" -d 'List, show, check and test rules'
 complete -c walwise -n "__fish_walwise_needs_command" -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
@@ -74,6 +75,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The fil
 xfs\t''
 btrfs\t''
 zfs\t''"
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Show what a trial of file systems found: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
@@ -154,6 +156,29 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits are there'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
+ext4-fast-commit\t'ext4 with fast commits'
+xfs\t'XFS'
+btrfs\t'btrfs'
+btrfs-nocow\t'btrfs with +C on the directory of the log'
+ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
+fs-mark\t'New files that are written and flushed in many directories'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'MiB of the loop file' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'The most GiB to write; the trial ends with them' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds of each load in each cell' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'The seed of its dice, to repeat an order' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
+markdown\t'For people, as Markdown'
+json\t'The record'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also keep the JSON in FILE' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Do not ask before anything is written'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Also beside a running server on the same disk, which it slows down'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Look at this directory or device too' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the machine as if this fact had this value, with assumed and derived facts marked; repeatable. As in `walwise check`' -r
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l format -d 'Output format' -r -f -a "text\t'For people'
@@ -236,17 +261,18 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "reference" -d 'Print the reference of the built-in rules, as Markdown'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "screens" -d 'Draw every screen of this host, or of a captured one, as SVG'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "show" -d 'Show a report that was kept, from its file'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "rules" -d 'List, show, check and test rules'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "generate" -d 'Generate manual pages, completions, schema, reference or pictures'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "check" -d 'Check storage and settings and report. With a TARGET it measures there; without one it writes nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "upgrade" -d 'Show what another kernel, distribution or tools would change, boot failures first'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a report that was kept, from its file'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "rules" -d 'List, show, check and test rules'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "capture" -d 'Save this host as one text file, with serial numbers and names masked'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "generate" -d 'Generate manual pages, completions, schema, reference or pictures'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "write" -d 'Write commits into DIR/walwise-drill until the power fails or it is stopped, and print each number once it is durable, for a machine that keeps its power'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "read" -d 'Print which commits are there'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and __fish_seen_subcommand_from drill" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'

@@ -2,6 +2,7 @@
 
 mod drill;
 mod show;
+mod trial;
 
 use std::path::PathBuf;
 
@@ -10,6 +11,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
 pub use show::{Show, ShowFormat};
+pub use trial::{Trial, TrialCandidate, TrialFormat};
 
 use super::examples::help;
 use super::extent::Extent;
@@ -71,6 +73,9 @@ pub enum CliCommand {
     /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
     #[command(after_help = help("drill"))]
     Drill(Drill),
+    /// Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first.
+    #[command(after_help = help("trial"))]
+    Trial(Trial),
     /// Show collected facts and their sources.
     #[command(after_help = help("facts"))]
     Facts(Facts),
@@ -170,6 +175,9 @@ pub struct Check {
     /// It allows nothing that is refused without it.
     #[arg(long, value_enum, value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
+    /// Show what a trial of file systems found: a record of `walwise trial --record`.
+    #[arg(long, value_name = "TRIAL.json")]
+    pub trial: Vec<PathBuf>,
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,

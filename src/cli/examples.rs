@@ -125,6 +125,22 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
+        of: "trial",
+        lines: &[
+            ("walwise trial /srv", "the usual file systems on the disk of /srv, 20 minutes; it asks first"),
+            (
+                "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
+                "only these, for longer; every sample is kept",
+            ),
+        ],
+        notes: &[(
+            "What it does",
+            "it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
+             advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
+             Nothing is left of it, however it ends. A signal ends it with what the last look allows to say.",
+        )],
+    },
+    Examples {
         of: "drill",
         lines: &[
             ("walwise drill /srv/test", "print the instructions; nothing is written"),

@@ -15,11 +15,12 @@ use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Assumption};
 use crate::rules::RuleSet;
 use crate::text;
+use crate::trial::TrialRecord;
 
 /// The largest capture that is read, in bytes.
 const LARGEST_CAPTURE: u64 = 64 << 20;
 
-/// The largest record of drills that is read, in bytes.
+/// The largest record of drills, or of a trial, that is read, in bytes.
 const LARGEST_RECORD: u64 = 16 << 20;
 
 /// Opens the host: this machine, or a capture.
@@ -80,6 +81,17 @@ pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Re
 /// A record of drills.
 pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
     Record::parse(&text_file(path, LARGEST_RECORD)?)
+        .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
+}
+
+/// Records of trials, each with the name of its file, display-safe.
+pub(super) fn trials(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
+    files.iter().map(|file| Ok((text::safe(path_bytes(file)), trial_record(file)?))).collect()
+}
+
+/// A record of a trial.
+fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
+    TrialRecord::parse(&text_file(path, LARGEST_RECORD)?)
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 

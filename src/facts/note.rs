@@ -23,7 +23,7 @@ use serde::{Serialize, Serializer};
 pub use mount::{BootNote, MountNote};
 pub use mysql::MysqlNote;
 pub use postgres::PostgresNote;
-pub use run::{DrillNote, MeasurementNote, RulesNote, RunNote};
+pub use run::{DrillNote, MeasurementNote, RulesNote, RunNote, TrialNote};
 pub use server::ServerNote;
 pub use storage::StorageNote;
 pub use target::TargetNote;
@@ -111,6 +111,8 @@ areas! {
         Measurement(MeasurementNote),
         /// About records of drills.
         Drill(DrillNote),
+        /// About records of trials.
+        Trial(TrialNote),
         /// About the user's rules.
         Rules(RulesNote),
         /// About reading as a whole, and the report.

@@ -16,7 +16,7 @@ pub(super) mod postgres;
 pub(super) mod processes;
 mod superblock;
 mod trust;
-mod programs;
+pub mod programs;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};

@@ -37,6 +37,12 @@ pub fn median_of(values: &[f64]) -> f64 {
     median(&sorted(values))
 }
 
+/// The median and the 99th percentile of latencies, in their unit; zeros without any.
+pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
+    let sorted = sorted(values);
+    (median(&sorted), quantile(&sorted, 0.99))
+}
+
 /// The median of values with an interval whose probability of error is at most `alpha`; `None` when there are too few
 /// values for any such interval (fewer than 6 for 5 %, than 8 for 1 %).
 pub fn interval(values: &[f64], alpha: f64) -> Option<Estimate> {

@@ -46,7 +46,7 @@ pub fn server_methods(server: &WalSettings) -> Vec<Method> {
 const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
 
 /// The open flags of a method.
-pub(super) fn open_flags(method: Method) -> OFlags {
+pub fn open_flags(method: Method) -> OFlags {
     let sync = match method.open_mode() {
         OpenMode::Plain => OFlags::empty(),
         OpenMode::DataSync => DATA_SYNC,

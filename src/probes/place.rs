@@ -157,7 +157,7 @@ fn database_of(upward: &[OpenDirectory]) -> Option<usize> {
 }
 
 /// The path of the database that a directory belongs to, for display; `None` if it belongs to none.
-pub(super) fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
+pub fn database_around(directory: OwnedFd, path: PathBuf) -> Option<String> {
     let upward = OpenDirectory { directory, path }.upward();
     database_of(&upward).and_then(|at| upward.get(at)).map(|database| shown(&database.path))
 }

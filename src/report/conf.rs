@@ -104,6 +104,7 @@ fn tells_of_missing_figures(note: &Note) -> bool {
         | Note::Postgres(_)
         | Note::Mysql(_)
         | Note::Drill(_)
+        | Note::Trial(_)
         | Note::Rules(_)
         | Note::Run(_) => false,
     }

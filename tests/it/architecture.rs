@@ -27,7 +27,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ("durability", &["drivers", "facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["checked", "facts", "rows", "servers", "settings", "text", "truth", "version"]),
     ("sizing", &["facts", "servers", "text"]),
+    ("trial", &["measure", "settings", "text"]),
     ("probes", &["drill", "facts", "host", "measure", "quote", "servers", "text", "version", "way"]),
+    ("cells", &["errand", "facts", "host", "measure", "probes", "settings", "text", "trial", "way"]),
     ("rules", &["checked", "facts", "quote", "settings", "text", "truth", "version"]),
     (
         "report",
@@ -64,6 +66,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "settings",
             "sizing",
             "text",
+            "trial",
             "validity",
             "version",
             "workers",
@@ -72,6 +75,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "cells",
             "checked",
             "collect",
             "drill",
@@ -88,6 +92,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "rules",
             "settings",
             "text",
+            "trial",
             "ui",
             "validity",
             "way",
@@ -112,6 +117,7 @@ const PURE: &[&str] = &[
     "durability",
     "validity",
     "sizing",
+    "trial",
     "rules",
     "report",
 ];
@@ -129,9 +135,9 @@ const IMPURE: &[&str] = &[
     "clap::",
 ];
 
-/// The modules that may write: requested outputs, the scratch directory and the drill, with the code they write
-/// through. The way creates the directories of outputs.
-const WRITERS: &[&str] = &["src/output", "src/way.rs", "src/probes"];
+/// The modules that may write: requested outputs, the scratch directory and the drill, the loop file of a trial, with the
+/// code they write through. The way creates the directories of outputs.
+const WRITERS: &[&str] = &["src/output", "src/way.rs", "src/probes", "src/cells"];
 
 /// Calls that open for writing, or create, name and remove objects.
 const WRITING: &[&str] = &[

@@ -60,6 +60,7 @@ mod support;
 mod suppose;
 mod targets;
 mod traps;
+mod trial;
 mod units;
 mod upgrade;
 mod user_commands;

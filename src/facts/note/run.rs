@@ -33,6 +33,18 @@ notes! {
 }
 
 notes! {
+    /// Notes about records of trials. A trial on a loop file decides nothing here: it never outranks a rule with a source.
+    pub enum TrialNote {
+        /// It was made on the disk of a target, with the same kernel, firmware and options.
+        Here { file: String, target: String, says: String }
+            = "measured on this disk by the trial of {file}, beside {target}: {says} It was a loop file, so it decides nothing here";
+        /// It was made on something else.
+        OtherStack { file: String, reason: String, says: String }
+            = "the trial of {file} was made on something else ({reason}) and decides nothing here: {says}";
+    }
+}
+
+notes! {
     /// Notes about the user's rules.
     pub enum RulesNote {
         /// Rules that should be in force and are not.

@@ -55,6 +55,18 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
     output(Command::new(program).arg0(name).args(arguments), deadline, printed_counts)
 }
 
+/// Where a program of the system is, if nobody but root could have put it there.
+pub fn location(name: &str) -> Result<PathBuf, Miss> {
+    let candidates: Vec<PathBuf> = DIRECTORIES.iter().map(|place| Path::new(place).join(name)).collect();
+    find(&candidates).map(|(_, program)| program)
+}
+
+/// Runs a program of the system that makes something; what it may be told was decided by the caller.
+pub fn make(name: &str, arguments: &[String], deadline: Duration) -> Result<Vec<u8>, Miss> {
+    let program = location(name)?;
+    output(Command::new(program).arg0(name).args(arguments), deadline, false)
+}
+
 /// Makes sure that pg_controldata finds a regular file: it would also open a pipe or a device.
 fn control_file(directory: &Path) -> Result<(), Miss> {
     match files::PathHandle::at(&directory.join("global/pg_control"))?.kind {

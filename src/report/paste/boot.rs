@@ -223,6 +223,7 @@ fn unread(report: &Report) -> impl Iterator<Item = &Note> {
         | Note::Mysql(_)
         | Note::Measurement(_)
         | Note::Drill(_)
+        | Note::Trial(_)
         | Note::Rules(_)
         | Note::Run(_) => false,
     })

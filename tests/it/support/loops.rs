@@ -191,6 +191,12 @@ impl Point {
         run("mount", &["--bind", from.to_str().unwrap(), to.to_str().unwrap()]);
         Self(to)
     }
+
+    /// Mounts a file system in memory at a directory.
+    pub fn tmpfs(to: PathBuf) -> Self {
+        run("mount", &["-t", "tmpfs", "none", to.to_str().unwrap()]);
+        Self(to)
+    }
 }
 
 impl Drop for Point {

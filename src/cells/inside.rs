@@ -1,0 +1,173 @@
+//! The inside of a trial: the first process of its own namespace. It makes the loop file, and then cells for as long as
+//! somebody listens.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, channel};
+
+use super::image::Image;
+use super::job::{Ear, News, Order, Ready, TrialJob, say};
+use super::load;
+use super::settle::settle;
+use super::timing::{LoadMeans, Meters};
+use super::volume::Mounted;
+use crate::errand::SocketChannel;
+use crate::probes::{Dice, Disks, PAGE, Pages};
+use crate::trial::{CandidateRecord, Runner, SEGMENT, TrialBlock, TrialCell};
+
+/// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
+/// can replace, so that nobody leads us elsewhere.
+const PLACE: &str = "/tmp";
+
+/// Bytes of holes that a file system may leave in the loop file before the loads begin: what it zeroed while it was
+/// mounted.
+const MOST_UNWRITTEN: u64 = 1 << 20;
+
+/// Does what the outside orders; ends with this process when nobody listens any more.
+pub fn run() -> ExitCode {
+    let Ok(mut line) = SocketChannel::home() else { return ExitCode::FAILURE };
+    let Some(orders) = orders() else { return ExitCode::FAILURE };
+    if let Err(why) = work(&orders, &mut line) {
+        let _ = say(&mut line, &News::Failed(why));
+    }
+    // Whoever is outside ends us, and so everything that was made.
+    while orders.recv().is_ok() {}
+    ExitCode::SUCCESS
+}
+
+/// The orders as they come. The end of them is the end of this process, whatever it is doing.
+fn orders() -> Option<Receiver<Order>> {
+    let mut line = SocketChannel::home().ok()?;
+    let (give, take) = channel();
+    let listens = move || {
+        let mut ear = Ear::default();
+        while let Ok(message) = line.hear(None) {
+            match ear.take(message).map(|order| order.map_or(Ok(()), |order| give.send(order))) {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(()) => break,
+            }
+        }
+        std::process::exit(0);
+    };
+    std::thread::Builder::new().spawn(listens).ok()?;
+    Some(take)
+}
+
+/// The whole work; the error is a sentence.
+fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String> {
+    let Ok(Order::Prepare(job)) = orders.recv() else { return Ok(()) };
+    let mut tell = |bytes| drop(say(line, &News::Written(bytes)));
+    let image = Image::make(&job.path(), job.bytes, Path::new(PLACE), &mut tell)?;
+    let ready = Ready { device: image.path().to_owned() };
+    if say(line, &News::Ready(ready)).is_err() {
+        return Ok(());
+    }
+    let Ok(Order::Measure(candidates)) = orders.recv() else { return Ok(()) };
+    let own = Disks::new(&[image.kernel_name().to_owned()]);
+    let meters = Meters { own, leaves: Disks::new(&job.leaves) };
+    let mut dice = Dice::new(job.seed);
+    let pages = load::pages(dice.next());
+    let arena = CellRunner {
+        job: &job,
+        image: &image,
+        candidates: &candidates,
+        meters: &meters,
+        pages: &pages,
+        beside: Cell::new(0),
+    };
+    loop {
+        let block = arena.block(&mut dice, line)?;
+        if say(line, &News::Block(block)).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Everything that a cell needs.
+struct CellRunner<'a> {
+    job: &'a TrialJob,
+    image: &'a Image,
+    candidates: &'a [CandidateRecord],
+    meters: &'a Meters,
+    pages: &'a Pages,
+    /// Bytes that were written to the file and not through the device.
+    beside: Cell<u64>,
+}
+
+impl CellRunner<'_> {
+    /// One block in a new random order.
+    fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<TrialBlock, String> {
+        let candidates = (0..self.candidates.len()).map(Runner::Candidate);
+        let runners: Vec<Runner> = candidates.chain([Runner::Twin, Runner::Floor, Runner::Host]).collect();
+        let order = dice.order(runners.len());
+        let before = self.written();
+        let mut cells = Vec::new();
+        for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
+            // Nobody hears it any more when the trial is over.
+            let written = self.written().saturating_sub(before);
+            let _ = say(line, &News::Cell { nth: nth + 1, written });
+            self.image.check()?;
+            cells.push(self.cell(*runner));
+        }
+        Ok(TrialBlock { cells, written: self.written().saturating_sub(before) })
+    }
+
+    /// Bytes that were written to the device up to now, and to the file beside it.
+    fn written(&self) -> u64 {
+        let own = self.meters.own.read().map_or(0, |counters| counters.written);
+        own + self.image.filled() + self.beside.get()
+    }
+
+    fn cell(&self, runner: Runner) -> TrialCell {
+        let samples = match runner {
+            Runner::Candidate(at) => self.candidate(at),
+            Runner::Twin => self.candidate(0),
+            Runner::Floor => {
+                self.bare(self.image.direct_device(), self.image.bytes().saturating_sub(SEGMENT))
+            }
+            Runner::Host => {
+                let samples = self.bare(self.image.direct(), self.image.bytes());
+                let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
+                self.beside.set(self.beside.get() + commits * PAGE as u64);
+                samples
+            }
+        };
+        match samples {
+            Ok(samples) => TrialCell { runner, samples, error: None },
+            Err(why) => TrialCell { runner, samples: Vec::new(), error: Some(why) },
+        }
+    }
+
+    fn means(&self) -> LoadMeans<'_> {
+        LoadMeans { seconds: self.job.load_seconds, pages: self.pages, meters: self.meters }
+    }
+
+    fn bare(
+        &self,
+        file: Result<rustix::fd::OwnedFd, rustix::io::Errno>,
+        at: u64,
+    ) -> Result<Vec<crate::trial::Sample>, String> {
+        let file = file.map_err(|e| format!("cannot open it: {e}"))?;
+        self.image.fill()?;
+        Ok(vec![load::bare(file, at, &self.means())?])
+    }
+
+    /// Makes a candidate, lets it settle, and runs all loads on it.
+    fn candidate(&self, at: usize) -> Result<Vec<crate::trial::Sample>, String> {
+        let candidate = self.candidates.get(at).ok_or("there is no such candidate")?;
+        let mounted = Mounted::make(candidate, self.image, Path::new(PLACE))?;
+        mounted.sync()?;
+        settle(&self.meters.own);
+        let samples = match self.image.unwritten()? {
+            0..=MOST_UNWRITTEN => self.loads(&mounted.log),
+            _ => Err("the loop file has holes, so its figures would not be a disk's".to_owned()),
+        };
+        mounted.unmount()?;
+        samples
+    }
+
+    fn loads(&self, log: &Path) -> Result<Vec<crate::trial::Sample>, String> {
+        self.job.loads.iter().map(|load| load::run(*load, log, &self.means())).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! What the two sides of a trial tell each other.
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+use crate::errand::{Message, SocketChannel};
+use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
+
+/// What is to be done, before anything is made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialJob {
+    /// The directory for the loop file, as bytes.
+    pub directory: Vec<u8>,
+    /// Bytes of the extent.
+    pub bytes: u64,
+    /// The seed of the trial's dice.
+    pub seed: u64,
+    /// Seconds of each load in a cell.
+    pub load_seconds: f64,
+    /// The loads.
+    pub loads: Vec<TrialLoad>,
+    /// The disks below, by kernel name.
+    pub leaves: Vec<String>,
+}
+
+impl TrialJob {
+    /// The directory.
+    pub fn path(&self) -> std::path::PathBuf {
+        use std::os::unix::ffi::OsStringExt as _;
+        OsString::from_vec(self.directory.clone()).into()
+    }
+}
+
+/// The loop device is there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ready {
+    /// Its path.
+    pub device: String,
+}
+
+/// What the inside tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum News {
+    /// So many bytes of the loop file are written.
+    Written(u64),
+    /// The loop device is there, and the candidates may be named.
+    Ready(Ready),
+    /// A cell begins.
+    Cell {
+        /// Its number in the block, from 1 on.
+        nth: usize,
+        /// Bytes that were written in the block before it.
+        written: u64,
+    },
+    /// A block is complete.
+    Block(TrialBlock),
+    /// It cannot go on: a sentence.
+    Failed(String),
+}
+
+/// What the outside tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Order {
+    /// Make the loop file.
+    Prepare(TrialJob),
+    /// Measure these candidates, block after block, until nobody listens.
+    Measure(Vec<CandidateRecord>),
+}
+
+/// The kind of all our messages, and of those that continue in the next one.
+const WHOLE: u8 = b'w';
+const MORE: u8 = b'm';
+
+/// The longest part of a message in bytes.
+const PART: usize = 512 << 10;
+
+/// Says something.
+pub fn say<T: Serialize>(line: &mut SocketChannel, what: &T) -> std::io::Result<()> {
+    let text = serde_json::to_vec(what).map_err(std::io::Error::other)?;
+    let mut parts = text.chunks(PART).peekable();
+    while let Some(part) = parts.next() {
+        line.say(if parts.peek().is_some() { MORE } else { WHOLE }, part)?;
+    }
+    Ok(())
+}
+
+/// What was heard so far of a message that comes in parts.
+#[derive(Debug, Default)]
+pub struct Ear(Vec<u8>);
+
+impl Ear {
+    /// Takes a part; something where it was the last, `Err` where it is nonsense.
+    pub fn take<T: for<'de> Deserialize<'de>>(&mut self, (kind, part): Message) -> Result<Option<T>, ()> {
+        self.0.extend(part);
+        match kind {
+            MORE => Ok(None),
+            WHOLE => serde_json::from_slice(&std::mem::take(&mut self.0)).map(Some).map_err(|_| ()),
+            _ => Err(()),
+        }
+    }
+}

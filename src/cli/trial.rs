@@ -1,0 +1,60 @@
+//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file.
+//!
+//! Nothing is written before it is said what, and allowed. What may be said of the figures is decided in
+//! [`crate::trial`]; this module asks, runs and delivers.
+
+mod before;
+mod during;
+
+use std::path::Path;
+
+use anyhow::anyhow;
+
+use super::CliError;
+use super::args::{Trial, TrialFormat};
+use super::out::{self, Delivery, ExitResult};
+use crate::output::{Access, Wish};
+use crate::text;
+use crate::trial::{TrialRecord, tell};
+
+/// Runs a trial.
+pub(super) fn run(args: &Trial) -> ExitResult {
+    let delivery = Delivery::find(&args.output, false)?;
+    let kept = args.record.as_deref().map(|path| out::destination(path, wish(args))).transpose()?;
+    let plan = before::plan(args)?;
+    before::ask(&plan, args.yes)?;
+    let (record, ended) = during::run(plan)?;
+    delivery.deliver(&document(&record, args.format))?;
+    if let (Some(found), Some(path)) = (kept, args.record.as_deref()) {
+        found.commit(json(&record).as_bytes()).map_err(anyhow::Error::from)?;
+        out::notice(&format!("kept: {}", shown(path)));
+    }
+    match ended {
+        during::Ended::Whole => Ok(0),
+        during::Ended::Signal(number) => Err(CliError::Signal(
+            number,
+            Some("what was measured until then is told, and nothing is left behind".into()),
+        )),
+        during::Ended::Failed(why) => Err(anyhow!("the trial ended early: {why}").into()),
+    }
+}
+
+fn wish(args: &Trial) -> Wish {
+    Wish { access: args.output.output_mode.unwrap_or(Access::Usual), ..Wish::default() }
+}
+
+fn document(record: &TrialRecord, format: TrialFormat) -> String {
+    match format {
+        TrialFormat::Text => tell(record).text(),
+        TrialFormat::Markdown => tell(record).markdown(),
+        TrialFormat::Json => json(record),
+    }
+}
+
+fn json(record: &TrialRecord) -> String {
+    crate::report::json::pretty(record)
+}
+
+fn shown(path: &Path) -> String {
+    text::safe(path.as_os_str().as_encoded_bytes())
+}

@@ -1,0 +1,224 @@
+//! Before a trial: what it would do, whether it may, and the question.
+
+use std::io::BufRead as _;
+use std::os::unix::ffi::OsStrExt as _;
+
+use super::shown;
+use crate::cells::{self, TrialJob};
+use crate::cli::args::{From, Trial, TrialCandidate};
+use crate::cli::{CliError, host, out};
+use crate::drill::StackFingerprint;
+use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::target::{self, TargetKind};
+use crate::facts::{FactSet, Scope, Subject};
+use crate::pipeline::now;
+use crate::quote::Command;
+use crate::rules::RuleSet;
+use crate::text;
+use crate::trial::{Contender, Ending, FORMAT, LOOKS, TrialLoad, TrialRecord};
+use crate::way::random;
+
+/// What a trial would do.
+pub(super) struct TrialPlan {
+    /// What the inside is told.
+    pub(super) job: TrialJob,
+    /// The candidates, the reference first.
+    pub(super) candidates: Vec<Contender>,
+    /// The record, without candidates and blocks.
+    pub(super) record: TrialRecord,
+    /// The most bytes to write.
+    pub(super) writes: u64,
+}
+
+fn refuse<T>(sentence: String) -> Result<T, CliError> {
+    Err(CliError::Usage(sentence))
+}
+
+/// Plans a trial; the error says why there is none. Nothing is written.
+pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
+    let directory = host::absolute(Some(&args.directory))?.unwrap_or_else(|| args.directory.clone());
+    if !rustix::process::geteuid().is_root() {
+        return refuse("a trial makes and mounts file systems on a loop device: run it as root".to_owned());
+    }
+    let session = host::look(&From::default(), Some(&directory), RuleSet::default())?;
+    let facts = &session.read;
+    let Some(target) = facts.subjects(Scope::Target).next().cloned() else {
+        return refuse(format!("cannot tell where {} is", shown(&directory)));
+    };
+    on_a_disk_here(facts, &target)?;
+    // Only now may it be touched: a file system elsewhere may never answer.
+    let place = cells::LoopPlace::open(&directory).map_err(CliError::Usage)?;
+    if !args.force {
+        no_server_beside(facts, &target)?;
+    }
+    let bytes = args.extent.size << 20;
+    if !place.room.has(bytes) {
+        return refuse(format!(
+            "{} has {} free: a trial needs {}, and a fifth of the file system and 5 GiB stay free; choose a smaller --size or \
+             another directory",
+            shown(&directory),
+            text::bytes(place.room.free),
+            text::bytes(bytes + cells::TAIL)
+        ));
+    }
+    let leaves: Vec<String> = facts.disks(&target).iter().map(|disk| disk.name().to_owned()).collect();
+    let loads = TrialLoad::of(args.preset.preset(), &args.clients);
+    let seed = args.extent.seed.unwrap_or_else(random);
+    let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let record = TrialRecord {
+        trial: FORMAT,
+        walwise: env!("CARGO_PKG_VERSION").to_owned(),
+        started: now(),
+        ending: Ending::Running,
+        seconds: 0.0,
+        budget: args.budget,
+        seed,
+        directory: shown(&directory),
+        bytes,
+        host_filesystem: filesystem.unwrap_or_else(|| "an unknown file system".to_owned()),
+        leaves: leaves.clone(),
+        stack: StackFingerprint::from_facts(facts, &target).to_string().lines().map(str::to_owned).collect(),
+        load_seconds: args.extent.seconds,
+        loads: loads.clone(),
+        candidates: Vec::new(),
+        blocks: Vec::new(),
+    };
+    let directory = directory.as_os_str().as_bytes().to_vec();
+    let job = TrialJob { directory, bytes, seed, load_seconds: args.extent.seconds, loads, leaves };
+    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record, writes: args.extent.writes << 30 })
+}
+
+/// Refuses a directory that is not on a block device of this machine.
+fn on_a_disk_here(facts: &FactSet, target: &Subject) -> Result<(), CliError> {
+    let name = target.name();
+    if facts.value(target, &target::KIND).is_some_and(TargetKind::is_device) {
+        return Ok(());
+    }
+    let mount = facts.resolve(target, Scope::Mount);
+    let why = match mount.and_then(|mount| facts.value(&mount, &mount::CLASS)) {
+        Some(MountClass::Block) => return Ok(()),
+        Some(MountClass::Memory) => "is in memory, where there is no disk to try",
+        Some(MountClass::Network) => "is on a network file system",
+        Some(MountClass::Fuse) => "is on a FUSE file system",
+        Some(MountClass::Overlay) => "is on an overlay, as in a container",
+        Some(MountClass::Zfs) => "is on ZFS, which allows no direct I/O on a loop file in most releases",
+        Some(MountClass::Other) => "is on no disk of this machine",
+        None => "is on a file system that could not be read",
+    };
+    refuse(format!("{name} {why}; name a directory on ext4 or XFS"))
+}
+
+/// The candidates that were asked for, or the usual ones for which there are programs.
+fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Contender>, CliError> {
+    let usual = asked.is_empty();
+    let all: Vec<Contender> =
+        if usual { Contender::USUAL.to_vec() } else { asked.iter().map(|asked| asked.candidate()).collect() };
+    let mut found = Vec::new();
+    for candidate in all {
+        let Some(maker) = cells::maker(candidate.filesystem()) else { continue };
+        match maker.location() {
+            Ok(_) if found.contains(&candidate) => {
+                return refuse(format!(
+                    "{} is named twice; the first is measured twice anyway",
+                    candidate.word()
+                ));
+            }
+            Ok(_) => found.push(candidate),
+            Err(miss) if usual => {
+                out::notice(&format!("without {}: {}: {miss}", candidate.word(), maker.name()));
+            }
+            Err(miss) => {
+                let (name, package) = (maker.name(), maker.package());
+                return refuse(format!("{}: {name}: {miss}; install {package}", candidate.word()));
+            }
+        }
+    }
+    match found.first() {
+        Some(first) if found.len() == 1 => {
+            refuse(format!("{} alone has nothing to be compared with: name another candidate", first.word()))
+        }
+        Some(first) if first.promises_commits() => Ok(found),
+        Some(first) => refuse(format!("{} cannot be the first: it keeps no commits", first.word())),
+        None => {
+            refuse("no file system can be made here: install e2fsprogs, xfsprogs or btrfs-progs".to_owned())
+        }
+    }
+}
+
+/// Refuses where a running server's directories are on the same disk, or may be.
+fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
+    let session = host::look(&From::default(), None, RuleSet::default())?;
+    let all = &session.read;
+    let ours = here.disks(target);
+    let runs = |other: &&Subject| {
+        let server = all.resolve(other, Scope::Cluster);
+        server.is_some_and(|server| all.value(&server, all.database(&server).running) != Some(false))
+    };
+    for other in all.subjects(Scope::Target).filter(runs) {
+        let theirs = all.disks(other);
+        // What is on no known disk may be on any.
+        let may = if ours.is_empty() || theirs.is_empty() { "may be" } else { "is" };
+        if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
+            return refuse(format!(
+                "{} of a database server {may} on the same disk, and a trial would slow the server down; --force does it all \
+                 the same",
+                other.name()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// About how many blocks fit into the budget, when making a file system takes two seconds.
+fn likely_blocks(record: &TrialRecord, candidates: usize) -> f64 {
+    let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
+    // The twin is one more; the bare extent and the host's file are short.
+    record.budget / (cell * (candidates + 1) as f64)
+}
+
+/// Says what a trial costs, and asks; the error is the answer no.
+pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
+    let record = &plan.record;
+    let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
+    let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
+    let threads = if most == 1 { "thread" } else { "threads" };
+    out::notice(&format!(
+        "a trial of {}: it writes a loop file of {} in {}, at most {} in all to {}; it takes at most {:.0} min, up to {most} \
+         {threads} and about 100 MiB of memory, slows down whatever else uses that disk, and leaves nothing behind",
+        words.join(", "),
+        text::bytes(record.bytes + cells::TAIL),
+        record.directory,
+        text::bytes(plan.writes),
+        if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") },
+        (record.budget / 60.0).ceil(),
+    ));
+    let blocks = likely_blocks(record, plan.candidates.len());
+    let least = LOOKS.first().copied().unwrap_or_default() as f64;
+    if blocks < least {
+        out::notice(&format!(
+            "that is about {blocks:.0} blocks, and at least {least} are needed to say anything: name a longer --budget, or fewer \
+             --candidates or --clients"
+        ));
+    }
+    for device in cells::leftovers() {
+        let clear =
+            Command::new("losetup --detach ").value(&device).map(|line| line.to_string()).unwrap_or_default();
+        out::notice(&format!(
+            "{device} is over a file without a name: an earlier trial that was killed may have left it; where nothing else uses \
+             it, this clears it: {clear}"
+        ));
+    }
+    if yes {
+        return Ok(());
+    }
+    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        return refuse("nothing was written: a trial is confirmed on a terminal, or with --yes".to_owned());
+    }
+    out::notice("type yes to begin");
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    match read {
+        Ok(_) if answer.trim() == "yes" => Ok(()),
+        Ok(_) | Err(_) => refuse("nothing was written".to_owned()),
+    }
+}

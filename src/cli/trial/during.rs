@@ -1,0 +1,209 @@
+//! During a trial: the loop file, the recipes of the candidates, and blocks until it is settled or over.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+
+use super::before::TrialPlan;
+use crate::cells::{self, Arena, News};
+use crate::cli::args::From;
+use crate::cli::signals::Listener;
+use crate::cli::{CliError, host, out};
+use crate::facts::Scope;
+use crate::probes::Control;
+use crate::text;
+use crate::trial::{CandidateRecord, Contender, Ending, TrialRecord, mkfs_of_trials, mount_of_trials};
+
+/// How long one wait for news is; signals are looked for between.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// How a trial ended.
+pub(super) enum Ended {
+    /// As planned.
+    Whole,
+    /// By a signal.
+    Signal(i32),
+    /// By an error: a sentence.
+    Failed(String),
+}
+
+/// Runs a trial; an error where nothing at all was measured.
+pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
+    let listener = Listener::start()?;
+    let mut trial = RunningTrial {
+        arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
+        control: listener.control(),
+        shows: out::stderr_is_terminal(),
+        writes: plan.writes,
+        record: plan.record,
+        begun: Instant::now(),
+        written: plan.job.bytes + cells::TAIL,
+    };
+    let mut device = None;
+    let done = trial.device().and_then(|path| {
+        let device = device.insert(path);
+        trial.record.candidates = recipes(device, &plan.candidates)?;
+        trial.blocks()
+    });
+    let RunningTrial { arena, mut record, begun, shows, .. } = trial;
+    // Everything is gone before anything is said of it.
+    drop(arena);
+    if let Some(device) = &device {
+        cells::wait_until_gone(device);
+    }
+    if shows {
+        out::progress("");
+    }
+    let signal = listener.ended();
+    let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
+    record.ended(ending, begun.elapsed().as_secs_f64());
+    match (signal, done) {
+        (Some(number), _) => Ok((record, Ended::Signal(number))),
+        (None, Ok(())) => Ok((record, Ended::Whole)),
+        (None, Err(why)) if record.blocks.is_empty() => Err(anyhow!("no trial: {why}").into()),
+        (None, Err(why)) => Ok((record, Ended::Failed(why))),
+    }
+}
+
+struct RunningTrial {
+    arena: Arena,
+    control: Control,
+    shows: bool,
+    writes: u64,
+    record: TrialRecord,
+    begun: Instant,
+    written: u64,
+}
+
+impl RunningTrial {
+    /// The next news; `None` when its time is over, whatever the inside is doing. The error is a sentence.
+    fn hear(&mut self) -> Result<Option<News>, String> {
+        loop {
+            if self.control.is_cancelled() {
+                return Err("it was stopped".to_owned());
+            }
+            if self.begun.elapsed().as_secs_f64() > self.record.budget {
+                return Ok(None);
+            }
+            match self.arena.hear(MOMENT)? {
+                Some(News::Failed(why)) => return Err(text::safe(why.as_bytes())),
+                Some(news) => return Ok(Some(news)),
+                None => {}
+            }
+        }
+    }
+
+    fn show(&self, line: &str) {
+        if self.shows {
+            out::progress(line);
+        }
+    }
+
+    /// Waits for the loop device; returns its path.
+    fn device(&mut self) -> Result<String, String> {
+        loop {
+            match self.hear()? {
+                Some(News::Written(bytes)) => {
+                    let all = self.record.bytes + cells::TAIL;
+                    self.show(&format!(
+                        "writing the loop file: {} of {}",
+                        text::bytes(bytes),
+                        text::bytes(all)
+                    ));
+                }
+                Some(News::Ready(ready)) => return Ok(ready.device),
+                Some(News::Cell { .. } | News::Block(_) | News::Failed(_)) => {
+                    return Err("it measures before it may".to_owned());
+                }
+                None => {
+                    return Err(
+                        "its time is too short to write the loop file: name a longer --budget".to_owned()
+                    );
+                }
+            }
+        }
+    }
+
+    /// Blocks until it is settled, its budget is used up, or it is stopped.
+    fn blocks(&mut self) -> Result<(), String> {
+        self.arena.measure(&self.record.candidates).map_err(|e| format!("cannot go on: {e}"))?;
+        let (cells, first) = (self.record.candidates.len() + 3, Instant::now());
+        loop {
+            match self.hear()? {
+                Some(News::Cell { nth, written }) if self.written + written <= self.writes => {
+                    let left = (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0) / 60.0;
+                    let block = self.record.blocks.len() + 1;
+                    self.show(&format!("block {block}, cell {nth} of {cells}; at most {left:.0} min more; Ctrl-C keeps what holds"));
+                    continue;
+                }
+                // What is left of the block is given up.
+                Some(News::Cell { .. }) => return self.over("bytes: name more --writes"),
+                None => return self.over("time: name a longer --budget"),
+                Some(News::Block(block)) => {
+                    self.written += block.written;
+                    self.record.blocks.push(block);
+                }
+                Some(News::Written(_) | News::Ready(_) | News::Failed(_)) => continue,
+            }
+            let done = self.record.blocks.len();
+            self.record.seconds = self.begun.elapsed().as_secs_f64();
+            let (each, bytes) = match u32::try_from(done) {
+                Ok(blocks) if blocks > 0 => (first.elapsed() / blocks, self.written / u64::from(blocks)),
+                Ok(_) | Err(_) => (Duration::ZERO, 0),
+            };
+            // A block that cannot be finished is not begun.
+            let over = self.record.seconds + each.as_secs_f64() > self.record.budget
+                || self.written + bytes > self.writes;
+            if self.record.is_settled() {
+                self.record.ending = Ending::Settled;
+                return Ok(());
+            }
+            if over {
+                return self.over("time or bytes");
+            }
+        }
+    }
+
+    /// Ends it where its time or its bytes are used up; an error before the first block.
+    fn over(&mut self, what: &str) -> Result<(), String> {
+        if self.record.blocks.is_empty() {
+            return Err(format!("a single block needs more {what}"));
+        }
+        self.record.ending = Ending::Budget;
+        Ok(())
+    }
+}
+
+/// The candidates as walwise would make them on this very device, with what the measurement needs; the error is a
+/// sentence.
+fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord>, String> {
+    let look = || -> Result<_, CliError> {
+        let rules = host::rules(None)?;
+        host::look(&From::default(), Some(Path::new(device)), rules)
+    };
+    let mut session = look().map_err(|_| format!("cannot look at {device}"))?;
+    let target = session.read.subjects(Scope::Target).next().cloned().ok_or("there is no target")?;
+    let mut found = Vec::new();
+    for candidate in candidates {
+        let filesystem = candidate.filesystem();
+        let Some(maker) = cells::maker(filesystem) else { continue };
+        let recipe = match session.recipe(&target, filesystem) {
+            Ok(recipe) => recipe,
+            Err(why) if !found.is_empty() => {
+                out::notice(&format!("without {}: {why}", candidate.word()));
+                continue;
+            }
+            Err(why) => return Err(format!("{}: {why}", candidate.word())),
+        };
+        let own = mkfs_of_trials(filesystem).iter().chain(candidate.mkfs()).map(|word| (*word).to_owned());
+        let program = [maker.name().to_owned()].into_iter();
+        found.push(CandidateRecord {
+            candidate: *candidate,
+            mkfs: program.chain(recipe.mkfs).chain(own).collect(),
+            version: cells::version(maker)?,
+            mount: mount_of_trials(&recipe.mount, candidate.mount()),
+        });
+    }
+    if found.is_empty() { Err("no candidate is left".to_owned()) } else { Ok(found) }
+}

@@ -1,0 +1,148 @@
+//! The programs by which a trial makes file systems on loop files of its own: the only ones on the allow-list that
+//! write, and only [`crate::cells`] runs them.
+//!
+//! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a deadline, the C locale.
+//! What each may be told is decided here, whoever asks: mkfs writes to a loop device, or to an open file of the process that
+//! asks, and to nothing else.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::live::programs;
+use super::{Miss, MissKind};
+
+/// The time limit of a program that makes something.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The options of the small file system that is mounted for the sake of its loop device.
+const SMALL: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodiscard"];
+
+/// A program that makes something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MakerProgram {
+    /// e2fsprogs' mke2fs.
+    Mke2fs,
+    /// xfsprogs' mkfs.xfs.
+    MkfsXfs,
+    /// btrfs-progs' mkfs.btrfs.
+    MkfsBtrfs,
+    /// util-linux' mount, which attaches a loop device.
+    Mount,
+    /// util-linux' losetup, which changes one.
+    Losetup,
+}
+
+impl MakerProgram {
+    /// Its file name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mke2fs => "mke2fs",
+            Self::MkfsXfs => "mkfs.xfs",
+            Self::MkfsBtrfs => "mkfs.btrfs",
+            Self::Mount => "mount",
+            Self::Losetup => "losetup",
+        }
+    }
+
+    /// The package that brings it, as most distributions call it.
+    pub fn package(self) -> &'static str {
+        match self {
+            Self::Mke2fs => "e2fsprogs",
+            Self::MkfsXfs => "xfsprogs",
+            Self::MkfsBtrfs => "btrfs-progs",
+            Self::Mount | Self::Losetup => "util-linux",
+        }
+    }
+
+    /// Where it is, if it may be run.
+    pub fn location(self) -> Result<PathBuf, Miss> {
+        programs::location(self.name())
+    }
+
+    /// Runs it and returns what it prints.
+    pub fn run(self, words: &[String]) -> Result<String, Miss> {
+        if !self.may(words) {
+            return Err(Miss::new(MissKind::Failed, "this is not among the uses that walwise allows itself"));
+        }
+        let printed = programs::make(self.name(), words, DEADLINE)?;
+        Ok(String::from_utf8_lossy(&printed).into_owned())
+    }
+
+    /// Whether a trial may run it with these words.
+    fn may(self, words: &[String]) -> bool {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match (self, words.as_slice()) {
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
+            (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL => {
+                is_descriptor(file) && is_number(blocks)
+            }
+            // A path anywhere but at the end would be another device, or a file.
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
+                is_loop(device) && options.iter().all(|word| !word.contains('/'))
+            }
+            (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
+                let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
+                bytes.is_some_and(|bytes| bytes.bytes().all(|b| b.is_ascii_digit())) && is_descriptor(file)
+            }
+            (Self::Losetup, ["--direct-io=on", device] | ["--sector-size", "4096", device]) => {
+                is_loop(device)
+            }
+            (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs | Self::Mount | Self::Losetup, _) => false,
+        }
+    }
+}
+
+/// Whether it is the name of a loop device.
+pub fn is_loop(path: &str) -> bool {
+    path.strip_prefix("/dev/loop").is_some_and(is_number)
+}
+
+/// Whether it is an open file of a process: `/proc/12/fd/3`.
+fn is_descriptor(path: &str) -> bool {
+    let parts = path.strip_prefix("/proc/").and_then(|rest| rest.split_once("/fd/"));
+    parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+fn is_number(word: &str) -> bool {
+    (1..=9).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_but_loop_devices_is_written_to() {
+        let may = |maker: MakerProgram, line: &str| {
+            maker.may(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        };
+        assert!(may(MakerProgram::Mke2fs, "-q -F -t ext4 -O fast_commit /dev/loop7"));
+        assert!(may(MakerProgram::MkfsXfs, "-V") && may(MakerProgram::MkfsBtrfs, "-q -f -K /dev/loop12"));
+        for line in
+            ["", "/dev/sda", "-F /dev/loop0p1", "-d /etc /dev/loop0", "/dev/loop0 /dev/sda", "/dev/loop"]
+        {
+            assert!(!may(MakerProgram::Mke2fs, line), "{line}");
+            assert!(!may(MakerProgram::MkfsBtrfs, line), "{line}");
+        }
+        let small = "-q -F -t ext2 -b 4096 -E nodiscard";
+        assert!(may(MakerProgram::Mke2fs, &format!("{small} /proc/12/fd/3 1024")));
+        for file in
+            ["/etc/passwd 1024", "/proc/12/fd/3/../../1/fd/3 1024", "/proc/12/fd/3 /dev/sda", "/proc/12/fd/3"]
+        {
+            assert!(!may(MakerProgram::Mke2fs, &format!("{small} {file}")), "{file}");
+        }
+        let mount = "-n -i -t ext4 -o loop,nosuid,nodev,noexec,sizelimit=1024";
+        assert!(may(MakerProgram::Mount, &format!("{mount} /proc/12/fd/3 /tmp")));
+        for line in ["/dev/sda /tmp", "/proc/12/fd/3 /etc", "/proc/12/fd/3", "--bind /proc/12/fd/3 /tmp"] {
+            assert!(!may(MakerProgram::Mount, &format!("{mount} {line}")), "{line}");
+        }
+        assert!(!may(MakerProgram::Mount, "-n -i -t ext4 -o loop,suid /proc/12/fd/3 /tmp"));
+        assert!(may(MakerProgram::Losetup, "--direct-io=on /dev/loop3"));
+        assert!(may(MakerProgram::Losetup, "--sector-size 4096 /dev/loop3"));
+        for line in
+            ["--detach-all", "--detach /dev/loop0", "--direct-io=on /dev/sda", "/dev/loop0 /etc/passwd"]
+        {
+            assert!(!may(MakerProgram::Losetup, line), "{line}");
+        }
+    }
+}

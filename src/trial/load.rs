@@ -1,0 +1,94 @@
+//! What every candidate has to do: the loads of a trial, one after the other in every cell.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a segment of the log.
+pub const SEGMENT: u64 = 16 << 20;
+
+/// A load: sessions that commit to a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialLoad {
+    /// Sessions, which share flushes as PostgreSQL's do.
+    pub clients: u32,
+    /// What differs from the usual commit.
+    pub shape: CommitShape,
+}
+
+/// The shape of commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommitShape {
+    /// One page overwritten in a recycled segment, then fdatasync.
+    Usual,
+    /// Two pages at once.
+    TwoPages,
+    /// A page appended to a growing file.
+    Appends,
+    /// The file is opened with O_DSYNC, and no call follows the write.
+    OpenDatasync,
+    /// The usual commit while another file of the file system is written without a flush.
+    Neighbour,
+    /// A new file of 16 KiB in one of many directories, then fsync.
+    Files,
+}
+
+/// What a trial is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Commits to a log.
+    Commits,
+    /// Files that are created, written and flushed, as by fs_mark.
+    FsMark,
+}
+
+impl TrialLoad {
+    /// The loads of a trial: commits, or files, of each number of sessions, which decide it, and other shapes of one session.
+    pub fn of(preset: Preset, clients: &[u32]) -> Vec<Self> {
+        let by_clients = |shape| clients.iter().map(move |clients| Self { clients: *clients, shape });
+        let others =
+            [CommitShape::TwoPages, CommitShape::Appends, CommitShape::OpenDatasync, CommitShape::Neighbour];
+        match preset {
+            Preset::Commits => {
+                by_clients(CommitShape::Usual).chain(others.map(|shape| Self { clients: 1, shape })).collect()
+            }
+            Preset::FsMark => by_clients(CommitShape::Files).collect(),
+        }
+    }
+
+    /// Whether each of its calls is a flush of its own: sessions that flush files at the same moment share a journal's.
+    pub fn flushes_each_call(self) -> bool {
+        match self.shape {
+            CommitShape::Usual => true,
+            CommitShape::Files => self.clients == 1,
+            CommitShape::TwoPages
+            | CommitShape::Appends
+            | CommitShape::OpenDatasync
+            | CommitShape::Neighbour => false,
+        }
+    }
+
+    /// Whether a trial goes on until this load is settled.
+    pub fn decides(self) -> bool {
+        match self.shape {
+            CommitShape::Usual | CommitShape::Files => true,
+            CommitShape::TwoPages
+            | CommitShape::Appends
+            | CommitShape::OpenDatasync
+            | CommitShape::Neighbour => false,
+        }
+    }
+
+    /// Its name for people.
+    pub fn name(self) -> String {
+        match (self.shape, self.clients) {
+            (CommitShape::Usual, 1) => "commits, 1 client".to_owned(),
+            (CommitShape::Usual, clients) => format!("commits, {clients} clients"),
+            (CommitShape::TwoPages, _) => "commits of 2 pages".to_owned(),
+            (CommitShape::Appends, _) => "appends to a new segment".to_owned(),
+            (CommitShape::OpenDatasync, _) => "commits by open_datasync".to_owned(),
+            (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
+            (CommitShape::Files, clients) => format!("new files, {clients} clients"),
+            (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! A trial told to people: sentences and tables, made once. [`super::drawing`] draws them.
+
+mod notes;
+
+use super::candidate::Contender;
+use super::certificate::Certificate;
+use super::contest::{MARGIN, TrialOutcome};
+use super::looks::{Ending, LOOKS};
+use super::promise::Promise;
+use super::ranks::Interval;
+use super::record::{Runner, Sample, TrialRecord};
+use super::result::LoadResult;
+use crate::measure::{ALPHA, interval, median_of};
+use crate::text;
+
+/// A trial in words.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Telling {
+    /// What was done, and what it is worth.
+    pub head: Vec<String>,
+    /// A part for each load.
+    pub loads: Vec<TableOfLoad>,
+    /// What else a reader has to know.
+    pub notes: Vec<String>,
+}
+
+/// What is said about a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableOfLoad {
+    /// Its name.
+    pub title: String,
+    /// The answer.
+    pub sentence: String,
+    /// Whether the trial goes on until it is settled; otherwise a terminal shows the answer alone.
+    pub decides: bool,
+    /// The heads of columns.
+    pub columns: Vec<&'static str>,
+    /// A row for each ranked candidate.
+    pub rows: Vec<Vec<TableCell>>,
+    /// A row for each that was measured and is not ranked: below a line.
+    pub below: Vec<Vec<TableCell>>,
+}
+
+/// A figure in a table.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableCell {
+    /// What it says.
+    pub says: String,
+    /// Its interval, where the reader has room for it.
+    pub interval: Option<String>,
+}
+
+impl TableCell {
+    fn plain(says: String) -> Self {
+        Self { says, interval: None }
+    }
+}
+
+const COLUMNS: [&str; 6] = ["candidate", "per second", "against the first", "median", "p99", "flushes"];
+
+/// Tells a trial.
+pub fn tell(record: &TrialRecord) -> Telling {
+    Telling { head: head(record), loads: loads(record), notes: notes::all(record) }
+}
+
+fn head(record: &TrialRecord) -> Vec<String> {
+    let (candidates, blocks) = (record.candidates.len(), record.blocks.len());
+    let minutes = record.seconds / 60.0;
+    let ended = match record.ending {
+        Ending::Running => "it goes on",
+        Ending::Settled => "ended because it is settled",
+        Ending::Budget => "ended with its budget",
+        Ending::Stopped => "stopped by hand",
+    };
+    let written = text::bytes(record.bytes + record.blocks.iter().map(|block| block.written).sum::<u64>());
+    let directory = &record.directory;
+    let disks = record.leaves.join(", ");
+    let mut head = vec![
+        format!(
+            "Trial of {candidates} file systems: {blocks} blocks in {minutes:.1} min, {written} written, {ended}; seed {}",
+            record.seed
+        ),
+        format!(
+            "Loop file of {} in {directory} on {} ({disks}), direct I/O",
+            text::bytes(record.bytes),
+            record.host_filesystem
+        ),
+    ];
+    let compared = "a flush of the loop device takes";
+    head.push(match record.certificate() {
+        Certificate::Unknown => "Not certified: too few blocks to compare the loop file with its host".to_owned(),
+        Certificate::Unsettled(low, high) => {
+            format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as one of its file")
+        }
+        Certificate::Faithful => format!("Certified: {compared} as long as one of its file"),
+        Certificate::OrderOnly(times) => {
+            format!("Order only: {compared} {times:.2} times as long as one of its file, so ratios on a disk differ")
+        }
+        Certificate::Indicative(times) => {
+            format!("Indicative only: {compared} {times:.2} times as long as one of its file")
+        }
+    });
+    head
+}
+
+fn loads(record: &TrialRecord) -> Vec<TableOfLoad> {
+    let results = record.results();
+    if results.is_empty() && !record.blocks.is_empty() {
+        let sentence = match record.failure(0) {
+            Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
+            None if record.ranked().first() == Some(&0) => {
+                format!("Nothing can be compared: only {} is left to be ranked.", name(record, 0))
+            }
+            None => "Nothing can be compared: the first candidate keeps no promise of durability.".to_owned(),
+        };
+        return vec![TableOfLoad {
+            title: "No result".to_owned(),
+            sentence,
+            decides: true,
+            ..TableOfLoad::default()
+        }];
+    }
+    results.iter().map(|result| of_load(record, result)).collect()
+}
+
+fn of_load(record: &TrialRecord, result: &LoadResult) -> TableOfLoad {
+    let row = |candidate: usize| {
+        let place = result.ranked.iter().position(|ranked| *ranked == candidate);
+        let against = match place {
+            Some(0) => "first".to_owned(),
+            Some(place) => result.contest.to_reference(place).map_or_else(|| "—".to_owned(), percent),
+            None => "—".to_owned(),
+        };
+        row(record, result.at, candidate, against)
+    };
+    let below = (0..record.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
+    TableOfLoad {
+        title: result.load.name(),
+        sentence: sentence(record, result),
+        decides: result.load.decides(),
+        columns: COLUMNS.to_vec(),
+        rows: result.ranked.iter().copied().map(row).collect(),
+        below: below.map(row).collect(),
+    }
+}
+
+fn row(record: &TrialRecord, load: usize, candidate: usize, against: String) -> Vec<TableCell> {
+    let samples: Vec<Sample> =
+        record.samples(Runner::Candidate(candidate), load).into_iter().flatten().collect();
+    let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
+    // Where no commit ended in time there is no latency.
+    let latencies = |figure: fn(&Sample) -> f64| {
+        samples.iter().filter(|sample| sample.commits > 0).map(figure).collect::<Vec<f64>>()
+    };
+    let micros = |values: &[f64]| {
+        if values.is_empty() {
+            return TableCell::plain("—".to_owned());
+        }
+        let found = interval(values, ALPHA);
+        TableCell {
+            says: text::micros(found.as_ref().map_or_else(|| median_of(values), |found| found.value)),
+            interval: found.map(|found| text::micros_between(found.low, found.high)),
+        }
+    };
+    let flushes = match record.promise(candidate) {
+        Promise::Kept(each) => format!("{each:.2}"),
+        Promise::Broken(each) => format!("{each:.2}, too few"),
+        Promise::NotMade => "none".to_owned(),
+        Promise::NotCounted => "not counted".to_owned(),
+    };
+    let rate =
+        if samples.is_empty() { "—".to_owned() } else { text::rounded(median_of(&of(Sample::rate))) };
+    vec![
+        TableCell::plain(name(record, candidate)),
+        TableCell::plain(rate),
+        TableCell::plain(against),
+        micros(&latencies(|sample| sample.p50_us)),
+        micros(&latencies(|sample| sample.p99_us)),
+        TableCell::plain(flushes),
+    ]
+}
+
+fn name(record: &TrialRecord, candidate: usize) -> String {
+    record.candidates.get(candidate).map_or("?", |made| Contender::word(made.candidate)).to_owned()
+}
+
+fn names(record: &TrialRecord, candidates: &[usize]) -> String {
+    candidates.iter().map(|candidate| name(record, *candidate)).collect::<Vec<_>>().join(", ")
+}
+
+/// `+6.0 % (+2.1 to +9.9)`; without decimals where an end is 10 % or more away.
+fn percent(found: Interval) -> String {
+    let of = |log: f64| 100.0 * log.exp_m1();
+    let [value, low, high] = [found.value, found.low, found.high].map(of);
+    let digits = usize::from(low.abs().max(high.abs()) < 10.0);
+    format!("{value:+.digits$} % ({low:+.digits$} to {high:+.digits$})")
+}
+
+fn sentence(record: &TrialRecord, result: &LoadResult) -> String {
+    let five = 100.0 * MARGIN.exp_m1();
+    match result.contest.outcome() {
+        TrialOutcome::TooFew => {
+            let first = LOOKS.first().copied().unwrap_or_default();
+            format!(
+                "Too few blocks to say anything: {} complete, and at least {first} are needed.",
+                record.blocks.len()
+            )
+        }
+        TrialOutcome::CannotTell => {
+            let twin = result.contest.twin().map(percent).unwrap_or_default();
+            format!(
+                "This machine cannot tell today: {} differs from itself by {twin}. {}",
+                name(record, 0),
+                reason(record)
+            )
+        }
+        TrialOutcome::Best(place) => {
+            format!("{} is the fastest, with 95 % confidence.", names(record, &result.named(&[place])))
+        }
+        TrialOutcome::Alike(set) => {
+            let others = if set.len() < result.ranked.len() { "; the others are slower" } else { "" };
+            format!(
+                "No difference that matters: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
+                names(record, &result.named(&set))
+            )
+        }
+        TrialOutcome::Open(set) => {
+            let near = result.contest.near_best();
+            let safe = if near.is_empty() {
+                String::new()
+            } else {
+                format!("; within {five:.0} % of it: {}", names(record, &result.named(&near)))
+            };
+            format!(
+                "Not settled: with 95 % confidence the best is one of {}{safe}.",
+                names(record, &result.named(&set))
+            )
+        }
+    }
+}
+
+/// What a trial says about its deciding loads, in one line.
+pub fn summary(record: &TrialRecord) -> String {
+    let results = record.results();
+    let deciding = results.iter().filter(|result| result.load.decides());
+    let told = deciding.map(|result| format!("{}: {}", result.load.name(), sentence(record, result)));
+    let told = told.collect::<Vec<_>>().join(" ");
+    if told.is_empty() { "Nothing could be compared.".to_owned() } else { told }
+}
+
+/// Why the machine may be unable to tell.
+fn reason(record: &TrialRecord) -> String {
+    match record.floor_spread() {
+        Some(times) if times > 1.5 => {
+            format!(
+                "The bare extent's own speed changed {times:.1}-fold: a neighbour, credits, heat or the disk's own work."
+            )
+        }
+        Some(_) | None => "The bare extent was steady; one trial in twenty ends so by chance.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::sample::record;
+
+    #[test]
+    fn a_winner_is_named_and_who_does_not_flush_never_is() {
+        let candidates = [
+            (Contender::Ext4, 4_000.0, Some(1_000)),
+            (Contender::Ext4Nobarrier, 90_000.0, Some(0)),
+            (Contender::Xfs, 5_000.0, Some(1_000)),
+            // Promised, and not kept.
+            (Contender::Btrfs, 8_000.0, Some(400)),
+        ];
+        let record = record(&candidates, 15);
+        assert_eq!((record.ranked(), record.winner(), record.is_settled()), (vec![0, 2], Some(2), true));
+        let text = tell(&record).text();
+        for says in [
+            "xfs is the fastest, with 95 % confidence.",
+            "Certified: a flush of the loop device takes as long as one of its file",
+            "btrfs sent 0.40 flushes per commit, so it stands below the line",
+            "ext4-nobarrier is told not to flush",
+        ] {
+            assert!(text.contains(says), "{says}: {text}");
+        }
+        let after_the_line: Vec<&str> =
+            text.lines().skip_while(|line| !line.contains(" not ranked ")).skip(1).collect();
+        let below: Vec<&str> =
+            after_the_line.iter().filter_map(|line| line.split_whitespace().next()).take(2).collect();
+        assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
+        assert!(tell(&record).markdown().contains("| *not ranked:* |"));
+        assert!(summary(&record).starts_with("commits, 1 client: xfs is the fastest"));
+    }
+
+    #[test]
+    fn equal_candidates_are_called_alike() {
+        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 4_010.0, Some(1_000))];
+        let record = record(&candidates, 22);
+        let text = tell(&record).text();
+        assert!(text.contains("No difference that matters: ext4, xfs"), "{text}");
+        assert_eq!(record.winner(), None);
+    }
+
+    #[test]
+    fn a_failure_of_a_candidate_takes_it_out_and_one_of_the_first_ends_it() {
+        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 5_000.0, Some(1_000))];
+        let failed = |candidate| {
+            let mut record = record(&candidates, 12);
+            let cells = record.blocks.iter_mut().flat_map(|block| &mut block.cells);
+            for cell in cells.filter(|cell| cell.runner == Runner::Candidate(candidate)).take(1) {
+                (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
+            }
+            tell(&record).text()
+        };
+        assert!(failed(1).contains("xfs failed and is not ranked: cannot mount."));
+        assert!(failed(1).contains("only ext4 is left to be ranked"));
+        assert!(failed(0).contains("Nothing can be compared: the first candidate failed: cannot mount."));
+    }
+
+    #[test]
+    fn a_record_is_read_back_and_made_safe() {
+        let mut written = record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 5_000.0, None)], 3);
+        let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
+        assert_eq!((back.figures(&[0, 1], 0).blocks(), back.blocks.len()), (3, 3));
+        assert!(tell(&back).text().contains("its promise is unchecked"));
+        written.directory = "/srv/\u{1b}[31m".to_owned();
+        let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
+        assert!(!tell(&back).text().contains('\u{1b}'));
+        written.trial = 2;
+        assert!(TrialRecord::parse(&serde_json::to_string(&written).unwrap()).is_err());
+        assert!(TrialRecord::parse("{}").is_err());
+    }
+}

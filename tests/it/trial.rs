@@ -1,0 +1,271 @@
+//! Trials: what is said of simulated machines, and real cells on loop files.
+
+#[path = "../trials/kills.rs"]
+mod kills;
+#[path = "../trials/simulated.rs"]
+mod simulated;
+
+use std::os::unix::fs::{chown, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use kills::{Moment, Victim};
+use simulated::{Machine, at_its_end, tally};
+use walwise::inside::trial::{TrialOutcome, TrialRecord, tell};
+
+use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
+use crate::support::postgres::Cluster;
+use crate::support::pty::Pty;
+
+/// The thousand of each machine are in `tests/bench/TRIAL.md`.
+const TRIALS: usize = 60;
+
+#[test]
+fn equal_candidates_hardly_ever_have_a_winner() {
+    let mut winners = 0;
+    for machine in Machine::ALL {
+        let found = tally(machine, &[0.0; 4], TRIALS, 33);
+        winners += found.winners;
+        assert!(found.outside * 20 <= found.intervals, "{machine:?}: {found:?}");
+        assert_eq!(found.missed, 0, "{machine:?}: each of them is the best");
+    }
+    assert!(winners * 20 <= TRIALS * Machine::ALL.len(), "{winners}");
+}
+
+#[test]
+fn the_set_holds_the_best_or_one_near_it() {
+    for machine in Machine::ALL {
+        let found = tally(machine, &[0.0, 0.03, -0.08, -0.15], TRIALS, 33);
+        assert!(found.missed * 20 <= TRIALS && found.wrong * 20 <= TRIALS, "{machine:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_planted_difference_is_found() {
+    for (machine, at_least) in [(Machine::Calm, 55), (Machine::Drift, 50)] {
+        let found = tally(machine, &[0.0, 0.0, 0.14, 0.0], TRIALS, 62);
+        assert!(found.found >= at_least, "{machine:?}: {} of {TRIALS}", found.found);
+    }
+}
+
+#[test]
+fn a_trial_that_ends_early_says_so() {
+    let contest = at_its_end(Machine::Throttling, 1, &[0.0, 0.0], 7);
+    assert_eq!(contest.outcome(), TrialOutcome::TooFew);
+    let contest = at_its_end(Machine::Neighbour, 1, &[0.0, 0.0], 13);
+    assert!(contest.outcome().is_open() && contest.blocks_needed().is_some_and(|blocks| blocks > 13));
+}
+
+fn trial(directory: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .arg("trial")
+        .arg(directory)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+/// A file system with enough room for a trial, whatever the host has.
+fn roomy() -> Mounted {
+    file_system(16 << 10, &["mkfs.ext4", "-q"], "noatime")
+}
+
+#[test]
+fn nothing_is_tried_without_a_word() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |place: &Path, words: &[&str]| {
+        let output = trial(place, words);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, why) = said(&directory.path().join("absent"), &["--yes"]);
+    assert!(code == Some(2) && (why.contains("absent") || why.contains("run it as root")), "{why}");
+    let (code, why) = said(directory.path(), &["--candidates", "ext4-nobarrier,xfs", "--force"]);
+    assert_eq!(code, Some(2), "{why}");
+    let (code, why) = said(directory.path(), &["--force", "--size", "320"]);
+    assert_eq!(code, Some(2), "{why}");
+    let refused =
+        ["nothing was written", "run it as root", "stay free", "cannot be the first", "is on btrfs"];
+    assert!(refused.iter().any(|words| why.contains(words)), "{why}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_cells_flush_what_they_report_and_leave_nothing() {
+    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,xfs,btrfs");
+    let directory = disk.dir("trial");
+    // A few blocks use up what it may write.
+    let words = [
+        "--yes",
+        "--force",
+        "--size",
+        "320",
+        "--budget",
+        "10m",
+        "--writes",
+        "2",
+        "--clients",
+        "1,4",
+        "--seconds",
+        "0.1",
+    ];
+    let words = [&words[..], &["--candidates", candidates, "--format", "json"]].concat();
+    let mut output = trial(&directory, &words);
+    // Another test may have told a loop device that it has no cache, and that outlives its file.
+    for _ in 0..5 {
+        if !String::from_utf8_lossy(&output.stderr).contains("sends no flushes") {
+            break;
+        }
+        drop(Loop::new(1));
+        output = trial(&directory, &words);
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let record = String::from_utf8(output.stdout).unwrap();
+    let record = TrialRecord::parse(&record).unwrap_or_else(|e| panic!("{e}: {said}"));
+    assert_eq!(output.status.code(), Some(0));
+    assert!(!record.blocks.is_empty());
+    for cell in record.blocks.iter().flat_map(|block| &block.cells) {
+        assert_eq!(cell.error, None, "{:?}", cell.runner);
+        assert!(!cell.samples.is_empty(), "{cell:?}");
+    }
+    // A busy machine may end no commit in a load of a tenth of a second.
+    let samples = record.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.samples);
+    assert!(samples.map(|sample| sample.commits).sum::<u64>() > 100);
+    assert_eq!(record.ranked(), [0, 2, 3], "what sends no flushes is not ranked");
+    let told = tell(&record);
+    assert!(
+        told.text().contains("Too few blocks to say anything") && told.markdown().contains("| candidate |")
+    );
+    assert_eq!(kills::loops(&directory), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+/// The status and the complaint of a trial that is to be refused.
+fn refused(place: &Path, words: &[&str]) -> String {
+    let output = trial(place, words);
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}: {why}", place.display());
+    why
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_places_that_are_not_fit_are_refused_with_a_reason() {
+    let disk = roomy();
+    let (own, sure) = (disk.dir("own"), ["--yes", "--force", "--size", "320", "--budget", "1s"]);
+    let why = refused(&own, &["--force", "--size", "320"]);
+    for says in [
+        "it writes a loop file of",
+        "in all to",
+        "it takes at most 20 min",
+        "of memory",
+        "is confirmed on a terminal",
+    ] {
+        assert!(why.contains(says), "{says}: {why}");
+    }
+
+    let theirs = disk.dir("theirs");
+    chown(&theirs, Some(65_534), None).unwrap();
+    assert!(refused(&theirs, &sure).contains("belongs to uid 65534, who could lead root elsewhere"));
+    let below = disk.dir("theirs/below");
+    assert!(refused(&below, &sure).contains("belongs to uid 65534"));
+    let link = disk.point.join("link");
+    symlink(&own, &link).unwrap();
+    assert!(refused(&link, &sure).contains("is a link; name the directory where it leads"));
+    let database = disk.dir("database");
+    std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
+    assert!(refused(&database, &sure).contains("belongs to a database"));
+    assert!(refused(Path::new(&disk.disk.device), &sure).contains("is a block device"));
+    assert!(refused(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS"));
+
+    let memory = Point::tmpfs(disk.dir("memory"));
+    assert!(refused(&memory.0, &sure).contains("is in memory"));
+    let other = btrfs("");
+    assert!(refused(&other.dir("trial"), &sure).contains("is on btrfs"));
+    let small = ext4(&[], "");
+    assert!(refused(&small.dir("trial"), &sure).contains("5 GiB stay free"));
+    drop(memory);
+    disk.remount("ro");
+    assert!(refused(&own, &sure).contains("is mounted read-only"));
+    assert_eq!(kills::loops(&disk.point), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_end_when_their_time_is_over() {
+    let disk = roomy();
+    let own = disk.dir("own");
+    let output = trial(&own, &["--yes", "--force", "--size", "320", "--budget", "1s"]);
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{why}");
+    assert!(why.contains("name a longer --budget"), "{why}");
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_begin_only_when_yes_is_typed() {
+    let disk = roomy();
+    let own = disk.dir("own");
+    let mut pty = Pty::walwise(&["trial", "--force", "--size", "320", own.to_str().unwrap()]);
+    pty.until_shown("type yes to begin");
+    pty.press("y\r");
+    pty.until_shown("nothing was written");
+    pty.ends(2);
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_say_what_they_are_not_allowed() {
+    let disk = roomy();
+    let own = disk.dir("own");
+    let walwise = [env!("CARGO_BIN_EXE_walwise"), "trial", "--yes", "--force", "--size", "320"];
+    let output = Command::new("setpriv")
+        .args(["--bounding-set", "-sys_admin"])
+        .args(walwise)
+        .arg(&own)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && why.contains("cannot make namespaces of its own"), "{why}");
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_beside_a_running_postgres_server_are_refused() {
+    let disk = roomy();
+    let (home, own) = (disk.dir("db"), disk.dir("own"));
+    let cluster = Cluster::beneath(&home, &home);
+    cluster.start();
+    let why = refused(&own, &["--yes", "--size", "320"]);
+    assert!(why.contains("of a database server is on the same disk") && why.contains("--force"), "{why}");
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_leave_nothing_when_they_are_killed() {
+    use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
+    let kills = [
+        (Moment::Writing, Victim::All, SIGKILL),
+        // The inside may not have asked yet to die with its parent.
+        (Moment::Writing, Victim::Between, SIGTERM),
+        (Moment::Device, Victim::Outer, SIGKILL),
+        (Moment::After(900), Victim::Outer, SIGTERM),
+        (Moment::After(1_300), Victim::Between, SIGKILL),
+        (Moment::After(500), Victim::Inside, SIGKILL),
+        (Moment::After(1_700), Victim::Outer, SIGHUP),
+        (Moment::After(2_100), Victim::All, SIGKILL),
+        (Moment::Device, Victim::All, SIGKILL),
+        (Moment::After(700), Victim::All, SIGINT),
+    ];
+    let disk = roomy();
+    for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
+        let directory = disk.dir(&nth.to_string());
+        let left = kills::kill_one(env!("CARGO_BIN_EXE_walwise"), &directory, moment, victim, signal);
+        assert_eq!(left, Ok(()));
+    }
+}

@@ -1,0 +1,180 @@
+//! Trials that are killed, and what is left of them ten seconds later: no process, no loop device, no mount, no file.
+#![allow(dead_code, reason = "two test binaries use a part each")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Who is killed.
+#[derive(Clone, Copy, Debug)]
+pub enum Victim {
+    /// The walwise that was started.
+    Outer,
+    /// The child that made the namespaces.
+    Between,
+    /// The child that measures.
+    Inside,
+    /// Every process of the trial at once.
+    All,
+}
+
+/// When.
+#[derive(Clone, Copy, Debug)]
+pub enum Moment {
+    /// As soon as there are children: the loop file is being written.
+    Writing,
+    /// As soon as there is a loop device.
+    Device,
+    /// So many milliseconds after it.
+    After(u64),
+}
+
+/// Kills one trial in a directory of its own; the error says what was left.
+pub fn kill_one(
+    binary: &str,
+    directory: &Path,
+    moment: Moment,
+    victim: Victim,
+    signal: Signal,
+) -> Result<(), String> {
+    let mut outer = Command::new(binary)
+        .args(["trial", "--yes", "--force", "--size", "320", "--budget", "60s", "--clients", "1"])
+        .args(["--seconds", "0.1"])
+        .arg(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let family = arrive(&mut outer, directory, moment)?;
+    let devices = loops(directory);
+    let seen = mounted(directory, &devices)?;
+    let victims: Vec<u32> = match victim {
+        Victim::Outer => vec![outer.id()],
+        Victim::Between => of_role(&family, "__trial-between"),
+        Victim::Inside => of_role(&family, "__trial-inside"),
+        Victim::All => family.clone(),
+    };
+    for pid in victims {
+        let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
+    }
+    let gone = until(Duration::from_secs(10), || {
+        let _ = outer.try_wait();
+        let alive: Vec<u32> = family.iter().copied().filter(|pid| is_alive(*pid)).collect();
+        alive.is_empty() && loops(directory).is_empty()
+    });
+    let left = (loops(directory), family.into_iter().filter(|pid| is_alive(*pid)).collect::<Vec<_>>());
+    let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
+    let mounted = [seen, mounted(directory, &devices)?].concat();
+    if gone && files == 0 && mounted.is_empty() {
+        let _ = outer.wait();
+        Ok(())
+    } else {
+        let _ = outer.kill();
+        Err(format!("{moment:?}, {victim:?}, {signal}: left {left:?}, {files} files, mounts {mounted:?}"))
+    }
+}
+
+/// What is mounted in a directory or from a trial's loop device, as everybody sees it: nothing, even while it runs.
+fn mounted(directory: &Path, devices: &[String]) -> Result<Vec<String>, String> {
+    let table = fs::read_to_string("/proc/self/mounts").map_err(|e| e.to_string())?;
+    let is_ours = |line: &&str| {
+        let mut fields = line.split(' ');
+        let device = fields.next().and_then(|source| source.strip_prefix("/dev/"));
+        device.is_some_and(|device| devices.iter().any(|ours| ours == device))
+            || fields.next().is_some_and(|at| Path::new(at).starts_with(directory))
+    };
+    Ok(table.lines().filter(is_ours).map(str::to_owned).collect())
+}
+
+/// The processes that were started with this word.
+fn of_role(family: &[u32], word: &str) -> Vec<u32> {
+    let is = |pid: &u32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        words.split(|byte| *byte == 0).nth(1) == Some(word.as_bytes())
+    };
+    family.iter().copied().filter(is).collect()
+}
+
+/// Waits for the moment; returns the processes of the trial, the outer one first.
+fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
+    let mut family = Vec::new();
+    let ready = until(Duration::from_secs(60), || {
+        family = descendants(outer.id());
+        match moment {
+            Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
+            Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
+        }
+    });
+    if !ready {
+        let _ = outer.kill();
+        let _ = outer.wait();
+        return Err(format!("{moment:?} never came"));
+    }
+    if let Moment::After(millis) = moment {
+        let begun = Instant::now();
+        until(Duration::from_secs(60), || begun.elapsed() >= Duration::from_millis(millis));
+    }
+    Ok(descendants(outer.id()))
+}
+
+/// The loop devices whose file is in a directory.
+pub fn loops(directory: &Path) -> Vec<String> {
+    let of = |entry: fs::DirEntry| {
+        let file = fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
+        Path::new(file.trim())
+            .starts_with(directory)
+            .then(|| entry.file_name().to_string_lossy().into_owned())
+    };
+    fs::read_dir("/sys/block").into_iter().flatten().flatten().filter_map(of).collect()
+}
+
+/// A process and all below it, parents first.
+fn descendants(of: u32) -> Vec<u32> {
+    let parent = |pid: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all: Vec<(u32, u32)> = names
+        .filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok())
+        .filter_map(|pid| Some((pid, parent(pid)?)))
+        .collect();
+    let (mut found, mut seen) = (vec![of], BTreeSet::from([of]));
+    let mut at = 0;
+    while let Some(above) = found.get(at).copied() {
+        found.extend(
+            all.iter().filter(|(pid, parent)| *parent == above && seen.insert(*pid)).map(|(pid, _)| *pid),
+        );
+        at += 1;
+    }
+    found
+}
+
+/// Whether a process runs; one that nobody has waited for yet does not.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
+    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+}
+
+/// Looks again and again until it holds, or time is up; returns whether it does.
+fn until(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    loop {
+        if holds() {
+            return true;
+        }
+        if begun.elapsed() > patience {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

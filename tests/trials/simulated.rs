@@ -1,0 +1,223 @@
+//! Simulated trials: machines whose true ratios are known and whose noise is none of a textbook's. Everything is seeded.
+#![allow(dead_code, reason = "two test binaries use a part each")]
+
+use walwise::inside::trial::{Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome};
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0 to 1.
+    pub fn share(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number below another one.
+    pub fn below(&mut self, n: usize) -> usize {
+        usize::try_from(self.bits() % n as u64).unwrap_or(0)
+    }
+
+    /// Near-normal: the sum of twelve uniform ones.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.share()).sum::<f64>() - 6.0
+    }
+
+    /// Student's t with two degrees of freedom: its variance is infinite.
+    fn heavy(&mut self) -> f64 {
+        let u = self.share().clamp(1e-12, 1.0 - 1e-12);
+        (2.0 * u - 1.0) / (2.0 * u * (1.0 - u)).sqrt()
+    }
+
+    fn order(&mut self, n: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..n).collect();
+        for i in (1..n).rev() {
+            order.swap(i, self.below(i + 1));
+        }
+        order
+    }
+}
+
+/// What a machine does beside the work, in the logarithm of its speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Machine {
+    /// A scatter of 8 % from cell to cell.
+    Calm,
+    /// The same, on a speed that wanders.
+    Drift,
+    /// One cell in twelve runs at an eighth to a half of its speed.
+    Bursts,
+    /// A scatter without a variance.
+    HeavyTails,
+    /// Somebody else's work comes and goes, and halves the speed while it is there.
+    Neighbour,
+    /// Full speed until it is warm, then down by 40 %, then up again, in a period that fits no block.
+    Throttling,
+}
+
+impl Machine {
+    pub const ALL: [Self; 6] =
+        [Self::Calm, Self::Drift, Self::Bursts, Self::HeavyTails, Self::Neighbour, Self::Throttling];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Calm => "calm",
+            Self::Drift => "drift",
+            Self::Bursts => "bursts",
+            Self::HeavyTails => "heavy tails",
+            Self::Neighbour => "a neighbour",
+            Self::Throttling => "throttling",
+        }
+    }
+
+    /// The figures of so many blocks; `effects` are the true logarithms, the reference first.
+    pub fn trial(self, seed: u64, effects: &[f64], blocks: usize) -> PairedFigures {
+        let mut dice = Dice::new(seed.wrapping_mul(0x0001_0000_01b3) ^ 0x5bd1);
+        let n = effects.len();
+        let mut figures = PairedFigures { candidates: vec![vec![0.0; blocks]; n], twin: vec![0.0; blocks] };
+        let (mut level, mut busy, mut cell) = (0.0, false, 0usize);
+        let phase = dice.share();
+        for block in 0..blocks {
+            // The twin is the last one.
+            for candidate in dice.order(n + 1) {
+                cell += 1;
+                let scatter = 0.08 * dice.normal();
+                let noise = match self {
+                    Self::Calm => scatter,
+                    Self::Drift => {
+                        level = 0.98 * level + 0.06 * dice.normal();
+                        level + scatter
+                    }
+                    Self::Bursts => {
+                        let burst = if dice.share() < 1.0 / 12.0 { 0.7 + 1.4 * dice.share() } else { 0.0 };
+                        scatter - burst
+                    }
+                    Self::HeavyTails => 0.06 * dice.heavy(),
+                    Self::Neighbour => {
+                        busy = if busy { dice.share() > 0.2 } else { dice.share() < 0.05 };
+                        scatter - if busy { 0.7 } else { 0.0 }
+                    }
+                    Self::Throttling => {
+                        let warm = (cell as f64 / 37.3 + phase).fract();
+                        scatter - if warm > 0.45 { 0.5 * ((warm - 0.45) * 8.0).min(1.0) } else { 0.0 }
+                    }
+                };
+                let (row, effect) = match effects.get(candidate) {
+                    Some(effect) => (&mut figures.candidates[candidate], effect),
+                    None => (&mut figures.twin, &effects[0]),
+                };
+                row[block] = effect + noise;
+            }
+        }
+        figures
+    }
+}
+
+/// The cuts of all looks for so many candidates.
+pub fn cuts(candidates: usize) -> Vec<(usize, Cuts)> {
+    LOOKS.into_iter().map(|look| (look, Cuts::new(look, candidates))).collect()
+}
+
+/// A trial up to the look that settles it, or to the last one.
+pub fn run(figures: &PairedFigures, cuts: &[(usize, Cuts)]) -> Contest {
+    let mut contest = Contest::new(figures.candidates.len());
+    for (look, cuts) in cuts.iter().filter(|(look, _)| *look <= figures.blocks()) {
+        contest.look(figures, *look, *cuts);
+        if !contest.outcome().is_open() {
+            break;
+        }
+    }
+    contest
+}
+
+/// What a number of trials came to.
+#[derive(Debug, Default)]
+pub struct Tally {
+    pub trials: usize,
+    /// A winner was named.
+    pub winners: usize,
+    /// The machine could not tell.
+    pub cannot_tell: usize,
+    /// The set lacked the best and everything within 5 % of it.
+    pub missed: usize,
+    /// Something slower than 5 % below the best was called near it, or the best was dropped.
+    pub wrong: usize,
+    /// Intervals, and those that missed the truth.
+    pub intervals: usize,
+    pub outside: usize,
+    /// The widths of intervals, and of a t-interval of the same blocks with one look.
+    pub widths: Vec<f64>,
+    pub t_widths: Vec<f64>,
+    /// Blocks at the end.
+    pub blocks: Vec<f64>,
+    /// The true best was named alone.
+    pub found: usize,
+}
+
+/// Trials of these effects on a machine.
+pub fn tally(machine: Machine, effects: &[f64], trials: usize, blocks: usize) -> Tally {
+    let cuts = cuts(effects.len());
+    let best = effects.iter().copied().fold(f64::MIN, f64::max);
+    let mut tally = Tally { trials, ..Tally::default() };
+    for seed in 0..trials {
+        let figures = machine.trial(seed as u64, effects, blocks);
+        let contest = run(&figures, &cuts);
+        let near = |one: &usize| effects[*one] > best - MARGIN;
+        match contest.outcome() {
+            TrialOutcome::Best(one) => {
+                tally.winners += 1;
+                tally.found += usize::from(effects[one] >= best);
+            }
+            TrialOutcome::CannotTell => tally.cannot_tell += 1,
+            TrialOutcome::Alike(_) | TrialOutcome::Open(_) | TrialOutcome::TooFew => {}
+        }
+        tally.missed += usize::from(!contest.may_be_best().iter().any(near));
+        tally.wrong += usize::from(!contest.near_best().iter().all(near));
+        let seen = contest.blocks();
+        for (one, effect) in effects.iter().enumerate().skip(1) {
+            let Some(interval) = contest.to_reference(one) else { continue };
+            let truth = effect - effects[0];
+            tally.intervals += 1;
+            tally.outside += usize::from(!(interval.low..=interval.high).contains(&truth));
+            tally.widths.push(interval.high - interval.low);
+            let pairs = figures.candidates[one].iter().zip(&figures.candidates[0]).take(seen);
+            tally.t_widths.push(t_width(&pairs.map(|(a, b)| a - b).collect::<Vec<_>>()));
+        }
+        tally.blocks.push(seen as f64);
+    }
+    tally
+}
+
+/// The width of a t-interval of 95 %, which assumes normal noise and a single look.
+fn t_width(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    // Cornish and Fisher: within a thousandth from 9 degrees of freedom on.
+    let (z, df) = (1.959_964_f64, n - 1.0);
+    let t =
+        z + (z.powi(3) + z) / (4.0 * df) + (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / (96.0 * df * df);
+    2.0 * t * (variance / n).sqrt()
+}
+
+/// The median; 0 of nothing.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// A trial that has run its time, for what only the end may say.
+pub fn at_its_end(machine: Machine, seed: u64, effects: &[f64], blocks: usize) -> Contest {
+    Contest::judged(&machine.trial(seed, effects, blocks), Ending::Budget)
+}
