@@ -109,7 +109,7 @@ pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
 }
 
 fn caveat(id: CaveatId, says: String, refuses_advice: bool) -> Caveat {
-    Caveat { id, says, refuses_advice }
+    Caveat { id, says, refuses_advice, rounds: Vec::new() }
 }
 
 /// Whether commits with this method were faster than the limit allows.
@@ -226,7 +226,9 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let own = quantile(&sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()), 0.25);
     let foreign = |t: &DiskTraffic| t.read as f64 + (t.written as f64 - own * t.ours as f64).max(0.0);
     let noticed = |t: &&DiskTraffic| foreign(t) > (0.5 * t.ours as f64).max(f64::from(1 << 18));
-    let rounds = seen.traffic.iter().filter(noticed).count();
+    let disturbed = (1..).zip(&seen.traffic).filter(|(_, traffic)| noticed(traffic));
+    let disturbed: Vec<u32> = disturbed.map(|(round, _)| round).collect();
+    let rounds = disturbed.len();
     let seconds: f64 = seen.traffic.iter().map(|t| t.seconds).sum();
     let during = seen.traffic.iter().map(foreign).sum::<f64>() / seconds.max(1e-3);
     let before = seen.idle.map_or(0.0, |t| (t.read + t.written) as f64 / t.seconds.max(1e-3));
@@ -247,7 +249,7 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     } else {
         return None;
     };
-    Some(caveat(CaveatId::CompetingIo, says, false))
+    Some(Caveat { rounds: disturbed, ..caveat(CaveatId::CompetingIo, says, false) })
 }
 
 fn steal(seen: &SampleContext) -> Option<Caveat> {
@@ -360,6 +362,7 @@ mod tests {
                 "{}",
                 found[0].says
             );
+            assert_eq!(found[0].rounds, [16, 17, 18, 19, 20]);
         }
         let idle = Some(DiskTraffic { seconds: 0.1, written: 1 << 20, ..DiskTraffic::default() });
         let seen = SampleContext { idle, ..SampleContext::default() };

@@ -75,6 +75,9 @@ pub struct Caveat {
     pub says: String,
     /// Whether it forbids advising a change of method.
     pub refuses_advice: bool,
+    /// The rounds in which it was seen, from 1, ascending; left out where it is about no round in particular.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<u32>,
 }
 
 /// What a probe of one directory found.

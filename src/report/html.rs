@@ -6,14 +6,16 @@
 mod markup;
 pub mod anchors;
 mod section;
+mod evidence;
 mod chart;
 mod dashboard;
-mod evidence;
 
 use super::telling::{self, Section};
 use super::{Report, inside, json};
 use crate::durability::Standing;
 use crate::workers;
+use chart::Charted;
+use evidence::FactsTold;
 use markup::{Markup, tag};
 
 /// Nothing is run, nothing is loaded, whatever the document holds.
@@ -26,16 +28,17 @@ const STYLE: &str = include_str!("html/style.css");
 /// The document.
 pub fn render(report: &Report) -> String {
     let targets = telling::worst_first(report);
+    let facts = FactsTold::of(report);
     let groups = telling::groups(report);
     let numbered: Vec<(usize, &Vec<Section>)> = groups.iter().enumerate().collect();
     let chapters = workers::each(&numbered, |(at, sections)| {
         // The first group is of the host, each other of a target, the last of the rest.
         let place = at.checked_sub(1);
         let target = place.and_then(|place| targets.get(place));
-        let pictures = target.filter(|_| *at > 1);
-        let pictures =
-            pictures.into_iter().flat_map(|of| [chart::path(report, of), chart::price(report, of)]);
-        let further = target.into_iter().flat_map(|of| chart::further(report, of));
+        let of = target.map(|target| Charted { report, target, place: *at, facts: &facts });
+        // The dashboard has those of the first target.
+        let pictures = of.filter(|_| *at > 1).into_iter().flat_map(|of| [of.path(), of.price()]);
+        let further = of.into_iter().flat_map(Charted::further);
         let more = Markup::all(pictures.flatten().chain(further));
         tag("section").with("id", &format!("part-{at}")).add(section::group(sections, *at == 1)).add(more)
     });
@@ -47,12 +50,11 @@ pub fn render(report: &Report) -> String {
     let glance = tag("section")
         .with("id", "glance")
         .add(tag("h2").text("At a glance"))
-        .add(dashboard::dashboard(report));
-    let folds =
-        [("Findings", "findings", evidence::findings(report)), ("Facts", "facts", evidence::facts(report))];
+        .add(dashboard::dashboard(report, &facts));
+    let folds = [("Findings", "findings", evidence::findings(report)), ("Facts", "facts", facts.table())];
     let folds: Vec<_> = folds.into_iter().filter(|(.., inner)| !inner.is_empty()).collect();
     let contents =
-        tag("nav").with("aria-label", "Contents").add(tag("ul").adding(links).adding(
+        tag("nav").add(tag("h2").text("Contents")).add(tag("ul").adding(links).adding(
             folds.iter().map(|(heading, id, _)| {
                 tag("li").add(tag("a").with("href", &format!("#{id}")).text(heading))
             }),

@@ -467,6 +467,7 @@ fn measurement() -> Measurement {
             id: CaveatId::CompetingIo,
             says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
             refuses_advice: false,
+            rounds: (40..=52).collect(),
         }],
         workloads: Vec::new(),
         sentence: "No method is meaningfully faster than fdatasync, so the default stays.".to_owned(),

@@ -12,7 +12,7 @@ use walwise::inside::pipeline::Session;
 use walwise::inside::report::{Format, KeptReport, Report, json};
 use walwise::inside::rules::{Outcome, RuleSet};
 
-use crate::support::recorded::{SITUATIONS, file};
+use crate::support::recorded::{SITUATIONS, file, files};
 use crate::support::{run, stderr, stdout, walwise};
 
 fn report(host: &str, target: Option<&str>) -> Report {
@@ -157,8 +157,10 @@ fn two_hundred_hostile_names_stay_text() {
 #[ignore = "needs w3m"]
 fn a_browser_without_pictures_shows_every_finding() {
     let place = tempfile::tempdir().unwrap();
-    for (situation, host, target) in SITUATIONS {
-        let report = report(host, target);
+    let all = files();
+    let all = all.iter().map(|file| (file.file_stem().unwrap().to_str().unwrap(), None));
+    for (situation, target) in SITUATIONS.map(|(_, host, target)| (host, target)).into_iter().chain(all) {
+        let report = report(situation, target);
         let file = written(place.path(), &page(&report));
         let dump = run(
             "w3m",
@@ -183,7 +185,14 @@ fn a_browser_without_pictures_shows_every_finding() {
         for verdict in &report.verdicts {
             assert!(dump.contains(&flat(&verdict.sentence)), "{situation}: {}", verdict.sentence);
         }
-        assert!(!dump.contains("\"schema\""), "the data are not shown");
+        for verdict in &report.verdicts {
+            let title = "The way of a commit's flush";
+            assert!(verdict.flush_path.is_empty() || dump.contains(title), "{situation}");
+        }
+        assert!(
+            !dump.contains("\"schema\"") && !dump.contains("CDATA"),
+            "neither data nor pictures are shown"
+        );
     }
 }
 

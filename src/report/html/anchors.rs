@@ -21,6 +21,11 @@ pub fn rule(rule: &str) -> String {
     format!("rule-{}", encoded(rule))
 }
 
+/// The place of the facts about something.
+pub fn facts(subject: &Subject) -> String {
+    format!("facts-{}", encoded(&subject.to_string()))
+}
+
 /// A name as part of an identity, which has no blank and nothing that a link would have to escape. A long one is cut and
 /// told apart.
 fn encoded(name: &str) -> String {

@@ -9,6 +9,7 @@ mod rounds;
 mod sessions;
 mod path;
 
+use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::measure::{Measurement, MethodResult};
@@ -24,6 +25,8 @@ const DASHES: usize = 5;
 
 /// A chart.
 struct Illustration {
+    /// Its name among the charts of a target.
+    name: &'static str,
     /// What it shows, in a few words.
     title: &'static str,
     /// The same in a sentence, for those who do not see it.
@@ -31,61 +34,89 @@ struct Illustration {
     height: f64,
     /// What is drawn.
     drawn: Vec<Tag>,
+    /// Whether something drawn is a link.
+    has_links: bool,
     /// Its numbers: what the columns hold, and the rows.
     head: Vec<String>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Markup>>,
 }
 
-/// The way of a flush below a target.
-pub fn path(report: &Report, target: &TargetSummary) -> Option<Markup> {
-    let verdict = report.verdict(&target.target)?;
-    path::chart(&verdict.flush_path).map(Markup::from)
+/// A target of which charts are drawn.
+#[derive(Clone, Copy)]
+pub struct Charted<'a> {
+    /// The report.
+    pub report: &'a Report,
+    /// The target.
+    pub target: &'a TargetSummary,
+    /// Its place in the document, from 1.
+    pub place: usize,
+    /// Facts that a picture can lead to.
+    pub facts: &'a FactsTold<'a>,
 }
 
-/// What commits cost with each method.
-pub fn price(report: &Report, target: &TargetSummary) -> Option<Markup> {
-    let measurement = measured(report, target)?;
-    intervals::chart(report, target, measurement).map(Markup::from)
+impl Charted<'_> {
+    /// The way of a flush below the target.
+    pub fn path(self) -> Option<Markup> {
+        let verdict = self.report.verdict(&self.target.target)?;
+        path::chart(&verdict.flush_path, self.facts).map(|chart| chart.placed(self.place))
+    }
+
+    /// What commits cost with each method.
+    pub fn price(self) -> Option<Markup> {
+        let chart = intervals::chart(self.report, self.target, self.measured()?);
+        chart.map(|chart| chart.placed(self.place))
+    }
+
+    /// How the times of commits are spread, what sessions side by side come to, and how it went round by round.
+    pub fn further(self) -> Vec<Markup> {
+        let Some(measurement) = self.measured() else { return Vec::new() };
+        let all = [shares::chart(measurement), sessions::chart(measurement), rounds::chart(measurement)];
+        all.into_iter().flatten().map(|chart| chart.placed(self.place)).collect()
+    }
+
+    fn measured(&self) -> Option<&Measurement> {
+        let probe = self.report.probes.iter().find(|probe| probe.target == self.target.target);
+        probe.map(|probe| &probe.measurement)
+    }
 }
 
-/// How the times of commits are spread, what sessions side by side come to, and how it went round by round.
-pub fn further(report: &Report, target: &TargetSummary) -> Vec<Markup> {
-    let Some(measurement) = measured(report, target) else { return Vec::new() };
-    let all = [shares::chart(measurement), sessions::chart(measurement), rounds::chart(measurement)];
-    all.into_iter().flatten().map(Markup::from).collect()
-}
-
-fn measured<'a>(report: &'a Report, target: &TargetSummary) -> Option<&'a Measurement> {
-    report.probes.iter().find(|probe| probe.target == target.target).map(|probe| &probe.measurement)
-}
-
-impl From<Illustration> for Markup {
-    fn from(chart: Illustration) -> Self {
-        let size = format!("0 0 {WIDTH:.0} {:.0}", chart.height);
+impl Illustration {
+    /// The chart of the target in this place.
+    fn placed(self, place: usize) -> Markup {
+        let (title, says) =
+            (format!("chart-{place}-{}", self.name), format!("chart-{place}-{}-says", self.name));
+        // A picture is one thing to those who do not see it, unless it has links.
         let picture = tag("svg")
-            .with("role", "img")
-            .with("viewBox", &size)
+            .with("role", if self.has_links { "group" } else { "img" })
+            .with("aria-labelledby", &title)
+            .with("aria-describedby", &says)
+            .with("viewBox", &format!("0 0 {WIDTH:.0} {:.0}", self.height))
             .with("class", "chart")
-            .add(tag("title").text(chart.title))
-            .add(tag("desc").text(&chart.says))
-            .adding(chart.drawn);
-        let about = tag("figcaption").add(tag("strong").text(chart.title)).text(". ").text(&chart.says);
-        let cells = chart.rows.into_iter().map(|row| row.iter().map(|cell| Self::text(cell)).collect());
-        let head: Vec<&str> = chart.head.iter().map(String::as_str).collect();
-        let numbers = section::table(chart.title, &head, &[], cells.collect());
+            .adding(self.drawn);
+        let about = tag("figcaption")
+            .add(tag("strong").with("id", &title).text(self.title))
+            .text(" ")
+            .add(tag("span").with("id", &says).text(&self.says));
+        let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
+        let numbers = section::table(self.title, &head, &[], self.rows);
         let numbers = tag("details").add(tag("summary").text("Numbers of this chart")).add(numbers);
         let frame = tag("div")
             .with("class", "scroll")
             .with("tabindex", "0")
             .with("role", "group")
-            .with("aria-label", chart.title);
+            .with("aria-label", self.title);
         tag("figure").add(about).add(frame.add(picture)).add(numbers).into()
     }
 }
 
+/// Rows of texts.
+fn texts(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
+    rows.into_iter().map(|row| row.iter().map(|cell| Markup::text(cell)).collect()).collect()
+}
+
 /// A text in a picture, to the right of its place.
 fn text(x: f64, y: f64, words: &str) -> Tag {
-    tag("text").with("x", &tenth(x)).with("y", &tenth(y)).text(words)
+    tag("text").with("x", &tenth(x)).with("y", &tenth(y)).drawn(words)
 }
 
 /// The same to the left of its place.

@@ -2,18 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use super::chart::Charted;
+use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
-use super::{chart, section, standing};
+use super::{section, standing};
+use crate::report::Report;
 use crate::report::telling::short::{Piece, pieces};
 use crate::report::telling::{self, Bullet, Mark};
-use crate::report::{Report, TargetSummary};
 
 /// The dashboard.
-pub fn dashboard(report: &Report) -> Markup {
+pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
     let told: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
     let mut out = Markup::default();
     let mut lines: Vec<Tag> = Vec::new();
-    let mut pictures = telling::worst_first(report).first().map(|target| pictures(report, target));
+    let targets = telling::worst_first(report);
+    let first = targets.first().copied();
+    let mut pictures = first.map(|target| pictures(Charted { report, target, place: 1, facts }));
     for piece in pieces(report) {
         let block = match piece {
             Piece::Line(line) => match line.marks.first() {
@@ -60,8 +64,8 @@ fn rules(line: &Bullet, told: &BTreeSet<&str>) -> Markup {
     }))
 }
 
-fn pictures(report: &Report, target: &TargetSummary) -> Markup {
-    let both = [chart::path(report, target), chart::price(report, target)];
+fn pictures(of: Charted<'_>) -> Markup {
+    let both = [of.path(), of.price()];
     let both: Vec<Markup> = both.into_iter().flatten().collect();
     if both.is_empty() { Markup::default() } else { tag("div").with("class", "halves").adding(both).into() }
 }

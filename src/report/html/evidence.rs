@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::anchors;
-use super::markup::{Markup, tag};
-use super::section::{mark, table};
-use crate::facts::{FactRow, Reading, catalog};
+use super::markup::{Markup, Tag, tag};
+use super::section::{framed, mark};
+use crate::facts::{FactRow, Reading, Subject, catalog};
 use crate::report::Report;
 use crate::report::telling::{Mark, words};
 use crate::rules::{Finding, Outcome};
@@ -65,34 +65,64 @@ fn seen(finding: &Finding) -> String {
     told.join(" · ")
 }
 
-/// The facts, those of a subject together, and how many found no room.
-pub fn facts(report: &Report) -> Markup {
-    let room = FACTS.saturating_mul(report.targets.len().max(1));
-    let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
-    let mut by_subject: BTreeMap<_, Vec<FactRow<'_>>> = BTreeMap::new();
-    let mut left = 0_usize;
-    for (at, row) in report.facts.rows().filter(is_told).enumerate() {
-        if at < room {
-            by_subject.entry(row.subject).or_default().push(row);
-        } else {
-            left = left.saturating_add(1);
-        }
-    }
-    let each = by_subject.into_iter().map(|(subject, rows)| {
-        let name = subject.to_string();
-        let rows: Vec<Vec<Markup>> = rows.iter().map(fact).collect();
-        let heading = tag("h3").add(tag("code").text(&name));
-        Markup::from(heading).and(table(&name, &["fact", "value", "read from"], &[], rows))
-    });
-    let all = Markup::all(each);
-    if left == 0 {
-        return all;
-    }
-    let more = format!("{left} more facts are in the data of this document, and in walwise facts.");
-    all.and(tag("p").text(&more))
+/// The facts that the document tells, those of a subject together.
+pub struct FactsTold<'a> {
+    by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
+    /// How many found no room.
+    left: usize,
 }
 
-fn fact(row: &FactRow<'_>) -> Vec<Markup> {
+impl<'a> FactsTold<'a> {
+    /// Those of a report.
+    pub fn of(report: &'a Report) -> Self {
+        let room = FACTS.saturating_mul(report.targets.len().max(1));
+        let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
+        let mut told = Self { by_subject: BTreeMap::new(), left: 0 };
+        for (at, row) in report.facts.rows().filter(is_told).enumerate() {
+            if at < room {
+                told.by_subject.entry(row.subject).or_default().push(row);
+            } else {
+                told.left = told.left.saturating_add(1);
+            }
+        }
+        told
+    }
+
+    /// A link to the facts about something, in which nothing stands yet; nothing where none are told.
+    pub fn link(&self, subject: &Subject) -> Option<Tag> {
+        let to = || tag("a").with("href", &format!("#{}", anchors::facts(subject)));
+        self.by_subject.contains_key(subject).then(to)
+    }
+
+    /// All of them in one table, and how many found no room.
+    pub fn table(&self) -> Markup {
+        if self.by_subject.is_empty() {
+            return Markup::default();
+        }
+        let group = |(subject, rows): (&&Subject, &Vec<FactRow<'_>>)| {
+            let name = tag("code").text(&subject.to_string());
+            let head = tag("th").with("colspan", "3").with("scope", "rowgroup").add(name);
+            tag("tbody")
+                .with("id", &anchors::facts(subject))
+                .add(tag("tr").add(head))
+                .adding(rows.iter().map(fact))
+        };
+        let heads = ["fact", "value", "read from"].map(|name| tag("th").with("scope", "col").text(name));
+        let table = tag("table")
+            .with("class", "facts")
+            .add(tag("thead").add(tag("tr").adding(heads)))
+            .adding(self.by_subject.iter().map(group));
+        let all = Markup::from(framed("facts", table));
+        if self.left == 0 {
+            return all;
+        }
+        let more =
+            format!("{} more facts are in the data of this document, and in walwise facts.", self.left);
+        all.and(tag("p").text(&more))
+    }
+}
+
+fn fact(row: &FactRow<'_>) -> Tag {
     let (value, from) = match row.reading {
         Reading::Known { value, source } => (catalog::show(row.fact, value), source.to_string()),
         Reading::Unknown { why, detail, remedy } => {
@@ -100,7 +130,7 @@ fn fact(row: &FactRow<'_>) -> Vec<Markup> {
             (format!("not known: {why}"), remedy.as_ref().map(ToString::to_string).unwrap_or_default())
         }
     };
-    vec![tag("code").text(row.fact).into(), Markup::text(&value), Markup::text(&from)]
+    tag("tr").adding([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
 /// A fold with a heading.

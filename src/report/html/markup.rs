@@ -49,10 +49,12 @@ impl Markup {
     pub fn phrase(phrase: &Phrase) -> Self {
         phrase.fragments().iter().fold(Self::default(), |all, fragment| match fragment {
             Fragment::Plain(words) => all.and(Self::text(words)),
+            Fragment::Code(name) if name.is_empty() => all,
             Fragment::Code(name) => all.and(tag("code").text(name)),
             Fragment::Command(command) => all.and(tag("code").text(command)),
             Fragment::Strong(words) => all.and(tag("strong").text(words)),
             Fragment::Verdict(words) => all.and(tag("strong").text(&words.to_uppercase())),
+            Fragment::Further(heading) => all.and(Self::text(&format!("see “{heading}” below"))),
         })
     }
 
@@ -95,6 +97,20 @@ impl Tag {
     #[must_use]
     pub fn text(self, words: &str) -> Self {
         self.add(Markup::text(words))
+    }
+
+    /// The same with words that are drawn in a picture. They stand as character data: browsers draw it, and browsers without
+    /// pictures pass over it. Nothing is escaped there, so a sign of markup becomes its like.
+    #[must_use]
+    pub fn drawn(self, words: &str) -> Self {
+        let like = |c| match c {
+            '<' => '‹',
+            '>' => '›',
+            '&' => '＆',
+            c => c,
+        };
+        let words = comment::inline(words).chars().map(like).collect();
+        self.add(Markup::fixed("<![CDATA[")).add(Markup(words)).add(Markup::fixed("]]>"))
     }
 
     /// The same with lines in it, which end where they end.
@@ -142,6 +158,13 @@ mod tests {
             prop_assert_eq!(markup.matches('<').count(), 2, "{}", markup);
             prop_assert_eq!(markup.matches('"').count(), 2, "{}", markup);
             prop_assert!(!markup.trim_end().chars().any(crate::text::is_treacherous), "{}", markup);
+        }
+
+        #[test]
+        fn what_is_drawn_ends_no_character_data(words in prop_oneof![any::<String>(), "[<>&\\]\\[!CDAT\u{202e}\n ]{0,40}"]) {
+            let markup = Markup::from(tag("text").drawn(&words)).finish();
+            let inner = markup.strip_prefix("<text><![CDATA[").unwrap().strip_suffix("]]></text>").unwrap();
+            prop_assert!(!inner.contains(['<', '>', '&']) && !inner.chars().any(crate::text::is_treacherous), "{}", markup);
         }
 
         #[test]

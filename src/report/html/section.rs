@@ -74,8 +74,13 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
     let table = tag("table")
         .add(tag("thead").add(tag("tr").adding(heads)))
         .add(tag("tbody").adding(rows.into_iter().map(row)));
+    framed(name, table).into()
+}
+
+/// What scrolls by itself where it is too wide, so that the keyboard reaches it.
+pub fn framed(name: &str, table: Tag) -> Tag {
     let frame = tag("div").with("class", "scroll").with("tabindex", "0").with("role", "group");
-    frame.with("aria-label", &format!("Table: {name}")).add(table).into()
+    frame.with("aria-label", &format!("Table: {name}")).add(table)
 }
 
 /// Figures under a head.

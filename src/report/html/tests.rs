@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::facts::Subject;
+use crate::facts::catalog::target::{FLUSH, Flush};
+use crate::facts::{Source, Subject};
 use crate::report::sample;
 use crate::rules::Outcome;
 
@@ -85,4 +86,69 @@ fn hostile_names_stay_text() {
         assert_eq!(tags(&page), tags(&clean), "{evil}");
         assert!(!page.contains('\u{202e}'));
     }
+}
+
+/// A page has no option `-v`: it names the heading that has the rest, and that heading is there.
+#[test]
+fn what_is_cut_is_named_by_its_place() {
+    let mut told = 0;
+    for report in sample::all().into_iter().chain([sample::disks(200)]) {
+        let page = render(&report);
+        let text = read(&page);
+        assert!(!text.contains("(-v)"), "{text}");
+        for place in text.split("(see “").skip(1) {
+            let heading = place.split('”').next().unwrap();
+            let heads = page.split("<h").skip(1).map(|rest| read(&rest.split("</h").next().unwrap()[2..]));
+            assert!(
+                heads.into_iter().any(|head| head.ends_with(heading) || head.starts_with(heading)),
+                "{heading}"
+            );
+            told += 1;
+        }
+    }
+    assert!(told > 2);
+}
+
+/// A hop of which the document has facts leads to them.
+#[test]
+fn hops_lead_to_their_facts() {
+    for report in sample::all() {
+        let page = render(&report);
+        for subject in
+            report.verdicts.iter().flat_map(|verdict| &verdict.flush_path).flat_map(|hop| &hop.subjects)
+        {
+            let place = anchors::facts(subject);
+            if page.contains(&format!("<tbody id=\"{place}\"")) {
+                assert!(page.matches(&format!("<a href=\"#{place}\"")).count() > 0, "{subject}");
+            }
+        }
+    }
+    let page = render(&sample::at_risk());
+    assert!(
+        page.contains("<a href=\"#facts-")
+            && page.contains("role=\"group\" aria-labelledby=\"chart-1-path\"")
+    );
+}
+
+/// Rounds in which others were seen are hatched and named, and a price without a flush is called none.
+#[test]
+fn charts_say_what_limits_them() {
+    let mut report = sample::at_risk();
+    let hatched = |report: &Report| render(report).matches("class=\"hatch\"").count();
+    let measurement = &mut report.probes[0].measurement;
+    for row in &mut measurement.methods {
+        row.rounds_us = (1..=71).map(f64::from).collect();
+    }
+    assert_eq!(hatched(&report), 1);
+    report.probes[0].measurement.caveats[0].rounds = vec![1, 2, 30, 70, 71];
+    let page = render(&report);
+    assert_eq!(page.matches("class=\"hatch\"").count(), 3);
+    assert!(read(&page).contains("Hatched: another process wrote"), "{page}");
+    report.probes[0].measurement.caveats.clear();
+    assert_eq!(hatched(&report), 0);
+    assert!(!page.contains("no durable price"));
+    let source = Source::derived(["mount.barrier"]);
+    report.facts.know(&sample::data(), &FLUSH, Flush::Suppressed, source);
+    let page = render(&report);
+    assert!(page.contains("no durable price") && read(&page).contains("No durable price. No flush was sent"));
 }

@@ -113,6 +113,7 @@ fn put(out: &mut String, phrase: &Phrase) {
             Fragment::Code(name) => push(out, &code(name)),
             Fragment::Command(command) => push(out, &code(command)),
             Fragment::Strong(words) => push(out, &strong(words)),
+            Fragment::Further(heading) => escape(out, &format!("see “{heading}”")),
         }
     }
 }

@@ -20,6 +20,8 @@ pub enum Fragment {
     Strong(String),
     /// A verdict in a heading, which forms without larger letters write in capitals.
     Verdict(String),
+    /// The heading under which the whole report tells the rest. The short text names the option that shows it.
+    Further(&'static str),
 }
 
 impl Phrase {
@@ -72,6 +74,15 @@ impl Phrase {
         self
     }
 
+    /// The same with the place of the rest behind it, in parentheses.
+    #[must_use]
+    pub fn and_further(mut self, heading: &'static str) -> Self {
+        self.0.push(Fragment::Plain(" (".to_owned()));
+        self.0.push(Fragment::Further(heading));
+        self.0.push(Fragment::Plain(")".to_owned()));
+        self
+    }
+
     /// The same with another one behind it.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
@@ -95,7 +106,7 @@ impl Fragment {
     fn words(&self) -> &str {
         match self {
             Self::Plain(words) | Self::Code(words) | Self::Strong(words) | Self::Verdict(words) => words,
-            Self::Command(command) => command,
+            Self::Command(words) | Self::Further(words) => words,
         }
     }
 }
@@ -112,6 +123,7 @@ impl fmt::Display for Phrase {
         self.0.iter().try_for_each(|fragment| match fragment {
             Fragment::Plain(words) | Fragment::Code(words) | Fragment::Strong(words) => f.write_str(words),
             Fragment::Command(command) => write!(f, "`{command}`"),
+            Fragment::Further(_) => f.write_str("-v"),
             Fragment::Verdict(words) => f.write_str(&words.to_uppercase()),
         })
     }

@@ -101,21 +101,21 @@ pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
 }
 
 /// What a commit costs, in a line: median with its interval, rate, tail, and how it was measured.
-pub fn line(report: &Report, target: &TargetSummary) -> Option<String> {
+pub fn line(report: &Report, target: &TargetSummary) -> Option<Phrase> {
     let (measurement, row) = row_in_force(report, target)?;
     let median = micros(row.median_us.value);
     if is_without_flushes(report, &target.target) {
-        return Some(format!("{median} without a flush: not the price of a durable commit"));
+        return Some(format!("{median} without a flush: not the price of a durable commit").into());
     }
     let interval = micros_between(row.median_us.low, row.median_us.high);
     let rate = if row.mean_us > 0.0 { format!(", {}/s", rounded(1e6 / row.mean_us)) } else { String::new() };
     let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
     let method = row.method.name();
-    let doubts = match caveats(measurement).len() {
-        0 => String::new(),
-        count => format!("; {} (-v)", words::count(count, "caveat")),
-    };
-    Some(format!("{median} a commit ({interval}){rate}{tail}; {method}, 8 kB, 1 client{doubts}"))
+    let says = format!("{median} a commit ({interval}){rate}{tail}; {method}, 8 kB, 1 client");
+    Some(match caveats(measurement).len() {
+        0 => says.into(),
+        count => Phrase::plain(format!("{says}; {}", words::count(count, "caveat"))).and_further(PRICE),
+    })
 }
 
 fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {

@@ -120,7 +120,7 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
         narrow: &[],
         rows,
     };
-    let more = more(others.len(), " targets").map(Piece::Line);
+    let more = more(others.len(), " targets", "Contents").map(Piece::Line);
     [Piece::Targets(grid)].into_iter().chain(more).collect()
 }
 
@@ -136,7 +136,7 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     let things = things::of_target(chapter, of);
     let (shown, cut) = things::within_limit(things);
     lines.extend(shown.into_iter().map(ToDo::line));
-    lines.extend(more(cut, ""));
+    lines.extend(more(cut, "", "Findings"));
     lines.extend(undecided(chapter.about(of)));
     lines.extend(withheld(report, of));
     lines.push(unknown::most(chapter, of));
@@ -152,9 +152,10 @@ fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     lines
 }
 
-/// How many more there are; `what` begins with a blank.
-fn more(count: usize, what: &str) -> Option<Bullet> {
-    (count > 0).then(|| Bullet::sentence(format!("+ {count} more{what} (-v)")))
+/// How many more there are, and under which heading the whole report has them; `what` begins with a blank.
+fn more(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
+    let says = || Phrase::plain(format!("+ {count} more{what}")).and_further(heading);
+    (count > 0).then(|| Bullet::sentence(says()))
 }
 
 /// The verdict in a sentence with what is missing of the copies, what becomes of commits with the host, and what cannot be
@@ -227,7 +228,7 @@ fn elsewhere(report: &Report) -> Vec<Bullet> {
         report.targets.iter().any(|target| target.subjects.contains(&one.subject))
     };
     lines.extend(report.withheld.iter().filter(|one| !of_target(one)).map(withheld_line));
-    lines.extend(more(lesser.len(), " about the host"));
+    lines.extend(more(lesser.len(), " about the host", "Findings"));
     lines.extend(beside_asked.map(Bullet::sentence));
     lines
 }

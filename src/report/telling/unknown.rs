@@ -15,6 +15,9 @@ use crate::workers;
 /// How many facts are named before the rest is counted.
 const NAMED: usize = 8;
 
+/// What its heading begins with.
+const NOT_KNOWN: &str = "Not known";
+
 /// The facts that a target needs and that are not known, and how to learn them.
 pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
     let groups = groups(chapter, target);
@@ -29,7 +32,7 @@ pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Se
             ..Bullet::default()
         }
     };
-    let mut section = Section::part(format!("Not known: {}", words::count(count, "fact")));
+    let mut section = Section::part(format!("{NOT_KNOWN}: {}", words::count(count, "fact")));
     section.bullets(&["facts"], groups.into_iter().rev().map(bullet).collect());
     section.unless_empty()
 }
@@ -44,10 +47,14 @@ pub fn most(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Bullet {
     };
     let best = groups.into_iter().filter_map(helps).max_by_key(|(count, _)| *count);
     let says = match (count, best) {
-        (0, _) => "nothing that would decide anything here".to_owned(),
-        (count, None) => format!("{} (-v)", words::count(count, "fact")),
-        (count, Some((most, help))) if most == count => format!("{}: {help}", words::count(count, "fact")),
-        (count, Some((most, help))) => format!("{}, {most} of them: {help}", words::count(count, "fact")),
+        (0, _) => "nothing that would decide anything here".into(),
+        (count, None) => Phrase::plain(words::count(count, "fact")).and_further(NOT_KNOWN),
+        (count, Some((most, help))) if most == count => {
+            format!("{}: {help}", words::count(count, "fact")).into()
+        }
+        (count, Some((most, help))) => {
+            format!("{}, {most} of them: {help}", words::count(count, "fact")).into()
+        }
     };
     Bullet::marked(Mark::Remark("unknown"), says)
 }

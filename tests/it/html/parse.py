@@ -11,6 +11,7 @@ with open(sys.argv[1], "rb") as page:
 document = html5lib.parse(whole, treebuilder="etree", namespaceHTMLElements=False, transport_encoding="utf-8")
 requests = ["src", "srcset", "data", "action", "formaction", "poster", "background", "ping", "cite", "manifest", "style", "{http://www.w3.org/1999/xlink}href"]
 found = {"scripts": [], "inside": [], "asked": [], "handlers": [], "headings": [], "ids": [], "elements": [], "nameless": [], "style": ""}
+labels = []
 for element in document.iter():
     name = element.tag if isinstance(element.tag, str) else "comment"
     name = name.split("}")[-1]
@@ -34,9 +35,12 @@ for element in document.iter():
     if name in ["h1", "h2", "h3", "h4"]:
         found["headings"].append(int(name[1]))
     if name == "svg":
-        inner = [child.tag.split("}")[-1] for child in element]
-        if element.get("role") != "img" or inner[:2] != ["title", "desc"]:
-            found["nameless"].append(inner)
+        links = any(child.tag.split("}")[-1] == "a" for child in element.iter())
+        named = [element.get("aria-labelledby"), element.get("aria-describedby")]
+        if element.get("role") != ("group" if links else "img") or None in named:
+            found["nameless"].append(str(named))
+        labels += named
+found["nameless"] += [str(label) for label in labels if label not in found["ids"]]
 body = document.find("body")
 found["text"] = "".join(t for e in body for t in e.itertext() if e.tag != "script")
 found["policy"] = [m.get("content") for m in document.iter("meta") if m.get("http-equiv") == "Content-Security-Policy"]

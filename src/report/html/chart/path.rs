@@ -1,9 +1,11 @@
 //! The flush path as a rail: solid while the flush travels, dashed where that is unknown, absent below a drop; on it each hop
-//! with its mark, its name and its fate.
+//! with its mark, its name, which leads to its facts, and its fate.
 
 use super::{Illustration, LINE, WIDTH, line, text, text_around, text_before};
 use crate::durability::{Fate, FlushHop};
 use crate::facts::catalog::target::Flush;
+use crate::report::html::evidence::FactsTold;
+use crate::report::html::markup::{Markup, Tag};
 use crate::report::telling::flush;
 use crate::text::wrap::columns;
 
@@ -14,9 +16,11 @@ const SAYS: f64 = 175.0;
 /// How many signs of a name and of its words have room.
 const LONGEST_NAME: usize = 17;
 const LONGEST_WORDS: usize = 38;
+/// How many things of one hop are named in the table.
+const MOST: usize = 8;
 
 /// The chart; nothing without a path.
-pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
+pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
     path.first()?;
     let mut drawn = Vec::new();
     let y = |at: usize| LINE.mul_add(1.4 * at as f64, LINE);
@@ -31,7 +35,11 @@ pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
     for (at, hop) in path.iter().enumerate() {
         let role = role(hop.fate);
         drawn.push(text_around(RAIL, y(at) + 5.0, &flush::mark(hop.fate).to_string()).with("class", role));
-        drawn.push(text(NAME, y(at) + 4.0, &shortened(&hop.name, LONGEST_NAME)));
+        let name = text(NAME, y(at) + 4.0, &shortened(&hop.name, LONGEST_NAME));
+        drawn.push(match hop.subjects.iter().find_map(|subject| facts.link(subject)) {
+            Some(link) => link.add(name),
+            None => name,
+        });
         drawn.push(text(SAYS, y(at) + 4.0, &shortened(&hop.says, LONGEST_WORDS)).with("class", "dim"));
         let fate = text_before(WIDTH - 8.0, y(at) + 4.0, flush::word(hop.fate));
         drawn.push(fate.with("class", role));
@@ -40,23 +48,42 @@ pub fn chart(path: &[FlushHop]) -> Option<Illustration> {
         let says = [&hop.says, &hop.because].map(String::as_str);
         let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
         vec![
-            flush::mark(hop.fate).to_string(),
-            hop.name.clone(),
-            says.join("; "),
-            flush::word(hop.fate).to_owned(),
-            hop.source.clone(),
+            Markup::text(&flush::mark(hop.fate).to_string()),
+            linked(hop, facts),
+            Markup::text(&says.join("; ")),
+            Markup::text(flush::word(hop.fate)),
+            Markup::text(&hop.source),
         ]
     };
     Some(Illustration {
+        name: "path",
         title: "The way of a commit's flush",
         says: flush::line(path).replace(flush::UNBROKEN, " "),
         height: y(path.len() - 1) + LINE,
         drawn,
+        has_links: path.iter().flat_map(|hop| &hop.subjects).any(|subject| facts.link(subject).is_some()),
         head: ["mark", "hop", "what it is", "what becomes of the flush", "read from"]
             .map(str::to_owned)
             .to_vec(),
         rows: path.iter().map(row).collect(),
     })
+}
+
+/// A hop by its name, with links to the facts of what stands there.
+fn linked(hop: &FlushHop, facts: &FactsTold<'_>) -> Markup {
+    let name = |words: &str, link: Option<Tag>| match link {
+        Some(link) => link.text(words).into(),
+        None => Markup::text(words),
+    };
+    if let [subject] = hop.subjects.as_slice() {
+        return name(&hop.name, facts.link(subject));
+    }
+    let each = hop
+        .subjects
+        .iter()
+        .take(MOST)
+        .map(|subject| Markup::fixed(" ").and(name(subject.name(), facts.link(subject))));
+    Markup::text(&hop.name).and(Markup::all(each))
 }
 
 /// What a fate is coloured by.

@@ -1,12 +1,15 @@
-//! The median of each round, in order: whether it drifted, and whether something came between.
+//! The median of each round, in order: whether it drifted, and whether something came between. Rounds in which others were
+//! seen are hatched.
 
-use super::{Illustration, WIDTH, along, legend, line, nth, text_before};
-use crate::measure::{Measurement, MethodResult};
+use super::{Illustration, WIDTH, along, legend, line, nth, text, text_before, texts};
+use crate::measure::{Caveat, Measurement, MethodResult};
 use crate::report::axis::Axis;
+use crate::report::html::markup::Tag;
 use crate::text::micros;
 
 /// Where the field begins and ends.
 const FIELD: [f64; 2] = [70.0, WIDTH - 30.0];
+/// The style sheet gives a hatched period the same height.
 const HEIGHT: f64 = 150.0;
 /// More rounds than these are told as the medians of groups.
 const MOST: usize = 64;
@@ -22,46 +25,94 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
     };
     let axis = Axis::around(rows.iter().map(ends))?;
+    let rounds = rows.iter().map(|(row, _)| row.rounds_us.len()).max().unwrap_or_default();
+    let each = size_of_group(rounds);
+    let seen = seen(measurement, rounds.div_ceil(each), each);
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
+    drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
     for (us, label) in axis.ticks() {
         let y = along(&axis, us, bottom, top);
         drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &label));
         drawn.push(line("grid", [(FIELD[0], y), (FIELD[1], y)]));
     }
     for (at, (_, all)) in rows.iter().enumerate() {
-        let last = all.len().saturating_sub(1).max(1) as f64;
-        let points = all.iter().enumerate().map(|(at, us)| {
-            ((at as f64 / last).mul_add(FIELD[1] - FIELD[0], FIELD[0]), along(&axis, *us, bottom, top))
-        });
-        drawn.push(line(&nth(at), points));
+        let point = |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(&axis, *us, bottom, top));
+        drawn.push(line(&nth(at), all.iter().enumerate().map(point)));
     }
-    let rounds = measurement.rounds;
-    drawn.push(super::text(FIELD[0], bottom + 18.0, "first round"));
+    drawn.push(text(FIELD[0], bottom + 18.0, "first round"));
     drawn.push(text_before(FIELD[1], bottom + 18.0, &format!("round {rounds}")));
-    let most = rows.iter().map(|(_, all)| all.len()).max().unwrap_or_default();
-    let each = usize::try_from(rounds).unwrap_or_default().div_ceil(MOST).max(1);
-    let row = |at: usize| {
+    let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
+    let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let first = at.saturating_mul(each).saturating_add(1);
         let name = if each == 1 { first.to_string() } else { format!("from {first} on") };
-        let time = |all: &Vec<f64>| all.get(at).map(|us| micros(*us)).unwrap_or_default();
-        std::iter::once(name).chain(rows.iter().map(|(_, all)| time(all))).collect()
+        let time = |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| micros(*us)).unwrap_or_default();
+        let ids = caveats.iter().map(|caveat| caveat.id.to_string()).collect::<Vec<_>>().join(", ");
+        std::iter::once(name).chain(rows.iter().map(time)).chain(is_disturbed.then_some(ids)).collect()
     };
+    let mut says = "The median of each round of the measurement, from the first to the last; a level line is a calm machine."
+        .to_owned();
+    for caveat in measurement.caveats.iter().filter(|caveat| is_hatched(caveat)) {
+        says += &format!(" Hatched: {}", caveat.says);
+    }
+    let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
     Some(Illustration {
+        name: "rounds",
         title: "Commits round by round",
-        says: "The median of each round of the measurement, from the first to the last; a level line is a calm machine."
-            .to_owned(),
+        says,
         height: bottom + 26.0,
         drawn,
+        has_links: false,
         head: std::iter::once("round".to_owned())
-            .chain(rows.iter().map(|(row, _)| row.method.name().to_owned()))
+            .chain(names)
+            .chain(is_disturbed.then(|| "caveat".to_owned()))
             .collect(),
-        rows: (0..most).map(row).collect(),
+        rows: texts(seen.iter().enumerate().map(row).collect()),
     })
+}
+
+/// Where a round or a group of them stands, of so many.
+fn x(at: f64, of: usize) -> f64 {
+    let last = of.saturating_sub(1).max(1) as f64;
+    (at / last).clamp(0.0, 1.0).mul_add(FIELD[1] - FIELD[0], FIELD[0])
+}
+
+/// Whether a caveat is about rounds, or about all of the measurement.
+fn is_hatched(caveat: &Caveat) -> bool {
+    !caveat.rounds.is_empty() || caveat.id.slows_all_alike()
+}
+
+/// What was seen in each group of rounds.
+fn seen(measurement: &Measurement, groups: usize, each: usize) -> Vec<Vec<&Caveat>> {
+    let hatched = || measurement.caveats.iter().filter(|caveat| is_hatched(caveat));
+    let concerns = |caveat: &Caveat, group: usize| {
+        let within =
+            |round: &u32| usize::try_from(round.saturating_sub(1)).is_ok_and(|at| at / each == group);
+        caveat.rounds.is_empty() || caveat.rounds.iter().any(within)
+    };
+    (0..groups).map(|group| hatched().filter(|caveat| concerns(caveat, group)).collect()).collect()
+}
+
+/// Groups in which something was seen, those in a row as one; each reaches halfway to its neighbours.
+fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
+    let mut periods: Vec<(usize, usize)> = Vec::new();
+    for (at, _) in seen.iter().enumerate().filter(|(_, caveats)| !caveats.is_empty()) {
+        match periods.last_mut() {
+            Some((_, last)) if *last + 1 == at => *last = at,
+            _ => periods.push((at, at)),
+        }
+    }
+    let ends = |(from, to): (usize, usize)| {
+        [from as f64 - 0.5, to as f64 + 0.5].map(|at| (x(at, seen.len()), middle))
+    };
+    periods.into_iter().map(|period| line("hatch", ends(period))).collect()
 }
 
 /// The rounds, or the medians of groups of as many as are needed.
 fn grouped(rounds: &[f64]) -> Vec<f64> {
-    let each = rounds.len().div_ceil(MOST).max(1);
-    rounds.chunks(each).map(crate::measure::median_of).collect()
+    rounds.chunks(size_of_group(rounds.len())).map(crate::measure::median_of).collect()
+}
+
+fn size_of_group(rounds: usize) -> usize {
+    rounds.div_ceil(MOST).max(1)
 }

@@ -1,6 +1,6 @@
 //! What sessions come to that commit side by side: group commit, on an axis that doubles.
 
-use super::{Illustration, WIDTH, line, nth, text_around, text_before};
+use super::{Illustration, WIDTH, line, nth, text_around, text_before, texts};
 use crate::measure::{Measurement, Workload, WorkloadRow};
 use crate::report::html::markup::tag;
 use crate::text::{micros, rounded};
@@ -56,14 +56,16 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     };
     let head = ["sessions", "commits/s", "95 % interval", "median of a commit", "flushes a commit"];
     Some(Illustration {
+        name: "sessions",
         title: "Commits of sessions side by side",
         says: format!(
             "Commits per second of all sessions, by the number of sessions beneath. {}",
             found.sentence
         ),
         height: bottom + 26.0,
-        rows: rows.iter().map(numbers).collect(),
+        rows: texts(rows.iter().map(numbers).collect()),
         drawn,
+        has_links: false,
         head: head.map(str::to_owned).to_vec(),
     })
 }

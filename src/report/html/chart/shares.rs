@@ -1,6 +1,6 @@
 //! The share of commits done within a time, a stepped curve for each method, on a logarithmic axis.
 
-use super::{Illustration, WIDTH, along, legend, line, nth, scale, text_before};
+use super::{Illustration, WIDTH, along, legend, line, nth, scale, text_before, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::text::micros;
@@ -32,14 +32,16 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     }
     let head = std::iter::once("share of commits".to_owned());
     Some(Illustration {
+        name: "shares",
         title: "Share of commits done within a time",
         says: "How many of all commits were done within the time beneath; a steep curve is even, a long tail to the right \
                is commits that wait. One page, one session."
             .to_owned(),
         height: bottom + 26.0,
         drawn,
+        has_links: false,
         head: head.chain(rows.iter().map(|row| row.method.name().to_owned())).collect(),
-        rows: numbers(&rows),
+        rows: texts(numbers(&rows)),
     })
 }
 
