@@ -10,8 +10,9 @@ use std::fmt::Write as _;
 use super::{MOST_FINDINGS, MOST_TARGETS, applying, standing_word};
 use crate::durability::Standing;
 use crate::facts::Choice;
+use crate::report::exit;
 use crate::report::model::Report;
-use crate::rules::{Level, Outcome};
+use crate::rules::Level;
 
 /// The metrics.
 pub fn render(report: &Report) -> String {
@@ -56,13 +57,9 @@ fn findings(page: &mut Metrics, report: &Report) -> usize {
     for level in Level::ALL {
         page.sample(&[("level", level.word())], figure(applying(report, level).len()));
     }
-    page.metric("walwise_undecided", "Rules that could not be decided, by level.");
+    page.metric("walwise_undecided", "Rules that lack more than a measurement to be decided, by level.");
     for level in Level::ALL {
-        let open = |finding: &&crate::rules::Finding| match finding.outcome {
-            Outcome::Undecided { .. } => finding.level == level,
-            Outcome::Applies | Outcome::DoesNotApply => false,
-        };
-        page.sample(&[("level", level.word())], figure(report.findings.iter().filter(open).count()));
+        page.sample(&[("level", level.word())], figure(exit::undecided(report, level)));
     }
     page.metric("walwise_finding", "A critical finding or a warning that applies.");
     let serious: Vec<_> =

@@ -105,6 +105,25 @@ fn a_price_is_there_with_its_time_or_absent() {
     assert!(Format::Nagios.render(&durable_with_price()).unwrap().contains("'commit /srv/pg/15/main'=0.00"));
 }
 
+/// What is undecided counts as what applies does: not beside the target that was asked for, and not for want of a
+/// measurement alone.
+#[test]
+fn what_is_undecided_counts_like_what_applies() {
+    let undecided = |report: &Report| {
+        let text = Format::Prometheus.render(report).unwrap();
+        let of = "walwise_undecided{level=\"critical\"} ";
+        text.lines().find_map(|line| line.strip_prefix(of)).unwrap().parse::<usize>().unwrap()
+    };
+    let mut report = with(None, true);
+    assert_eq!(undecided(&report), 1);
+    report.asked = Some(report.targets[0].title.clone());
+    assert_eq!(undecided(&report), 1);
+    report.findings[0].subject = Subject::mount("/beside");
+    assert_eq!((undecided(&report), Health::from_report(&report)), (0, Health::Good));
+    report.asked = None;
+    assert_eq!((undecided(&report), Health::from_report(&report)), (1, Health::Unknown));
+}
+
 /// Ten thousand findings make a bounded number of series, and what is left out is counted.
 #[test]
 fn the_number_of_series_is_bounded() {
