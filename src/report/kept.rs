@@ -30,7 +30,7 @@ impl KeptReport {
         Ok(Self { kept, json: json::again(&String::from_utf8_lossy(&bytes)) })
     }
 
-    /// The document that `walwise check --format json` wrote.
+    /// The document that `walwise check --format json` wrote; one that comes out of a page has no indentation.
     pub fn json(&self) -> &str {
         &self.json
     }

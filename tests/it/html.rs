@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use serde_json::Value;
 use walwise::inside::collect::Request;
@@ -45,6 +46,48 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// How many bytes a page may have for each target, beside the report inside.
+const MOST: usize = 100_000;
+
+/// How many bytes a page has beside the report inside.
+fn shown(page: &str) -> usize {
+    let (before, inside) = page.split_once("<script type=\"application/json\"").unwrap();
+    let (_, behind) = inside.split_once("</script>").unwrap();
+    before.len() + behind.len()
+}
+
+/// A host that was measured has the most charts.
+#[test]
+fn the_page_of_a_measured_host_is_small() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/report.html")).unwrap();
+    assert!(page.matches("<figure>").count() >= 4);
+    assert!(shown(&page) <= MOST, "{} bytes beside the report", shown(&page));
+}
+
+/// The page costs a small multiple of its JSON. Both are made in turn and the fastest of each counts, so that the load of the
+/// machine does not.
+#[test]
+fn a_page_is_made_about_as_fast_as_its_json() {
+    let timed = |make: &dyn Fn() -> String| {
+        let begun = Instant::now();
+        assert!(!make().is_empty());
+        begun.elapsed().as_secs_f64() * 1e3
+    };
+    for (situation, host, target) in SITUATIONS {
+        let report = report(host, target);
+        let (mut fastest_page, mut fastest_json) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..10 {
+            fastest_page = fastest_page.min(timed(&|| page(&report)));
+            fastest_json = fastest_json.min(timed(&|| json::render(&report)));
+        }
+        println!("{situation}: page {fastest_page:.1} ms, JSON {fastest_json:.1} ms");
+        assert!(
+            fastest_page <= 12.0 * fastest_json,
+            "{situation}: {fastest_page} ms, JSON {fastest_json} ms"
+        );
+    }
+}
+
 fn is_inert(found: &Value) {
     for what in ["scripts", "asked", "handlers", "nameless"] {
         assert_eq!(found[what], serde_json::json!([]), "{what}");
@@ -73,9 +116,8 @@ fn nothing_runs_or_asks_and_the_report_inside_is_the_report() {
             found["headings"].as_array().unwrap().iter().map(|level| level.as_u64().unwrap()).collect();
         assert_eq!(headings.iter().filter(|level| **level == 1).count(), 1, "{situation}");
         assert!(headings.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{situation}: {headings:?}");
-        let shown = page.len() - json::render(&report).len();
-        let most = 100_000 * report.targets.len().max(1);
-        assert!(shown <= most, "{situation}: {shown} bytes beside the report");
+        let most = MOST * report.targets.len().max(1);
+        assert!(shown(&page) <= most, "{situation}: {} bytes beside the report", shown(&page));
     }
 }
 

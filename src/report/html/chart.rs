@@ -17,7 +17,7 @@ use crate::report::axis::Axis;
 use crate::report::{Report, TargetSummary};
 
 /// The width of every chart, in units of its picture.
-const WIDTH: f64 = 560.0;
+const WIDTH: f64 = 480.0;
 /// The height of a line of text.
 const LINE: f64 = 20.0;
 /// How many lines differ by their dashes.
@@ -95,7 +95,7 @@ impl Illustration {
             .adding(self.drawn);
         let about = tag("figcaption")
             .add(tag("strong").with("id", &title).text(self.title))
-            .text(" ")
+            .text(": ")
             .add(tag("span").with("id", &says).text(&self.says));
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
         let numbers = section::table(self.title, &head, &[], self.rows);

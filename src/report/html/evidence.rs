@@ -1,11 +1,11 @@
 //! Every finding with its place in the document, by rule; and the facts they rest on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors;
 use super::markup::{Markup, Tag, tag};
 use super::section::{framed, mark};
-use crate::facts::{FactRow, Reading, Subject, catalog};
+use crate::facts::{FactRow, Reading, Scope, Subject, catalog};
 use crate::report::Report;
 use crate::report::telling::{Mark, words};
 use crate::rules::{Finding, Outcome};
@@ -65,10 +65,11 @@ fn seen(finding: &Finding) -> String {
     told.join(" · ")
 }
 
-/// The facts that the document tells, those of a subject together.
+/// The facts that the document tells, those of a subject together: of the host, of what targets rest on, and of what
+/// something was found. The rest is in the data.
 pub struct FactsTold<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
-    /// How many found no room.
+    /// How many are not told.
     left: usize,
 }
 
@@ -76,10 +77,17 @@ impl<'a> FactsTold<'a> {
     /// Those of a report.
     pub fn of(report: &'a Report) -> Self {
         let room = FACTS.saturating_mul(report.targets.len().max(1));
+        let hops = report.verdicts.iter().flat_map(|verdict| &verdict.flush_path);
+        let subjects = report.targets.iter().flat_map(|target| &target.subjects);
+        let subjects = subjects.chain(hops.flat_map(|hop| &hop.subjects));
+        let subjects: BTreeSet<&Subject> =
+            subjects.chain(report.findings.iter().map(|finding| &finding.subject)).collect();
+        let concerns = |subject: &Subject| subject.scope() == Scope::Host || subjects.contains(subject);
         let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
-        let mut told = Self { by_subject: BTreeMap::new(), left: 0 };
-        for (at, row) in report.facts.rows().filter(is_told).enumerate() {
-            if at < room {
+        let (mut told, mut count) = (Self { by_subject: BTreeMap::new(), left: 0 }, 0);
+        for row in report.facts.rows().filter(is_told) {
+            if count < room && concerns(row.subject) {
+                count += 1;
                 told.by_subject.entry(row.subject).or_default().push(row);
             } else {
                 told.left = told.left.saturating_add(1);
@@ -101,7 +109,7 @@ impl<'a> FactsTold<'a> {
         }
         let group = |(subject, rows): (&&Subject, &Vec<FactRow<'_>>)| {
             let name = tag("code").text(&subject.to_string());
-            let head = tag("th").with("colspan", "3").with("scope", "rowgroup").add(name);
+            let head = tag("th").with("colspan", "3").with("scope", "colgroup").add(name);
             tag("tbody")
                 .with("id", &anchors::facts(subject))
                 .add(tag("tr").add(head))

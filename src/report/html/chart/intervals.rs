@@ -10,7 +10,7 @@ use crate::report::{Report, TargetSummary};
 use crate::text::{grouped, micros, micros_between};
 
 /// Where the field begins and ends.
-const FIELD: [f64; 2] = [150.0, 450.0];
+const FIELD: [f64; 2] = [150.0, 405.0];
 
 /// The chart; nothing where nothing was measured.
 pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {

@@ -10,12 +10,12 @@ use crate::report::telling::flush;
 use crate::text::wrap::columns;
 
 /// Where rail, names, words and fates stand.
-const RAIL: f64 = 22.0;
-const NAME: f64 = 44.0;
-const SAYS: f64 = 175.0;
+const RAIL: f64 = 14.0;
+const NAME: f64 = 30.0;
+const SAYS: f64 = 148.0;
 /// How many signs of a name and of its words have room.
-const LONGEST_NAME: usize = 17;
-const LONGEST_WORDS: usize = 38;
+const LONGEST_NAME: usize = 13;
+const LONGEST_WORDS: usize = 32;
 /// How many things of one hop are named in the table.
 const MOST: usize = 8;
 
@@ -41,7 +41,7 @@ pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
             None => name,
         });
         drawn.push(text(SAYS, y(at) + 4.0, &shortened(&hop.says, LONGEST_WORDS)).with("class", "dim"));
-        let fate = text_before(WIDTH - 8.0, y(at) + 4.0, flush::word(hop.fate));
+        let fate = text_before(WIDTH - 2.0, y(at) + 4.0, flush::word(hop.fate));
         drawn.push(fate.with("class", role));
     }
     let row = |hop: &FlushHop| {
@@ -58,7 +58,7 @@ pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
     Some(Illustration {
         name: "path",
         title: "The way of a commit's flush",
-        says: flush::line(path).replace(flush::UNBROKEN, " "),
+        says: flush::line(path),
         height: y(path.len() - 1) + LINE,
         drawn,
         has_links: path.iter().flat_map(|hop| &hop.subjects).any(|subject| facts.link(subject).is_some()),
