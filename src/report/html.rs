@@ -51,11 +51,14 @@ pub fn render(report: &Report) -> String {
         .with("id", "glance")
         .add(tag("h2").text("At a glance"))
         .add(dashboard::dashboard(report, &facts));
-    let folds = [("Findings", "findings", evidence::findings(report)), ("Facts", "facts", facts.table())];
+    let folds = [
+        ("Findings", "findings", false, evidence::findings(report)),
+        ("Facts", "facts", true, facts.table()),
+    ];
     let folds: Vec<_> = folds.into_iter().filter(|(.., inner)| !inner.is_empty()).collect();
     let contents =
         tag("nav").add(tag("h2").text("Contents")).add(tag("ul").adding(links).adding(
-            folds.iter().map(|(heading, id, _)| {
+            folds.iter().map(|(heading, id, ..)| {
                 tag("li").add(tag("a").with("href", &format!("#{id}")).text(heading))
             }),
         ));
@@ -63,10 +66,13 @@ pub fn render(report: &Report) -> String {
     let review = format!(
         "For review: nothing was changed, commands are to be read before they are run, and what needs root says so.{masked}"
     );
-    let body =
-        Markup::from(glance).and(contents).and(tag("p").text(&review)).and(Markup::all(chapters)).and(
-            Markup::all(folds.into_iter().map(|(heading, id, inner)| evidence::fold(heading, id, inner))),
-        );
+    let body = Markup::from(glance).and(contents).and(tag("p").text(&review)).and(Markup::all(chapters)).and(
+        Markup::all(
+            folds
+                .into_iter()
+                .map(|(heading, id, is_appendix, inner)| evidence::fold(heading, id, is_appendix, inner)),
+        ),
+    );
     page(&format!("Storage under databases on {}", report.host.name), body, &json::render(report))
 }
 

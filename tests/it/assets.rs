@@ -43,12 +43,12 @@ fn pictures() -> Vec<generate::OutputFile> {
 }
 
 fn pictures_at(size: (u16, u16)) -> Vec<generate::OutputFile> {
-    let (session, measured) = of_pictures();
+    let (session, measured) = recorded("probe.json");
     generate::pictures(session, Some(measured), size)
 }
 
-/// The recorded machine in `tests/screens`, and its measurement.
-fn of_pictures() -> (Session, Measurement) {
+/// The recorded machine in `tests/screens`, and a measurement there.
+fn recorded(measurement: &str) -> (Session, Measurement) {
     let read = |name: &str| fs::read(of_repository("tests/screens").join(name)).unwrap();
     let host = RecordedHost::parse(&read("vm.host")).unwrap();
     let request = Request {
@@ -58,12 +58,12 @@ fn of_pictures() -> (Session, Measurement) {
         ..Request::default()
     };
     let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
-    (session, generate::measurement(&read("probe.json")).unwrap())
+    (session, generate::measurement(&read(measurement)).unwrap())
 }
 
-/// The page of a recorded machine, with the measurement in `tests/screens`.
+/// The page of the recorded machine, with a measurement that has all that a page draws.
 fn page() -> String {
-    let (session, measured) = of_pictures();
+    let (session, measured) = recorded("page.json");
     generate::page(session, measured)
 }
 

@@ -80,7 +80,7 @@ fn a_page_is_made_about_as_fast_as_its_json() {
             fastest_page = fastest_page.min(timed(&|| page(&report)));
             fastest_json = fastest_json.min(timed(&|| json::render(&report)));
         }
-        println!("{situation}: page {fastest_page:.1} ms, JSON {fastest_json:.1} ms");
+        eprintln!("{situation}: page {fastest_page:.1} ms, JSON {fastest_json:.1} ms");
         assert!(
             fastest_page <= 12.0 * fastest_json,
             "{situation}: {fastest_page} ms, JSON {fastest_json} ms"

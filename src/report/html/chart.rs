@@ -99,7 +99,10 @@ impl Illustration {
             .add(tag("span").with("id", &says).text(&self.says));
         let head: Vec<&str> = self.head.iter().map(String::as_str).collect();
         let numbers = section::table(self.title, &head, &[], self.rows);
-        let numbers = tag("details").add(tag("summary").text("Numbers of this chart")).add(numbers);
+        let numbers = tag("details")
+            .with("class", "appendix")
+            .add(tag("summary").text("Numbers of this chart"))
+            .add(numbers);
         let frame = tag("div")
             .with("class", "scroll")
             .with("tabindex", "0")

@@ -65,8 +65,8 @@ fn seen(finding: &Finding) -> String {
     told.join(" · ")
 }
 
-/// The facts that the document tells, those of a subject together: of the host, of what targets rest on, and of what
-/// something was found. The rest is in the data.
+/// The facts that the document tells, those of a subject together: of the host and of what targets rest on. The
+/// rest is in the data.
 pub struct FactsTold<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
     /// How many are not told.
@@ -79,9 +79,7 @@ impl<'a> FactsTold<'a> {
         let room = FACTS.saturating_mul(report.targets.len().max(1));
         let hops = report.verdicts.iter().flat_map(|verdict| &verdict.flush_path);
         let subjects = report.targets.iter().flat_map(|target| &target.subjects);
-        let subjects = subjects.chain(hops.flat_map(|hop| &hop.subjects));
-        let subjects: BTreeSet<&Subject> =
-            subjects.chain(report.findings.iter().map(|finding| &finding.subject)).collect();
+        let subjects: BTreeSet<&Subject> = subjects.chain(hops.flat_map(|hop| &hop.subjects)).collect();
         let concerns = |subject: &Subject| subject.scope() == Scope::Host || subjects.contains(subject);
         let is_told = |row: &FactRow<'_>| row.reading.is_known() || row.reading.is_gap();
         let (mut told, mut count) = (Self { by_subject: BTreeMap::new(), left: 0 }, 0);
@@ -141,8 +139,10 @@ fn fact(row: &FactRow<'_>) -> Tag {
     tag("tr").adding([row.fact, &value, &from].map(|cell| tag("td").text(cell)))
 }
 
-/// A fold with a heading.
-pub fn fold(heading: &str, id: &str, inner: Markup) -> Markup {
+/// A fold with a heading. One that is an appendix is printed only where it is open.
+pub fn fold(heading: &str, id: &str, is_appendix: bool, inner: Markup) -> Markup {
     let summary = tag("summary").add(tag("h2").with("id", id).text(heading));
-    tag("details").add(summary).add(inner).into()
+    let fold = tag("details");
+    let fold = if is_appendix { fold.with("class", "appendix") } else { fold };
+    fold.add(summary).add(inner).into()
 }

@@ -78,9 +78,9 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
 }
 
 /// What scrolls by itself where it is too wide, so that the keyboard reaches it.
-pub fn framed(name: &str, table: Tag) -> Tag {
+pub fn framed(name: &str, inner: Tag) -> Tag {
     let frame = tag("div").with("class", "scroll").with("tabindex", "0").with("role", "group");
-    frame.with("aria-label", &format!("Table: {name}")).add(table)
+    frame.with("aria-label", &format!("Table: {name}")).add(inner)
 }
 
 /// Figures under a head.
@@ -98,7 +98,7 @@ fn named(head: &[&str]) -> String {
 fn stack(layers: &[LayerRow]) -> Markup {
     let mut page = TextBuilder::unbounded();
     page.table(0, &layers.iter().map(layer).collect::<Vec<_>>(), &[]);
-    tag("pre").text_lines(&page.finish()).into()
+    framed("stack", tag("pre").text_lines(&page.finish())).into()
 }
 
 /// A word in front, which is coloured by what it means.

@@ -1,6 +1,8 @@
 //! The median of each round, in order: whether it drifted, and whether something came between. Rounds in which others were
 //! seen are hatched.
 
+use std::fmt::Write as _;
+
 use super::{Illustration, WIDTH, along, legend, line, nth, text, text_before, texts};
 use crate::measure::{Caveat, Measurement, MethodResult};
 use crate::report::axis::Axis;
@@ -53,7 +55,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let mut says = "The median of each round of the measurement, from the first to the last; a level line is a calm machine."
         .to_owned();
     for caveat in measurement.caveats.iter().filter(|caveat| is_hatched(caveat)) {
-        says += &format!(" Hatched: {}", caveat.says);
+        let _ = write!(says, " Hatched: {}", caveat.says);
     }
     let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
     Some(Illustration {

@@ -1,8 +1,11 @@
 //! The share of commits done within a time, a stepped curve for each method, on a logarithmic axis.
 
-use super::{Illustration, WIDTH, along, legend, line, nth, scale, text_before, texts};
+use std::fmt::Write as _;
+
+use super::{Illustration, WIDTH, along, legend, line, nth, scale, tenth, text_before, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
+use crate::report::html::markup::tag;
 use crate::text::micros;
 
 /// Where the field begins and ends.
@@ -28,7 +31,8 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         drawn.push(line("grid", [(FIELD[0], y), (FIELD[1], y)]));
     }
     for (at, row) in rows.iter().enumerate() {
-        drawn.push(line(&nth(at), steps(&axis, &row.quantiles_us, top, bottom)));
+        let way = steps(&axis, &row.quantiles_us, top, bottom);
+        drawn.push(tag("path").with("class", &nth(at)).with("d", &way));
     }
     let head = std::iter::once("share of commits".to_owned());
     Some(Illustration {
@@ -49,17 +53,15 @@ fn height(share: f64, top: f64, bottom: f64) -> f64 {
     share.mul_add(top - bottom, bottom)
 }
 
-/// From each time the curve goes up by one step, and on to the next time.
-fn steps(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> Vec<(f64, f64)> {
+/// The curve goes along to each time and up by one step there.
+fn steps(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> String {
     let count = quantiles.len().max(1) as f64;
-    let mut points = Vec::new();
-    let mut before = bottom;
+    let mut way = format!("M{} {}", tenth(FIELD[0]), tenth(bottom));
     for (done, us) in (1_u32..).zip(quantiles) {
         let (x, y) = (along(axis, *us, FIELD[0], FIELD[1]), height(f64::from(done) / count, top, bottom));
-        points.extend([(x, before), (x, y)]);
-        before = y;
+        let _ = write!(way, "H{}V{}", tenth(x), tenth(y));
     }
-    points
+    way
 }
 
 fn numbers(rows: &[&MethodResult]) -> Vec<Vec<String>> {
