@@ -157,6 +157,8 @@ fn next(inbox: &Receiver<Msg>, wait: Option<Duration>) -> io::Result<Option<Msg>
 
 fn draw(display: &mut dyn Display, model: &mut Model) -> io::Result<()> {
     let mut hits = Hits::default();
+    // The next key is looked up on the page that is drawn.
+    model.keep(model.view().page);
     display.draw(&mut |buffer| hits = frame::draw(model, buffer))?;
     model.hits = hits;
     model.dirty = Dirty::No;
@@ -179,6 +181,7 @@ fn perform(
         SideEffect::Renew if *away => {}
         SideEffect::Renew => {
             model.size = display.size();
+            model.forget_page();
             display.renew(model.size)?;
             model.dirty = Dirty::Now;
         }
@@ -188,6 +191,7 @@ fn perform(
         SideEffect::Resume => {
             *away = !display.resume()?;
             model.size = display.size();
+            model.forget_page();
             model.dirty = Dirty::Now;
         }
     }

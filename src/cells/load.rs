@@ -181,7 +181,7 @@ fn beside_a_writer(writer: &Writer, log: &Path, means: &LoadMeans<'_>) -> Result
     let path = log.join("neighbour");
     let file = made(&path, OFlags::empty()).map_err(|e| format!("a neighbour: {e}"))?;
     let over = AtomicBool::new(false);
-    let writes = || {
+    let write = || {
         let mut at = 0;
         while !over.load(Ordering::Relaxed)
             && rustix::io::pwrite(&file, means.pages.bytes(usize::MAX), at).is_ok()
@@ -192,7 +192,7 @@ fn beside_a_writer(writer: &Writer, log: &Path, means: &LoadMeans<'_>) -> Result
         }
     };
     let sample = std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, writes);
+        let started = std::thread::Builder::new().spawn_scoped(scope, write);
         started.map_err(|e| format!("a neighbour: {e}"))?;
         let sample = single(writer, 1, SEGMENT, means);
         over.store(true, Ordering::Relaxed);

@@ -235,9 +235,9 @@ impl Model {
         PageView { state, page }
     }
 
-    /// Keeps a page for as long as nothing but the selection changes. A page that follows the selection is not kept.
+    /// Keeps the page in sight until something changes.
     pub fn keep(&mut self, page: Arc<Page>) {
-        self.kept = (!self.screen.follows_selection()).then_some((self.screen, page));
+        self.kept = Some((self.screen, page));
     }
 
     /// Forgets the page that was kept: something else changes.

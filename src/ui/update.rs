@@ -284,7 +284,9 @@ fn on_page(model: &mut Model, change: impl FnOnce(&Page, &mut PageState, u16)) {
 fn select(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
     let page = Arc::clone(&view.page);
     on_view(model, view, change);
-    model.keep(page);
+    if !model.screen.follows_selection() {
+        model.keep(page);
+    }
 }
 
 fn on_view(model: &mut Model, view: PageView, change: impl FnOnce(&Page, &mut PageState, u16)) {
