@@ -1,30 +1,29 @@
 //! The only module that changes the model. Pure: a message goes in, effects come out; no clock, no terminal, no thread.
 
+mod results;
+
 use std::sync::Arc;
 
 use ratatui::layout::Position;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::command::{self, Action, UserAction};
-use super::data::{Activity, Data, ProbeReport};
+use super::data::{Activity, Data};
 use super::documents::SaveState;
 use super::export;
 use super::filter::Filter;
 use super::focus::Focus;
 use super::frame;
 use super::hits::Hit;
-use super::job::{JobId, JobResult, Partial};
 use super::key::KeyPress;
 use super::model::{Dirty, Model, Overlay, PageView};
 use super::msg::{Exit, Msg, Pointed, SideEffect};
 use super::overlay::{help, targets, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen_id::ScreenId;
-use super::supposed::Supposed;
 use super::what_if::{Picker, Taken};
-use crate::measure::Measurement;
+use crate::report::Report;
 use crate::report::telling::words::count;
-use crate::report::{Plan, Report};
 
 /// How many lines the wheel goes at once.
 const NOTCH: usize = 3;
@@ -65,8 +64,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             model.beat = model.beat.wrapping_add(1);
             Vec::new()
         }
-        Msg::Progress(job, partial) => progress(model, job, partial),
-        Msg::Done(job, result) => done(model, job, result),
+        Msg::Progress(job, partial) => results::progress(model, job, partial),
+        Msg::Done(job, result) => results::done(model, job, result),
     }
 }
 
@@ -405,24 +404,6 @@ fn leave_what_if(model: &mut Model) {
     }
 }
 
-/// Shows what would be different where it can be seen.
-fn supposed(model: &mut Model, supposed: Box<Supposed>) {
-    model.data.supposed = Some(supposed);
-    if matches!(model.overlay, Some(Overlay::WhatIf(_))) {
-        model.overlay = None;
-        if model.screen != ScreenId::Overview {
-            show(model, ScreenId::Advice);
-        }
-        on_page(model, |page, state, height| page.go(state, Motion::Top, height));
-    }
-}
-
-/// Assumptions must be evaluated again after the machine was read or measured again.
-fn suppose_again(model: &mut Model) -> Vec<SideEffect> {
-    let all = model.data.suppositions().to_vec();
-    if all.is_empty() { Vec::new() } else { vec![model.suppose(all)] }
-}
-
 fn show(model: &mut Model, screen: ScreenId) {
     if screen == model.screen {
         return;
@@ -538,89 +519,4 @@ fn help_run(model: &mut Model) -> Vec<SideEffect> {
     model.overlay = None;
     let view = model.view();
     perform(model, view, command)
-}
-
-/// Progress of the running job; that of any other is ignored.
-fn progress(model: &mut Model, from: JobId, partial: Partial) -> Vec<SideEffect> {
-    if model.data.activity.job() != Some(from) {
-        return Vec::new();
-    }
-    match (partial, &mut model.data.activity) {
-        (Partial::Reading(now), Activity::Collecting { what, .. }) => *what = now,
-        (Partial::Probing(mut now), Activity::Probing { progress, .. }) => {
-            // Most messages have no figures; the last ones stay until newer ones arrive.
-            if now.so_far.is_none()
-                && let Some(before) = progress.take()
-            {
-                (now.so_far, now.histogram) = (before.so_far, before.histogram);
-            }
-            *progress = Some(now);
-        }
-        (Partial::Report(report), _) => model.learn_some(report),
-        (Partial::Rules(rules), _) => model.data.rules = rules,
-        _ => {}
-    }
-    Vec::new()
-}
-
-fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<SideEffect> {
-    let Some(result) = export::done(model, from, result) else { return Vec::new() };
-    let Some(result) = model.data.raw.done(result) else { return Vec::new() };
-    if model.data.activity.job() != Some(from) {
-        return Vec::new();
-    }
-    let activity = std::mem::replace(&mut model.data.activity, Activity::Idle);
-    match (result, activity) {
-        (JobResult::Report(report), Activity::Wanting { .. }) => {
-            model.learn(report);
-            let wish = model.data.plan().and_then(Plan::wish);
-            model.notice = Some(wish.unwrap_or_else(|| "the plan is of the first choice".to_owned()));
-            return suppose_again(model);
-        }
-        (JobResult::Report(report), activity) => {
-            if let Activity::Probing { target, progress, .. } = activity {
-                let found = report.probes.iter().find(|probe| probe.target == target);
-                // The screen of the probe says it anyway.
-                let elsewhere = model.screen != ScreenId::Probe;
-                model.notice = found.filter(|_| elsewhere).map(|probe| measured(&probe.measurement));
-                let histogram = progress.map(|progress| progress.histogram).unwrap_or_default();
-                model.data.ended = Some(ProbeReport { target, histogram, failed: None });
-            }
-            model.learn(report);
-            return suppose_again(model);
-        }
-        (JobResult::Supposed(found), Activity::Supposing { .. }) => supposed(model, found),
-        (JobResult::Failed(why), Activity::Supposing { .. }) => {
-            if let Some(Overlay::WhatIf(picker)) = &mut model.overlay {
-                picker.mistake = Some(why);
-            } else {
-                model.data.supposed = None;
-                model.notice = Some(format!("no assumptions any more: {why}"));
-            }
-        }
-        (JobResult::Plan(lines), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm { target, plan: Ok(lines) });
-        }
-        (JobResult::Failed(why), Activity::Planning { target, .. }) => {
-            model.overlay = Some(Overlay::Confirm { target, plan: Err(why) });
-        }
-        (JobResult::Failed(why), Activity::Probing { target, cancelled, .. }) => {
-            let how = if cancelled { "was cancelled" } else { "failed" };
-            let said = format!("the probe {how}: {why}");
-            model.notice = (model.screen != ScreenId::Probe).then(|| said.clone());
-            let before = model.data.ended.take().filter(|before| before.target == target);
-            let histogram = before.map(|before| before.histogram).unwrap_or_default();
-            model.data.ended = Some(ProbeReport { target, histogram, failed: Some(said) });
-        }
-        (JobResult::Failed(why), Activity::Wanting { .. }) => model.notice = Some(why),
-        (JobResult::Failed(why), _) => model.notice = Some(format!("reading the machine failed: {why}")),
-        (_, _) => {}
-    }
-    Vec::new()
-}
-
-/// The result of a probe, in a line.
-fn measured(found: &Measurement) -> String {
-    let how = if found.cancelled { "cancelled, results kept" } else { "measured" };
-    format!("{how}: {}", found.sentence)
 }
