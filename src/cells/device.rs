@@ -17,9 +17,13 @@ use super::zeros::zero;
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::WriteCache;
 use crate::host::{MakerProgram, is_loop};
+use crate::way::random;
 
 /// Blocks of 4 KiB of the file system that is mounted for the sake of its device.
 const BLOCKS: u64 = 1024;
+
+/// Bytes that only we know, by which the file is known again.
+const SECRET: u64 = 4096;
 
 /// How long the kernel may take to unmount and detach what nobody uses any more.
 const LONGEST_END: Duration = Duration::from_secs(10);
@@ -52,6 +56,7 @@ impl LoopDevice {
         umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
         let device = device?;
         device.lock()?;
+        device.is_over(file, bytes)?;
         device.make_direct()?;
         let cleared = zero(&device.held, 0..BLOCKS << 12).and_then(|()| rustix::fs::fsync(&device.held));
         cleared.map_err(|e| format!("cannot clear {}: {e}", device.path))?;
@@ -73,6 +78,24 @@ impl LoopDevice {
         let held = rustix::fs::open(path.as_str(), flags, Mode::empty()).map_err(cannot)?;
         let sequence = shown(number, "diskseq");
         Ok(Self { held, path, number, sequence })
+    }
+
+    /// Makes sure, before anything is written through it, that it is over our file and no other: mount(8) was given a path. The
+    /// error is a sentence.
+    fn is_over(&self, file: &OwnedFd, bytes: u64) -> Result<(), String> {
+        let secret: Vec<u8> = (0..SECRET / 8).flat_map(|_| random().to_le_bytes()).collect();
+        let at = bytes.saturating_sub(SECRET);
+        let mut found = vec![0; secret.len()];
+        let same = rustix::io::pwrite(file, &secret, at)
+            .and_then(|_| rustix::fs::fsync(file))
+            .and_then(|()| rustix::io::pread(&self.held, &mut found, at))
+            .is_ok_and(|count| count == secret.len() && found == secret);
+        let cleared = zero(file, at..bytes);
+        if same && cleared.is_ok() {
+            Ok(())
+        } else {
+            Err(format!("{} is not over the file of this trial, so nothing was written to it", self.path))
+        }
     }
 
     /// udev leaves a locked device alone, and nothing mounts it by itself (systemd.io/BLOCK_DEVICE_LOCKING). It may be
@@ -171,6 +194,22 @@ pub fn wait_until_gone(device: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A device over another file than ours is found out before anything is written through it.
+    #[test]
+    fn another_file_is_not_taken_for_ours() {
+        let open = || OwnedFd::from(tempfile::tempfile().unwrap());
+        let bytes = 4 * SECRET;
+        let (ours, other) = (open(), open());
+        zero(&ours, 0..bytes).unwrap();
+        rustix::io::pwrite(&other, b"another's", 0).unwrap();
+        let over =
+            |held| LoopDevice { held, path: "/dev/loop7".to_owned(), number: 0, sequence: String::new() };
+        let why = over(other.try_clone().unwrap()).is_over(&ours, bytes).unwrap_err();
+        assert!(why.contains("is not over the file of this trial"), "{why}");
+        assert_eq!(rustix::fs::fstat(&other).unwrap().st_size, 9, "it is left as it was");
+        assert_eq!(over(ours.try_clone().unwrap()).is_over(&ours, bytes), Ok(()));
+    }
 
     #[test]
     fn what_is_no_longer_the_device_is_not_used() {

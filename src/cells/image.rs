@@ -45,14 +45,7 @@ impl Image {
     /// Makes sure that the device is still ours, and that the host's file system has room to spare. The error is a sentence.
     pub fn check(&self) -> Result<(), String> {
         self.device.check(self.bytes)?;
-        let found =
-            rustix::fs::fstatvfs(&self.file).map_err(|e| format!("cannot look at the loop file: {e}"))?;
-        if HostRoom::from_kernel(&found).is_low() {
-            return Err(
-                "others have used the space beside the loop file, so the trial gives it back".to_owned()
-            );
-        }
-        Ok(())
+        has_room(&self.file)
     }
 
     /// The device's path.
@@ -128,6 +121,17 @@ impl Image {
     }
 }
 
+/// Makes sure that the host's file system keeps the room that it has to keep; the error is a sentence.
+fn has_room(file: &OwnedFd) -> Result<(), String> {
+    let found = rustix::fs::fstatvfs(file).map_err(|e| format!("cannot look at the loop file: {e}"))?;
+    if HostRoom::from_kernel(&found).is_low() {
+        let says =
+            "too little space was left free, as others write there too; the trial ended and freed its file";
+        return Err(says.to_owned());
+    }
+    Ok(())
+}
+
 /// A file without a name, written whole and durable.
 fn written(directory: &Path, bytes: u64, tell: &mut dyn FnMut(u64)) -> Result<OwnedFd, String> {
     let shown = crate::text::safe(directory.as_os_str().as_encoded_bytes());
@@ -151,6 +155,7 @@ fn written(directory: &Path, bytes: u64, tell: &mut dyn FnMut(u64)) -> Result<Ow
         let part = start..all.min(start + AT_ONCE as u64);
         let done = zero(&file, part.clone()).and_then(|()| rustix::fs::fdatasync(&file));
         done.map_err(|e| cannot("write", e))?;
+        has_room(&file)?;
         tell(part.end);
     }
     rustix::fs::fsync(&file).map_err(|e| cannot("write", e))?;

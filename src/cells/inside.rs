@@ -5,7 +5,11 @@ use std::cell::Cell;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
+use rustix::fs::FileType;
+
+use super::TAIL;
 use super::image::Image;
 use super::job::{Ear, News, Order, Ready, TrialJob, say};
 use super::load;
@@ -19,6 +23,10 @@ use crate::trial::{CandidateRecord, Runner, SEGMENT, TrialBlock, TrialCell};
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
 /// can replace, so that nobody leads us elsewhere.
 const PLACE: &str = "/tmp";
+
+/// How long after its budget a trial ends by itself, and the longest budget in seconds.
+const GRACE: Duration = Duration::from_secs(20);
+const LONGEST_BUDGET: f64 = 86_400.0;
 
 /// Bytes of holes that a file system may leave in the loop file before the loads begin: what it zeroed while it was
 /// mounted.
@@ -54,9 +62,27 @@ fn orders() -> Option<Receiver<Order>> {
     Some(take)
 }
 
+/// Ends this process some time after the budget, and so everything in its namespaces: whoever started it may be stopped and
+/// hold nothing to it.
+fn ends_by_itself(budget: f64) -> Result<(), String> {
+    let end = Duration::from_secs_f64(budget.clamp(0.0, LONGEST_BUDGET)) + GRACE;
+    let wait = move || {
+        std::thread::sleep(end);
+        std::process::exit(0);
+    };
+    std::thread::Builder::new().spawn(wait).map(drop).map_err(|e| format!("cannot start a thread: {e}"))
+}
+
 /// The whole work; the error is a sentence.
 fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String> {
     let Ok(Order::Prepare(job)) = orders.recv() else { return Ok(()) };
+    ends_by_itself(job.budget)?;
+    let place = rustix::fs::lstat(PLACE).map(|found| FileType::from_raw_mode(found.st_mode));
+    if place != Ok(FileType::Directory) {
+        return Err(format!(
+            "{PLACE} is not a directory of its own, and a trial mounts there; nothing was written"
+        ));
+    }
     let mut tell = |bytes| drop(say(line, &News::Written(bytes)));
     let image = Image::make(&job.path(), job.bytes, Path::new(PLACE), &mut tell)?;
     let ready = Ready { device: image.path().to_owned() };
@@ -75,6 +101,7 @@ fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String
         meters: &meters,
         pages: &pages,
         beside: Cell::new(0),
+        begun_with: meters.own.read().map_or(0, |counters| counters.written),
     };
     loop {
         let block = arena.block(&mut dice, line)?;
@@ -93,6 +120,8 @@ struct CellRunner<'a> {
     pages: &'a Pages,
     /// Bytes that were written to the file and not through the device.
     beside: Cell<u64>,
+    /// What the device had counted before: counts of a loop device outlive its file.
+    begun_with: u64,
 }
 
 impl CellRunner<'_> {
@@ -107,6 +136,10 @@ impl CellRunner<'_> {
             // Nobody hears it any more when the trial is over.
             let written = self.written().saturating_sub(before);
             let _ = say(line, &News::Cell { nth: nth + 1, written });
+            let all = self.image.bytes() + TAIL + self.written().saturating_sub(self.begun_with);
+            if all > self.job.writes {
+                return Err("as many bytes are written as it may write".to_owned());
+            }
             self.image.check()?;
             cells.push(self.cell(*runner));
         }

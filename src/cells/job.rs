@@ -22,6 +22,10 @@ pub struct TrialJob {
     pub loads: Vec<TrialLoad>,
     /// The disks below, by kernel name.
     pub leaves: Vec<String>,
+    /// The longest time in seconds. The inside ends by itself a little later, whatever becomes of whoever started it.
+    pub budget: f64,
+    /// The most bytes to write, the loop file among them.
+    pub writes: u64,
 }
 
 impl TrialJob {

@@ -17,6 +17,9 @@ const EXT: u64 = 0xef53;
 const XFS: u64 = 0x5846_5342;
 const BTRFS: u64 = 0x9123_683e;
 
+/// The bits of group and others to write in a directory; the group's are the mask of an access control list.
+const OTHERS_WRITE: u32 = 0o022;
+
 /// A directory, open, in which a loop file may be made.
 #[derive(Debug)]
 pub struct LoopPlace {
@@ -56,6 +59,11 @@ impl LoopPlace {
         let cannot = |e: rustix::io::Errno| format!("cannot look at {shown}: {e}");
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty()).map_err(cannot)?;
+        // Whoever can make names in it can make the one that mount(8) takes the loop file for: `#INODE (deleted)`.
+        let found = rustix::fs::fstat(&directory).map_err(cannot)?;
+        if found.st_uid != 0 || found.st_mode & OTHERS_WRITE != 0 {
+            return Err(format!("others can make files in {shown}; name a directory in which only root can"));
+        }
         let kind = rustix::fs::fstatfs(&directory).map_err(cannot)?;
         if let Some(why) = unfit(u64::try_from(kind.f_type).unwrap_or(0) & 0xffff_ffff) {
             return Err(format!("{shown} {why}; name a directory on ext4 or XFS"));

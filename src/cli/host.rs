@@ -91,8 +91,9 @@ pub(super) fn trials(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, Cl
 
 /// A record of a trial.
 fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
-    TrialRecord::parse(&text_file(path, LARGEST_RECORD)?)
-        .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
+    TrialRecord::parse(&text_file(path, LARGEST_RECORD)?).map_err(|says| {
+        CliError::Usage(text::safe(format!("cannot use {}: {says}", path.display()).as_bytes()))
+    })
 }
 
 /// The same where the file may be absent.

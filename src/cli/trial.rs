@@ -24,11 +24,16 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     let plan = before::plan(args)?;
     before::ask(&plan, args.yes)?;
     let (record, ended) = during::run(plan)?;
+    // The record first: what took so long is not lost with a terminal.
+    let kept = match (kept, args.record.as_deref()) {
+        (Some(found), Some(path)) => {
+            let done = found.commit(json(&record).as_bytes());
+            done.map(|()| out::notice(&format!("kept: {}", shown(path))))
+        }
+        (None, _) | (_, None) => Ok(()),
+    };
     delivery.deliver(&document(&record, args.format))?;
-    if let (Some(found), Some(path)) = (kept, args.record.as_deref()) {
-        found.commit(json(&record).as_bytes()).map_err(anyhow::Error::from)?;
-        out::notice(&format!("kept: {}", shown(path)));
-    }
+    kept.map_err(anyhow::Error::from)?;
     match ended {
         during::Ended::Whole => Ok(0),
         during::Ended::Signal(number) => Err(CliError::Signal(

@@ -41,11 +41,12 @@ impl TrialRecord {
         let samples: Vec<Sample> = loads
             .flat_map(|(at, _)| self.samples(Runner::Candidate(candidate), at).into_iter().flatten())
             .collect();
-        let flushes = samples.iter().map(|sample| sample.flushes).sum::<Option<u64>>();
-        let calls: u64 = samples.iter().map(|sample| sample.calls).sum();
+        let flushes =
+            samples.iter().map(|sample| sample.flushes.map(|count| count as f64)).sum::<Option<f64>>();
+        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
         match flushes {
-            Some(flushes) if calls > 0 => {
-                let each = flushes as f64 / calls as f64;
+            Some(flushes) if calls > 0.0 => {
+                let each = flushes / calls;
                 if each >= ENOUGH { Promise::Kept(each) } else { Promise::Broken(each) }
             }
             Some(_) | None => Promise::NotCounted,
@@ -58,8 +59,11 @@ impl TrialRecord {
         let samples: Vec<Sample> = loads
             .flat_map(|at| self.samples(Runner::Candidate(candidate), at).into_iter().flatten())
             .collect();
-        let flushes = samples.iter().map(|sample| sample.leaf_flushes).sum::<Option<u64>>()?;
-        let calls: u64 = samples.iter().map(|sample| sample.calls).sum();
-        (calls > 0).then(|| flushes as f64 / calls as f64)
+        let flushes = samples
+            .iter()
+            .map(|sample| sample.leaf_flushes.map(|count| count as f64))
+            .sum::<Option<f64>>()?;
+        let calls: f64 = samples.iter().map(|sample| sample.calls as f64).sum();
+        (calls > 0.0).then(|| flushes / calls)
     }
 }

@@ -1,5 +1,7 @@
 //! The record of a trial: everything that was done and measured, so that others can judge it again. It is `trial.json`.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::candidate::Contender;
@@ -13,6 +15,10 @@ pub const FORMAT: u32 = 1;
 
 /// The largest number of candidates, and of loads.
 const MOST: usize = 64;
+/// The twin, the bare extent and the host's own file system.
+const OTHER_RUNNERS: usize = 3;
+/// More blocks than a day has room for.
+const MOST_BLOCKS: usize = 20_000;
 
 /// A trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,6 +123,13 @@ pub struct Sample {
     pub calls: u64,
 }
 
+impl TrialCell {
+    /// Whether a trial of so many loads can have made it.
+    fn is_possible(&self, loads: usize) -> bool {
+        self.samples.len() <= loads.max(1) && self.samples.iter().all(|sample| sample.seconds > 0.0)
+    }
+}
+
 impl Sample {
     /// Commits per second; half a commit where none ended in time, so that a block that was this slow counts as one.
     pub fn rate(&self) -> f64 {
@@ -137,6 +150,17 @@ impl TrialRecord {
         }
         if record.candidates.len() > MOST || record.loads.len() > MOST {
             return Err(format!("it has more than {MOST} candidates or loads, and no trial has so many"));
+        }
+        let made: BTreeSet<&str> = record.candidates.iter().map(|made| made.candidate.word()).collect();
+        if made.len() != record.candidates.len() {
+            return Err("it has a candidate twice".to_owned());
+        }
+        let cells = record.candidates.len() + OTHER_RUNNERS;
+        let is_whole = |block: &TrialBlock| {
+            block.cells.len() <= cells && block.cells.iter().all(|cell| cell.is_possible(record.loads.len()))
+        };
+        if record.blocks.len() > MOST_BLOCKS || !record.blocks.iter().all(is_whole) {
+            return Err("it has blocks as no trial makes them".to_owned());
         }
         record.make_safe();
         Ok(record)

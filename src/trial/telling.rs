@@ -72,7 +72,8 @@ fn head(record: &TrialRecord) -> Vec<String> {
         Ending::Budget => "ended with its budget",
         Ending::Stopped => "stopped by hand",
     };
-    let written = text::bytes(record.bytes + record.blocks.iter().map(|block| block.written).sum::<u64>());
+    let written = record.blocks.iter().map(|block| block.written).fold(record.bytes, u64::saturating_add);
+    let written = text::bytes(written);
     let directory = &record.directory;
     let disks = record.leaves.join(", ");
     let mut head = vec![

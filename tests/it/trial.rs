@@ -5,7 +5,7 @@ mod kills;
 #[path = "../trials/simulated.rs"]
 mod simulated;
 
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -139,6 +139,87 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     );
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+    what_somebody_made_of_it_is_refused_or_told(&record);
+}
+
+/// Records are read back, and anybody can have written them.
+fn what_somebody_made_of_it_is_refused_or_told(record: &TrialRecord) {
+    let again = |made: &TrialRecord| TrialRecord::parse(&serde_json::to_string(made).unwrap());
+    assert!(again(record).is_ok());
+    let mut twice = record.clone();
+    twice.candidates.push(twice.candidates[0].clone());
+    assert!(again(&twice).unwrap_err().contains("a candidate twice"));
+    let mut long = record.clone();
+    let cells = long.blocks[0].cells.clone();
+    long.blocks[0].cells.extend(cells);
+    assert!(again(&long).unwrap_err().contains("blocks as no trial makes them"));
+    let mut never = record.clone();
+    never.blocks[0].cells[0].samples[0].seconds = -1e308;
+    assert!(again(&never).unwrap_err().contains("blocks as no trial makes them"));
+    let mut large = record.clone();
+    large.bytes = u64::MAX;
+    for block in &mut large.blocks {
+        block.written = u64::MAX;
+        for sample in block.cells.iter_mut().flat_map(|cell| &mut cell.samples) {
+            (sample.commits, sample.calls) = (u64::MAX, u64::MAX);
+            (sample.flushes, sample.leaf_flushes) = (Some(u64::MAX), Some(u64::MAX));
+        }
+    }
+    assert!(!tell(&again(&large).unwrap()).text().is_empty());
+}
+
+/// A terminal that is gone or full costs the text, and never the record.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_keep_their_record_when_nothing_can_be_printed() {
+    let disk = roomy();
+    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
+    let file = kept.path().join("trial.json");
+    let words = ["--size", "320", "--writes", "1", "--clients", "1", "--seconds", "0.1"];
+    let output = Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .args(["trial", "--yes", "--force", "--candidates", "ext4,xfs", "--record"])
+        .arg(&file)
+        .args(words)
+        .arg(&own)
+        .stdin(Stdio::null())
+        .stdout(std::fs::File::create("/dev/full").unwrap())
+        .output()
+        .unwrap();
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && why.contains("standard output"), "{why}");
+    assert!(TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).is_ok(), "{why}");
+}
+
+/// Whoever started it may be stopped, and still it ends.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_end_by_themselves_when_nobody_minds_them() {
+    use nix::sys::signal::{Signal, kill};
+    let disk = roomy();
+    let own = disk.dir("own");
+    let words = ["--size", "320", "--budget", "5s", "--clients", "1", "--candidates", "ext4,xfs"];
+    let mut outer = Command::new(env!("CARGO_BIN_EXE_walwise"))
+        .args(["trial", "--yes", "--force"])
+        .args(words)
+        .arg(&own)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let within = |what: &str, seconds: u64, is_so: &dyn Fn() -> bool| {
+        let begun = std::time::Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed().as_secs() < seconds, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    };
+    within("it begins", 60, &|| !kills::loops(&own).is_empty());
+    let pid = nix::unistd::Pid::from_raw(outer.id().try_into().unwrap());
+    kill(pid, Signal::SIGSTOP).unwrap();
+    within("it ends", 120, &|| kills::loops(&own).is_empty());
+    kill(pid, Signal::SIGKILL).unwrap();
+    outer.wait().unwrap();
 }
 
 /// The status and the complaint of a trial that is to be refused.
@@ -170,6 +251,10 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     assert!(refused(&theirs, &sure).contains("belongs to uid 65534, who could lead root elsewhere"));
     let below = disk.dir("theirs/below");
     assert!(refused(&below, &sure).contains("belongs to uid 65534"));
+    // With a name of its own there, `#INODE (deleted)`, anybody could have root's mount(8) take another file for ours.
+    let shared = disk.dir("sticky");
+    std::fs::set_permissions(&shared, std::fs::Permissions::from_mode(0o1777)).unwrap();
+    assert!(refused(&shared, &sure).contains("others can make files in"));
     let link = disk.point.join("link");
     symlink(&own, &link).unwrap();
     assert!(refused(&link, &sure).contains("is a link; name the directory where it leads"));

@@ -84,8 +84,10 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         blocks: Vec::new(),
     };
     let directory = directory.as_os_str().as_bytes().to_vec();
-    let job = TrialJob { directory, bytes, seed, load_seconds: args.extent.seconds, loads, leaves };
-    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record, writes: args.extent.writes << 30 })
+    let (load_seconds, writes) = (args.extent.seconds, args.extent.writes << 30);
+    let budget = args.budget;
+    let job = TrialJob { directory, bytes, seed, load_seconds, loads, leaves, budget, writes };
+    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record, writes })
 }
 
 /// Refuses a directory that is not on a block device of this machine.

@@ -37,10 +37,10 @@ notes! {
     pub enum TrialNote {
         /// It was made on the disk of a target, with the same kernel, firmware and options.
         Here { file: String, target: String, says: String }
-            = "measured on this disk by the trial of {file}, beside {target}: {says} It was a loop file, so it decides nothing here";
+            = "the record {file} says that it was measured on this disk, beside {target}: {says} It ran on a loop file, so it does not change the advice";
         /// It was made on something else.
         OtherStack { file: String, reason: String, says: String }
-            = "the trial of {file} was made on something else ({reason}) and decides nothing here: {says}";
+            = "the record {file} was made on something else ({reason}) and decides nothing here: {says}";
     }
 }
 
