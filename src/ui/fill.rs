@@ -51,7 +51,8 @@ pub fn fill(parts: Vec<DashboardPart>, rows: usize) -> Vec<Block> {
     parts.into_iter().zip(taken).filter_map(chosen).flatten().collect()
 }
 
-fn height(blocks: &[Block]) -> usize {
+/// Lines of blocks in all.
+pub fn height(blocks: &[Block]) -> usize {
     blocks.iter().map(|block| block.lines.len()).sum()
 }
 

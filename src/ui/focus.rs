@@ -36,6 +36,8 @@ pub struct Focus {
     pub right: Vec<usize>,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
+    /// What a warning or worse applies to.
+    pub amiss: BTreeSet<Subject>,
     /// The result of each rule.
     pub rules: Vec<RuleResults>,
     /// Everything whose findings concern it, apart from the host.
@@ -119,6 +121,9 @@ impl Focus {
         for (at, finding) in report.findings.iter().enumerate() {
             if !self.concerns(&finding.subject) {
                 continue;
+            }
+            if finding.level >= Level::Warning && finding.outcome == Outcome::Applies {
+                self.amiss.insert(finding.subject.clone());
             }
             match finding.outcome {
                 Outcome::Undecided { .. } => self.undecided.push(at),

@@ -26,8 +26,6 @@ pub(super) struct TrialPlan {
     pub(super) candidates: Vec<Contender>,
     /// The record, without candidates and blocks.
     pub(super) record: TrialRecord,
-    /// The most bytes to write.
-    pub(super) writes: u64,
 }
 
 fn refuse<T>(sentence: String) -> Result<T, CliError> {
@@ -87,7 +85,7 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
     let (load_seconds, writes) = (args.extent.seconds, args.extent.writes << 30);
     let budget = args.budget;
     let job = TrialJob { directory, bytes, seed, load_seconds, loads, leaves, budget, writes };
-    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record, writes })
+    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record })
 }
 
 /// Refuses a directory that is not on a block device of this machine.
@@ -190,7 +188,7 @@ pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
         words.join(", "),
         text::bytes(record.bytes + cells::TAIL),
         record.directory,
-        text::bytes(plan.writes),
+        text::bytes(plan.job.writes),
         if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") },
         (record.budget / 60.0).ceil(),
     ));

@@ -35,7 +35,7 @@ pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
         arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
         control: listener.control(),
         shows: out::stderr_is_terminal(),
-        writes: plan.writes,
+        writes: plan.job.writes,
         record: plan.record,
         begun: Instant::now(),
         written: plan.job.bytes + cells::TAIL,

@@ -16,7 +16,6 @@ use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
 use crate::report::telling::words as told;
-use crate::rules::{Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{TextRole, Theme};
@@ -111,12 +110,7 @@ impl<'a> LayerDiagram<'a> {
     fn is_amiss(&self, layer: &Subject) -> bool {
         let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        let is_found = |finding: &Finding| {
-            finding.subject == *layer
-                && finding.level >= Level::Warning
-                && finding.outcome == Outcome::Applies
-        };
-        hop.is_some_and(|hop| !flush_path::is_well(hop.fate)) || self.report.findings.iter().any(is_found)
+        hop.is_some_and(|hop| !flush_path::is_well(hop.fate)) || self.data.focus.amiss.contains(layer)
     }
 
     fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {

@@ -29,6 +29,7 @@ fn the_one_bad_disk_of_two_hundred_is_a_key_away() {
     let disk = stack.layers.last().unwrap().clone();
     for number in 0..200 {
         let subject = Subject::device(format!("disk{number}"));
+        report.targets.first_mut().unwrap().subjects.push(subject.clone());
         stack.layers.push(LayerRow { subject, weakest: false, ..disk.clone() });
     }
     let bad = Finding { subject: Subject::device("disk150"), ..report.findings.first().unwrap().clone() };

@@ -6,7 +6,7 @@ use super::{Dashboard, facts, todo, turn};
 use crate::durability::FlushHop;
 use crate::report::price::in_force;
 use crate::report::telling::flush;
-use crate::ui::fill::DashboardPart;
+use crate::ui::fill::{DashboardPart, height};
 use crate::ui::page::{Block, Enter};
 use crate::ui::room::PageLayout;
 use crate::ui::screen::details::Details;
@@ -60,9 +60,8 @@ impl Dashboard<'_> {
         match self.layout {
             PageLayout::Single => {
                 let drawn = hops(path, self.theme, self.room);
-                let high: usize = drawn.iter().map(|block| block.lines.len()).sum();
                 // What to do first has to be in sight: a path that would push it out is told in a line.
-                if above + 1 + high + todo::HEAD > self.rows {
+                if above + 1 + height(&drawn) + todo::HEAD > self.rows {
                     return part(self.labelled("Path", &flush::line(path)), Vec::new());
                 }
                 part(vec![Line::default()], drawn)
@@ -72,9 +71,8 @@ impl Dashboard<'_> {
                 let room = self.room.saturating_sub(PATH + BETWEEN);
                 let mut rows = hops(path, self.theme, PATH);
                 rows.insert(0, Block::text(vec![title]));
-                let high: usize = rows.iter().map(|block| block.lines.len()).sum();
                 let mut right = self.beside(room);
-                let spare = high.saturating_sub(right.len());
+                let spare = height(&rows).saturating_sub(right.len());
                 right.extend(facts::of_disks(self.data, self.report, self.theme, room, spare));
                 part(vec![Line::default()], beside(rows, right))
             }
