@@ -38,7 +38,7 @@ use self::storage::{block, content, controller, drbd, drive, mappings, swap, tri
 use self::system::{boot, kernel, os, tools};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
-use crate::host::Host;
+use crate::host::{Host, RememberingHost};
 use crate::workers;
 
 /// Collectors of the machine and its storage, in the order in which they run.
@@ -64,8 +64,11 @@ const STORAGE: &[Collector] = &[
     tools::COLLECTOR,
 ];
 
+/// Collectors of the next boot, which need storage. They read units, as the search for database servers does.
+const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
+
 /// Collectors that need both storage and database servers.
-const UPON_BOTH: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR, targets::COLLECTOR, wal_room::COLLECTOR];
+const UPON_BOTH: &[Collector] = &[targets::COLLECTOR, wal_room::COLLECTOR];
 
 /// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
 pub fn run_all(
@@ -83,11 +86,14 @@ pub fn run_upon(
     request: &Request,
     progress: &mut dyn FnMut(&'static str, &FactSet),
 ) -> FactSet {
+    // Of these few questions several lead to one answer; storage asks too many to remember them.
+    let once = RememberingHost::new(host);
     let storage = || {
         run_in_turn(STORAGE, host, request, &mut facts, progress);
+        run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
         progress(databases::ID, &facts);
     };
-    let ((), found) = workers::beside(storage, || databases::look(host, request));
+    let ((), found) = workers::beside(storage, || databases::look(&once, request));
     facts.merge(found);
     run_in_turn(UPON_BOTH, host, request, &mut facts, progress);
     for sentence in host.notes() {

@@ -12,10 +12,11 @@ mod release;
 mod spelling;
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, Once};
 
 pub use crate::facts::Area;
 use crate::facts::Choice;
+use crate::workers;
 pub use leaving::{Leave, TEXT as LEAVING};
 pub use load::TEXT;
 pub use release::{ReleaseDefault, Statement, client, has_persist};
@@ -26,6 +27,12 @@ pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, ValueSyntax, defaul
 pub fn servers() -> &'static table::ServerTable {
     static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| load::load(TEXT).unwrap_or_default());
     &SERVERS
+}
+
+/// Begins to read the table of settings. It is needed last, when nobody else has work left.
+pub fn read_ahead() {
+    static BEGUN: Once = Once::new();
+    BEGUN.call_once(|| workers::ahead(|| _ = servers()));
 }
 
 /// What may leave, compiled in. It is a table of its own because each child that reads for somebody parses it. If it does

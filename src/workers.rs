@@ -63,6 +63,12 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
+/// Begins work whose result will be needed, by a thread that nobody waits for. Where no thread can be started, whoever needs
+/// the result does the work.
+pub fn ahead(work: impl FnOnce() + Send + 'static) {
+    let _ = Builder::new().spawn(work);
+}
+
 /// The result for each of a few things, all at once: most of the time another program or a device is waited for. Where no
 /// more threads can be started, the calling one works. An error is a panic of the work.
 pub fn at_once<T: Sync, R: Send>(things: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<thread::Result<R>> {

@@ -2,7 +2,7 @@
 //! owners and for programs that print their version.
 //!
 //! Discovery and interpretation are left to the collectors of each kind. Several leads can end at one program (two
-//! clusters of one release, or a running server and the same one installed), so each question is asked only once.
+//! clusters of one release, or a running server and the same one installed), so the host must ask each question only once.
 
 mod behalf;
 mod conf;
@@ -17,17 +17,16 @@ pub mod wal_room;
 use self::named::ConfigArgument;
 use super::collector::Request;
 use crate::facts::FactSet;
-use crate::host::{Host, RememberingHost};
+use crate::host::Host;
 use crate::workers;
 
 /// The name of this step, for progress.
 pub const ID: &str = "database servers";
 
-/// Facts about database servers. Needs no facts of other collectors.
+/// Facts about database servers. Needs no facts of other collectors. The host remembers its answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    let host = RememberingHost::new(host);
     let (mut facts, others) =
-        workers::beside(|| postgres::look(&host, request), || mysql::look(&host, request));
+        workers::beside(|| postgres::look(host, request), || mysql::look(host, request));
     facts.merge(others);
     facts
 }
@@ -51,7 +50,7 @@ mod tests {
     use crate::collect::testing::{Fake, sentences};
     use crate::facts::Scope;
     use crate::facts::catalog::{mysql as of_mysql, postgres as of_postgres};
-    use crate::host::{Moment, Question, Stat, Tool};
+    use crate::host::{Moment, Question, RememberingHost, Stat, Tool};
 
     fn stat(mode: u64, inode: u64) -> Vec<u8> {
         let (uid, gid, major, minor, node_major, node_minor, size) = (26, 26, 8, 1, 0, 0, 0);
@@ -111,7 +110,7 @@ mod tests {
     #[test]
     fn each_program_is_asked_once() {
         let fake = machine();
-        let facts = look(&fake, &Request::default());
+        let facts = look(&RememberingHost::new(&fake), &Request::default());
         let clusters: Vec<_> = facts.subjects(Scope::Cluster).cloned().collect();
         assert_eq!(clusters.len(), 3, "{clusters:?} {:?}", sentences(&facts));
         let versions = |base: &str| {

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::host::{Host, Miss, NOBODY, Question, Tool};
+use crate::servers;
 
 /// The host as one user sees it.
 pub struct Behalf<'a> {
@@ -18,6 +19,10 @@ pub struct Behalf<'a> {
 impl<'a> Behalf<'a> {
     /// The host as this user sees it.
     pub fn new(host: &'a dyn Host, uid: u32) -> Self {
+        if uid != NOBODY {
+            // Somebody has a server, and his child takes a while to start.
+            servers::read_ahead();
+        }
         Self { host, uid }
     }
 
@@ -25,7 +30,7 @@ impl<'a> Behalf<'a> {
     /// exist.
     pub fn of_owner(host: &'a dyn Host, path: &Path) -> Self {
         let owner = host.stat(path).ok().and_then(|stat| u32::try_from(stat.uid).ok());
-        Self { host, uid: owner.filter(|uid| *uid != 0).unwrap_or(NOBODY) }
+        Self::new(host, owner.filter(|uid| *uid != 0).unwrap_or(NOBODY))
     }
 }
 

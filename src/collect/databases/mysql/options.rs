@@ -216,11 +216,16 @@ impl OptionFileReader<'_> {
             self.full = true;
             return self.broken(ServerNote::FilesBeyondBound { file: shown });
         }
+        let settings = match self.host.config(path, dialect) {
+            // Most files say nothing that counts, and each question more is a way to a child and back.
+            Ok(settings) if settings.is_empty() => return self.conf.end(path),
+            settings => settings,
+        };
         if self.host.stat(path).is_ok_and(|stat| stat.is_file() && stat.mode & 0o002 != 0) {
             self.facts.warn(MysqlNote::PublicFile { file: shown });
             return self.conf.end(path);
         }
-        let settings = match self.host.config(path, dialect) {
+        let settings = match settings {
             Ok(settings) => settings,
             Err(miss) => return self.hole(&miss, &shown),
         };
@@ -287,7 +292,9 @@ impl OptionFileReader<'_> {
                 break;
             }
             let file = path.join(name);
-            if !self.host.stat(&file).is_ok_and(|stat| stat.is_dir()) {
+            let is_directory = self.host.config(&file, Dialect::Mysql).is_err()
+                && self.host.stat(&file).is_ok_and(|stat| stat.is_dir());
+            if !is_directory {
                 self.file(&file, Dialect::Mysql);
             }
         }
