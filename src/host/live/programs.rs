@@ -161,8 +161,17 @@ fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Re
     let denied =
         ["Permission denied", "Operation not permitted"].iter().any(|words| complaint.contains(words));
     let kind = if denied { MissKind::Denied } else { MissKind::Failed };
-    let last = complaint.lines().rev().find(|line| !line.trim().is_empty());
-    Err(Miss::new(kind, last.map_or_else(|| status.to_string(), |line| text::safe(line.trim().as_bytes()))))
+    let reason = reason(&complaint);
+    Err(Miss::new(kind, reason.map_or_else(|| status.to_string(), |line| text::safe(line.as_bytes()))))
+}
+
+/// The line of a program's complaint that says what was wrong: the last one, as earlier ones are warnings. Indented lines
+/// continue another, as mount(8)'s does that names dmesg.
+fn reason(complaint: &str) -> Option<&str> {
+    let mut lines = complaint.lines().rev().filter(|line| !line.trim().is_empty());
+    let first = lines.next()?;
+    let whole = std::iter::once(first).chain(lines).find(|line| !line.starts_with([' ', '\t']));
+    Some(whole.unwrap_or(first).trim())
 }
 
 /// The deadline passed.
@@ -224,6 +233,15 @@ mod tests {
     use super::*;
 
     const PATIENT: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_reason_is_the_last_line_that_continues_no_other() {
+        let mount = "mount: /tmp: wrong fs type, bad option.\n       dmesg(1) may have more information.\n\n";
+        assert_eq!(reason(mount), Some("mount: /tmp: wrong fs type, bad option."));
+        assert_eq!(reason("warning: old\nno such device\n"), Some("no such device"));
+        assert_eq!(reason("   all of it is indented\n"), Some("all of it is indented"));
+        assert_eq!(reason(" \n"), None);
+    }
 
     #[test]
     fn what_a_controllers_tool_prints_counts_even_when_it_ends_with_an_error() {
