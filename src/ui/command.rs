@@ -203,9 +203,14 @@ pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserActi
     of_key.into_iter().next()
 }
 
+/// About as many commands as a screen has: a command is large, and moving them all as they become more takes longer than
+/// making them.
+const MOST: usize = 96;
+
 /// The commands of the visible screen, which help lists as well.
 fn on_screen(model: &Model, PageView { page, state }: &PageView) -> Vec<UserAction> {
-    let mut all = moving();
+    let mut all = Vec::with_capacity(MOST);
+    all.extend(moving());
     all.extend(seeking(page, state));
     all.extend(here(page, state, model));
     all.extend(finding(state, model));

@@ -15,48 +15,46 @@ pub const CLEAR: &str = "\x1b[0m\x1b[2J";
 /// Writes the cells that are not as they were.
 pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Result<()> {
     let mut cursor = None;
-    let mut style = String::new();
+    let mut style = None;
     for (x, y, cell) in before.diff(after) {
         if cursor != Some((x, y)) {
             write!(out, "\x1b[{};{}H", y.saturating_add(1), x.saturating_add(1))?;
         }
-        let wanted = sequence(cell);
+        let wanted = Some((cell.fg, cell.modifier));
         if style != wanted {
-            out.write_all(wanted.as_bytes())?;
+            begin_style(out, cell)?;
             style = wanted;
         }
-        out.write_all(cell.symbol().as_bytes())?;
-        let wide = u16::try_from(cell.symbol().width()).unwrap_or(u16::MAX);
+        let symbol = cell.symbol();
+        out.write_all(symbol.as_bytes())?;
+        let wide = if symbol.len() == 1 { 1 } else { u16::try_from(symbol.width()).unwrap_or(u16::MAX) };
         // The position of the cursor after the last column depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
-    if style.is_empty() { Ok(()) } else { out.write_all(b"\x1b[0m") }
+    if style.is_none() { Ok(()) } else { out.write_all(b"\x1b[0m") }
 }
 
-/// The sequence for the style of a cell, whatever the previous style.
-fn sequence(cell: &Cell) -> String {
-    let mut out = "\x1b[0".to_owned();
+/// Writes the sequence for the style of a cell, whatever the previous style.
+fn begin_style(out: &mut impl Write, cell: &Cell) -> io::Result<()> {
+    out.write_all(b"\x1b[0")?;
     let modifiers = [
         (Modifier::BOLD, ";1"),
         (Modifier::DIM, ";2"),
         (Modifier::UNDERLINED, ";4"),
         (Modifier::REVERSED, ";7"),
     ];
-    modifiers
-        .iter()
-        .filter(|(one, _)| cell.modifier.contains(*one))
-        .for_each(|(_, number)| out.push_str(number));
-    out.push_str(match cell.fg {
-        Color::Red => ";31",
-        Color::Green => ";32",
-        Color::Blue => ";34",
-        Color::Magenta => ";35",
-        Color::Cyan => ";36",
+    for (_, number) in modifiers.iter().filter(|(one, _)| cell.modifier.contains(*one)) {
+        out.write_all(number.as_bytes())?;
+    }
+    out.write_all(match cell.fg {
+        Color::Red => b";31m",
+        Color::Green => b";32m",
+        Color::Blue => b";34m",
+        Color::Magenta => b";35m",
+        Color::Cyan => b";36m",
         // The theme has no other.
-        _ => "",
-    });
-    out.push('m');
-    out
+        _ => b"m",
+    })
 }
 
 #[cfg(test)]
