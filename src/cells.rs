@@ -16,11 +16,13 @@ mod timing;
 mod files;
 mod load;
 mod settle;
+mod pgbench;
+mod server;
 mod inside;
 mod outside;
 
 pub use device::{leftovers, wait_until_gone};
-pub use job::{News, TrialJob};
+pub use job::{News, ServerOrder, StageOrder, TrialJob};
 pub use outside::{Arena, serve};
 pub use place::LoopPlace;
 pub use volume::{maker, version};

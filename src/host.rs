@@ -20,6 +20,8 @@ mod live;
 mod maker;
 mod mask;
 pub mod reader;
+pub mod as_user;
+mod server;
 mod recorded;
 mod recording;
 
@@ -36,6 +38,7 @@ pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;
+pub use server::{LoadScript, PostgresPrograms, SERVER_LOGS, ServerTask, initdb_line, pgbench_line};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
 use crate::text;

@@ -71,7 +71,8 @@ pub mod text {
 }
 pub mod trial {
     pub use crate::trial::{
-        Contender, Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome, TrialRecord, tell,
+        Contender, Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, Runner, TrialOutcome, TrialRecord,
+        tell,
     };
 }
 pub mod ui {

@@ -9,12 +9,14 @@ mod ranks;
 mod contest;
 mod candidate;
 mod load;
+mod server;
 mod record;
 #[cfg(test)]
 mod sample;
 mod promise;
 mod certificate;
 mod result;
+mod stages;
 mod telling;
 mod drawing;
 
@@ -23,4 +25,6 @@ pub use contest::{Contest, Cuts, MARGIN, PairedFigures, TrialOutcome};
 pub use load::{CommitShape, Preset, SEGMENT, TrialLoad};
 pub use looks::{Ending, LOOKS};
 pub use record::{CandidateRecord, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord};
+pub use server::{ServerRecord, scale, server_settings};
+pub use stages::{FIRST_BLOCKS, first_stage_is_worth_it};
 pub use telling::{summary, tell};

@@ -1485,7 +1485,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__trial)
-            opts="-o -h --candidates --budget --clients --preset --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
+            opts="-o -h --candidates --budget --clients --preset --with --user --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1504,7 +1504,15 @@ _walwise() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "commits fs-mark" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "commits fs-mark oltp" -- "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -W "postgres" -- "${cur}"))
+                    return 0
+                    ;;
+                --user)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --size)

@@ -165,10 +165,13 @@ ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
-fs-mark\t'New files that are written and flushed in many directories'"
+fs-mark\t'New files that are written and flushed in many directories'
+oltp\t'Transactions of pgbench on a temporary server'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'The system user who runs it: not root, and of no running server' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'MiB of the loop file' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'The most GiB to write; the trial ends with them' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds of each load in each cell' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds of each load in each cell; 0.5, or 3 of transactions' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'The seed of its dice, to repeat an order' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
 markdown\t'For people, as Markdown'

@@ -11,14 +11,15 @@ use rustix::fs::FileType;
 
 use super::TAIL;
 use super::image::Image;
-use super::job::{Ear, News, Order, Ready, TrialJob, say};
+use super::job::{Ear, News, Order, Ready, StageOrder, TrialJob, say};
 use super::load;
+use super::server::TemporaryServer;
 use super::settle::settle;
 use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
 use crate::errand::SocketChannel;
 use crate::probes::{Dice, Disks, PAGE, Pages};
-use crate::trial::{CandidateRecord, Runner, SEGMENT, TrialBlock, TrialCell};
+use crate::trial::{CandidateRecord, Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
 /// can replace, so that nobody leads us elsewhere.
@@ -27,6 +28,9 @@ const PLACE: &str = "/tmp";
 /// How long after its budget a trial ends by itself, and the longest budget in seconds.
 const GRACE: Duration = Duration::from_secs(20);
 const LONGEST_BUDGET: f64 = 86_400.0;
+
+/// The most seconds of the bare extent and of the host's file in a block.
+const BARE_SECONDS: f64 = 0.5;
 
 /// Bytes of holes that a file system may leave in the loop file before the loads begin: what it zeroed while it was
 /// mounted.
@@ -51,9 +55,9 @@ fn orders() -> Option<Receiver<Order>> {
     let listens = move || {
         let mut ear = Ear::default();
         while let Ok(message) = line.hear(None) {
-            match ear.take(message).map(|order| order.map_or(Ok(()), |order| give.send(order))) {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(()) => break,
+            let Ok(order) = ear.take(message) else { break };
+            if order.is_some_and(|order| give.send(order).is_err()) {
+                break;
             }
         }
         std::process::exit(0);
@@ -89,37 +93,40 @@ fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String
     if say(line, &News::Ready(ready)).is_err() {
         return Ok(());
     }
-    let Ok(Order::Measure(candidates)) = orders.recv() else { return Ok(()) };
     let own = Disks::new(&[image.kernel_name().to_owned()]);
     let meters = Meters { own, leaves: Disks::new(&job.leaves) };
     let mut dice = Dice::new(job.seed);
     let pages = load::pages(dice.next());
-    let arena = CellRunner {
-        job: &job,
-        image: &image,
-        candidates: &candidates,
-        meters: &meters,
-        pages: &pages,
-        beside: Cell::new(0),
-        begun_with: meters.own.read().map_or(0, |counters| counters.written),
-    };
-    loop {
-        let block = arena.block(&mut dice, line)?;
-        if say(line, &News::Block(block)).is_err() {
-            return Ok(());
+    let (beside, begun_with) = (Cell::new(0), meters.own.read().map_or(0, |counters| counters.written));
+    while let Ok(Order::Measure(stage)) = orders.recv() {
+        let arena = CellRunner {
+            job: &job,
+            stage: &stage,
+            image: &image,
+            meters: &meters,
+            pages: &pages,
+            beside: &beside,
+            begun_with,
+        };
+        for _ in 0..stage.blocks.unwrap_or(usize::MAX) {
+            let block = arena.block(&mut dice, line)?;
+            if say(line, &News::Block(block)).is_err() {
+                return Ok(());
+            }
         }
     }
+    Ok(())
 }
 
 /// Everything that a cell needs.
 struct CellRunner<'a> {
     job: &'a TrialJob,
+    stage: &'a StageOrder,
     image: &'a Image,
-    candidates: &'a [CandidateRecord],
     meters: &'a Meters,
     pages: &'a Pages,
     /// Bytes that were written to the file and not through the device.
-    beside: Cell<u64>,
+    beside: &'a Cell<u64>,
     /// What the device had counted before: counts of a loop device outlive its file.
     begun_with: u64,
 }
@@ -127,7 +134,7 @@ struct CellRunner<'a> {
 impl CellRunner<'_> {
     /// One block in a new random order.
     fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<TrialBlock, String> {
-        let candidates = (0..self.candidates.len()).map(Runner::Candidate);
+        let candidates = (0..self.stage.candidates.len()).map(Runner::Candidate);
         let runners: Vec<Runner> = candidates.chain([Runner::Twin, Runner::Floor, Runner::Host]).collect();
         let order = dice.order(runners.len());
         let before = self.written();
@@ -172,35 +179,41 @@ impl CellRunner<'_> {
         }
     }
 
-    fn means(&self) -> LoadMeans<'_> {
-        LoadMeans { seconds: self.job.load_seconds, pages: self.pages, meters: self.meters }
+    fn means(&self, seconds: f64) -> LoadMeans<'_> {
+        LoadMeans { seconds, pages: self.pages, meters: self.meters }
     }
 
     fn bare(
         &self,
         file: Result<rustix::fd::OwnedFd, rustix::io::Errno>,
         at: u64,
-    ) -> Result<Vec<crate::trial::Sample>, String> {
+    ) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
         self.image.fill()?;
-        Ok(vec![load::bare(file, at, &self.means())?])
+        Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS)))?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it.
-    fn candidate(&self, at: usize) -> Result<Vec<crate::trial::Sample>, String> {
-        let candidate = self.candidates.get(at).ok_or("there is no such candidate")?;
+    fn candidate(&self, at: usize) -> Result<Vec<Sample>, String> {
+        let candidate = self.stage.candidates.get(at).ok_or("there is no such candidate")?;
         let mounted = Mounted::make(candidate, self.image, Path::new(PLACE))?;
         mounted.sync()?;
         settle(&self.meters.own);
         let samples = match self.image.unwritten()? {
-            0..=MOST_UNWRITTEN => self.loads(&mounted.log),
+            0..=MOST_UNWRITTEN => self.loads(candidate, &mounted),
             _ => Err("the loop file has holes, so its figures would not be a disk's".to_owned()),
         };
         mounted.unmount()?;
         samples
     }
 
-    fn loads(&self, log: &Path) -> Result<Vec<crate::trial::Sample>, String> {
-        self.job.loads.iter().map(|load| load::run(*load, log, &self.means())).collect()
+    fn loads(&self, candidate: &CandidateRecord, mounted: &Mounted<'_>) -> Result<Vec<Sample>, String> {
+        let (loads, means) = (self.stage.loads.iter(), self.means(self.stage.load_seconds));
+        let Some(order) = &self.stage.server else {
+            return loads.map(|load| load::run(*load, &mounted.log, &means)).collect();
+        };
+        let mut server = TemporaryServer::start(order, candidate, mounted)?;
+        let samples = loads.map(|load| server.run(*load, &means)).collect();
+        server.stop().and(samples)
     }
 }

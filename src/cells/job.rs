@@ -1,10 +1,12 @@
 //! What the two sides of a trial tell each other.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::errand::{Message, SocketChannel};
+use crate::host::as_user::SystemUser;
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 
 /// What is to be done, before anything is made.
@@ -16,10 +18,6 @@ pub struct TrialJob {
     pub bytes: u64,
     /// The seed of the trial's dice.
     pub seed: u64,
-    /// Seconds of each load in a cell.
-    pub load_seconds: f64,
-    /// The loads.
-    pub loads: Vec<TrialLoad>,
     /// The disks below, by kernel name.
     pub leaves: Vec<String>,
     /// The longest time in seconds. The inside ends by itself a little later, whatever becomes of whoever started it.
@@ -30,10 +28,38 @@ pub struct TrialJob {
 
 impl TrialJob {
     /// The directory.
-    pub fn path(&self) -> std::path::PathBuf {
+    pub fn path(&self) -> PathBuf {
         use std::os::unix::ffi::OsStringExt as _;
         OsString::from_vec(self.directory.clone()).into()
     }
+}
+
+/// What is to be measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageOrder {
+    /// The candidates, the reference first.
+    pub candidates: Vec<CandidateRecord>,
+    /// The loads.
+    pub loads: Vec<TrialLoad>,
+    /// Seconds of each load in a cell.
+    pub load_seconds: f64,
+    /// How many blocks; without a number until nobody listens.
+    pub blocks: Option<usize>,
+    /// The server that runs the loads, where they are a server's.
+    pub server: Option<ServerOrder>,
+}
+
+/// How a temporary server is made in each cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServerOrder {
+    /// The directory of its programs.
+    pub programs: PathBuf,
+    /// Whom it runs as.
+    pub user: SystemUser,
+    /// Its settings, `name=value`.
+    pub settings: Vec<String>,
+    /// pgbench's scale.
+    pub scale: u64,
 }
 
 /// The loop device is there.
@@ -68,8 +94,8 @@ pub enum News {
 pub enum Order {
     /// Make the loop file.
     Prepare(TrialJob),
-    /// Measure these candidates, block after block, until nobody listens.
-    Measure(Vec<CandidateRecord>),
+    /// Measure, block after block; then the next order is heard.
+    Measure(StageOrder),
 }
 
 /// The kind of all our messages, and of those that continue in the next one.

@@ -9,9 +9,8 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use super::inside;
-use super::job::{Ear, News, Order, TrialJob, say};
+use super::job::{Ear, News, Order, StageOrder, TrialJob, say};
 use crate::errand::{Errand, Signals, Silence, SocketChannel, words};
-use crate::trial::CandidateRecord;
 
 /// The arguments by which our children know themselves.
 const BETWEEN: &str = "__trial-between";
@@ -39,7 +38,8 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 /// Makes the namespaces and starts the first process in them; ends after it.
 fn between() -> io::Result<ExitCode> {
     dies_with_its_parent();
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
+    // A server's System V memory is the namespace's and goes with it.
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC)?;
     // Nothing that is mounted in here is seen outside. What is unmounted outside is unmounted in here too, or it would
     // stay in use for as long as the trial lasts (mount_namespaces(7)).
     let none: Option<&str> = None;
@@ -74,10 +74,10 @@ impl Arena {
         Ok(Self { errand: Some(errand), ear: Ear::default() })
     }
 
-    /// Orders blocks of these candidates.
-    pub fn measure(&mut self, candidates: &[CandidateRecord]) -> io::Result<()> {
+    /// Orders the blocks of a stage.
+    pub fn measure(&mut self, stage: StageOrder) -> io::Result<()> {
         let errand = self.errand.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        say(&mut errand.line, &Order::Measure(candidates.to_vec()))
+        say(&mut errand.line, &Order::Measure(stage))
     }
 
     /// What there is to tell within so long; `Ok(None)` for nothing yet, an error when the children are gone.

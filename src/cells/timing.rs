@@ -97,14 +97,16 @@ pub fn together(
 }
 
 /// Flushes of our own device and of those below.
-type Flushes = (Option<u64>, Option<u64>);
+pub type Flushes = (Option<u64>, Option<u64>);
 
-fn counted(meters: &Meters) -> Flushes {
+/// The flushes that meters show now.
+pub fn counted(meters: &Meters) -> Flushes {
     let flushes = |disks: &Disks| disks.read().and_then(|counters| counters.flushes);
     (flushes(&meters.own), flushes(&meters.leaves))
 }
 
-fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
+/// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.
+pub fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
     let (p50_us, p99_us) = latency_quantiles(micros);
     Sample {

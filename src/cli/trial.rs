@@ -3,6 +3,7 @@
 //! Nothing is written before it is said what, and allowed. What may be said of the figures is decided in
 //! [`crate::trial`]; this module asks, runs and delivers.
 
+mod server;
 mod before;
 mod during;
 
@@ -58,6 +59,10 @@ fn document(record: &TrialRecord, format: TrialFormat) -> String {
 
 fn json(record: &TrialRecord) -> String {
     crate::report::json::pretty(record)
+}
+
+fn refuse<T>(sentence: String) -> Result<T, CliError> {
+    Err(CliError::Usage(sentence))
 }
 
 fn shown(path: &Path) -> String {

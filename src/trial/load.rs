@@ -30,6 +30,10 @@ pub enum CommitShape {
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
+    /// pgbench's simple update on a temporary PostgreSQL: three statements that write, no row that all sessions want.
+    SimpleUpdate,
+    /// pgbench's transaction after TPC-B, in which sessions also wait for each other's rows.
+    TpcB,
 }
 
 /// What a trial is about.
@@ -39,6 +43,26 @@ pub enum Preset {
     Commits,
     /// Files that are created, written and flushed, as by fs_mark.
     FsMark,
+    /// Transactions on a temporary PostgreSQL.
+    Oltp,
+}
+
+impl Preset {
+    /// Whether a temporary server runs its loads.
+    pub fn has_server(self) -> bool {
+        match self {
+            Self::Commits | Self::FsMark => false,
+            Self::Oltp => true,
+        }
+    }
+
+    /// Seconds of each load in a cell, where nobody says otherwise.
+    pub fn usual_seconds(self) -> f64 {
+        match self {
+            Self::Commits | Self::FsMark => 0.5,
+            Self::Oltp => 3.0,
+        }
+    }
 }
 
 impl TrialLoad {
@@ -52,29 +76,41 @@ impl TrialLoad {
                 by_clients(CommitShape::Usual).chain(others.map(|shape| Self { clients: 1, shape })).collect()
             }
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
+            Preset::Oltp => {
+                by_clients(CommitShape::SimpleUpdate).chain(by_clients(CommitShape::TpcB)).collect()
+            }
         }
     }
 
-    /// Whether each of its calls is a flush of its own: sessions that flush files at the same moment share a journal's.
-    pub fn flushes_each_call(self) -> bool {
+    /// The loads of a first stage, which shows whom a second one need not measure.
+    pub fn of_first_stage(clients: &[u32]) -> Vec<Self> {
+        clients.iter().map(|clients| Self { clients: *clients, shape: CommitShape::Usual }).collect()
+    }
+
+    /// The fewest flushes that each of its calls can do with; `None` where that is not known: sessions that flush files
+    /// at the same moment share a journal's. Of a server's sessions each waits for its own commit, so that a flush
+    /// serves as many commits as there are sessions, at most.
+    pub fn least_flushes(self) -> Option<f64> {
         match self.shape {
-            CommitShape::Usual => true,
-            CommitShape::Files => self.clients == 1,
+            CommitShape::Usual => Some(1.0),
+            CommitShape::Files => (self.clients == 1).then_some(1.0),
+            CommitShape::SimpleUpdate | CommitShape::TpcB => Some(1.0 / f64::from(self.clients.max(1))),
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
-            | CommitShape::Neighbour => false,
+            | CommitShape::Neighbour => None,
         }
     }
 
     /// Whether a trial goes on until this load is settled.
     pub fn decides(self) -> bool {
         match self.shape {
-            CommitShape::Usual | CommitShape::Files => true,
+            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate => true,
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
-            | CommitShape::Neighbour => false,
+            | CommitShape::Neighbour
+            | CommitShape::TpcB => false,
         }
     }
 
@@ -89,6 +125,10 @@ impl TrialLoad {
             (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
             (CommitShape::Files, clients) => format!("new files, {clients} clients"),
             (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
+            (CommitShape::SimpleUpdate, 1) => "transactions (pgbench -N), 1 client".to_owned(),
+            (CommitShape::SimpleUpdate, clients) => format!("transactions (pgbench -N), {clients} clients"),
+            (CommitShape::TpcB, 1) => "transactions (TPC-B), 1 client".to_owned(),
+            (CommitShape::TpcB, clients) => format!("transactions (TPC-B), {clients} clients"),
         }
     }
 }

@@ -38,6 +38,7 @@ pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Tr
         mkfs: vec!["mkfs".to_owned(), "-q".to_owned()],
         version: "1".to_owned(),
         mount: String::new(),
+        settings: Vec::new(),
     };
     TrialRecord {
         trial: FORMAT,
@@ -56,5 +57,7 @@ pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Tr
         loads,
         candidates: candidates.iter().map(made).collect(),
         blocks: (0..blocks).map(block).collect(),
+        server: None,
+        first: None,
     }
 }

@@ -60,7 +60,19 @@ const COLUMNS: [&str; 6] = ["candidate", "per second", "against the first", "med
 
 /// Tells a trial.
 pub fn tell(record: &TrialRecord) -> Telling {
-    Telling { head: head(record), loads: loads(record), notes: notes::all(record) }
+    Telling {
+        head: head(record),
+        loads: [loads(record), of_first_stage(record)].concat(),
+        notes: notes::all(record),
+    }
+}
+
+/// The loads of the first stage, which decide nothing any more.
+fn of_first_stage(record: &TrialRecord) -> Vec<TableOfLoad> {
+    let first = record.first.iter().flat_map(|first| loads(first));
+    first
+        .map(|load| TableOfLoad { title: format!("first stage, {}", load.title), decides: false, ..load })
+        .collect()
 }
 
 fn head(record: &TrialRecord) -> Vec<String> {
@@ -72,7 +84,8 @@ fn head(record: &TrialRecord) -> Vec<String> {
         Ending::Budget => "ended with its budget",
         Ending::Stopped => "stopped by hand",
     };
-    let written = record.blocks.iter().map(|block| block.written).fold(record.bytes, u64::saturating_add);
+    let stages = record.first.iter().map(|first| &first.blocks).chain([&record.blocks]);
+    let written = stages.flatten().map(|block| block.written).fold(record.bytes, u64::saturating_add);
     let written = text::bytes(written);
     let directory = &record.directory;
     let disks = record.leaves.join(", ");
@@ -87,6 +100,12 @@ fn head(record: &TrialRecord) -> Vec<String> {
             record.host_filesystem
         ),
     ];
+    if let Some(server) = &record.server {
+        head.push(format!(
+            "{} as {} in every cell, pgbench's scale {}, a checkpoint before each load",
+            server.version, server.user, server.scale
+        ));
+    }
     let compared = "a flush of the loop device takes";
     head.push(match record.certificate() {
         Certificate::Unknown => "Not certified: too few blocks to compare the loop file with its host".to_owned(),
@@ -164,7 +183,7 @@ fn row(record: &TrialRecord, load: usize, candidate: usize, against: String) -> 
         }
     };
     let flushes = match record.promise(candidate) {
-        Promise::Kept(each) => format!("{each:.2}"),
+        Promise::Kept(each) => format!("{:.2}", record.flushes_each(candidate, load).unwrap_or(each)),
         Promise::Broken(each) => format!("{each:.2}, too few"),
         Promise::NotMade => "none".to_owned(),
         Promise::NotCounted => "not counted".to_owned(),

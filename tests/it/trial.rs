@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use kills::{Moment, Victim};
 use simulated::{Machine, at_its_end, tally};
-use walwise::inside::trial::{TrialOutcome, TrialRecord, tell};
+use walwise::inside::trial::{Runner, TrialOutcome, TrialRecord, tell};
 
 use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
 use crate::support::postgres::Cluster;
@@ -350,7 +350,84 @@ fn real_trials_leave_nothing_when_they_are_killed() {
     let disk = roomy();
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
         let directory = disk.dir(&nth.to_string());
-        let left = kills::kill_one(env!("CARGO_BIN_EXE_walwise"), &directory, moment, victim, signal);
+        let binary = env!("CARGO_BIN_EXE_walwise");
+        let left = kills::kill_one(binary, &directory, &kills::COMMITS, moment, victim, signal);
+        assert_eq!(left, Ok(()));
+    }
+}
+
+/// Other tests run servers as `postgres`, whom a trial then refuses; this user of every system runs none.
+const AS_NOBODYS_SERVER: [&str; 2] = ["--user", "daemon"];
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_transactions_on_a_postgres_server_flush_each_commit() {
+    let disk = roomy();
+    let directory = disk.dir("trial");
+    let words =
+        ["--yes", "--force", "--preset", "oltp", "--with", "postgres", "--candidates", "ext4,ext4-nobarrier"];
+    let extent =
+        ["--size", "512", "--budget", "10m", "--writes", "2", "--clients", "1,4", "--seconds", "0.5"];
+    let output =
+        trial(&directory, &[&words[..], &extent, &AS_NOBODYS_SERVER, &["--format", "json"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
+        .unwrap_or_else(|e| panic!("{e}: {said}"));
+    assert!(said.contains("fills a server on the candidate") && said.contains("as user daemon"), "{said}");
+    assert_eq!(
+        (output.status.code(), record.first.is_none()),
+        (Some(0), true),
+        "two candidates have one stage"
+    );
+    for cell in record.blocks.iter().flat_map(|block| &block.cells) {
+        assert_eq!(cell.error, None, "{:?}", cell.runner);
+        assert!(cell.samples.len() == 4 || cell.samples.len() == 1, "{cell:?}");
+    }
+    let server = record.server.as_ref().unwrap();
+    assert!(server.version.contains("(PostgreSQL) 15") && server.user == "daemon", "{server:?}");
+    assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
+    assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
+    let text = tell(&record).text();
+    assert!(text.contains("pgbench's scale 5") && text.contains("initdb --username=postgres"), "{text}");
+    assert_eq!(kills::loops(&directory), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_with_a_postgres_server_are_refused_to_whom_it_is_not_for() {
+    let disk = roomy();
+    let own = disk.dir("own");
+    let with = |user: &str| {
+        refused(&own, &["--yes", "--force", "--size", "512", "--preset", "oltp", "--user", user])
+    };
+    assert!(with("root").contains("root runs no server"));
+    assert!(with("no such user").contains("there is no user no such user in /etc/passwd"));
+    let home = disk.dir("db");
+    let cluster = Cluster::beneath(&home, &home);
+    cluster.start();
+    assert!(with("postgres").contains("postgres runs a database server"));
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+/// A server of its own runs, as somebody who is not root, and goes with the trial.
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_with_a_postgres_server_leave_nothing_when_they_are_killed() {
+    use nix::sys::signal::Signal::{SIGKILL, SIGTERM};
+    let disk = roomy();
+    let kills = [
+        (Moment::Server(0), Victim::Outer, SIGKILL),
+        (Moment::Server(700), Victim::All, SIGKILL),
+        (Moment::Server(1_400), Victim::Between, SIGKILL),
+        (Moment::Server(2_100), Victim::Inside, SIGKILL),
+        (Moment::Server(2_800), Victim::Outer, SIGTERM),
+    ];
+    let trial = [&kills::TRANSACTIONS[..], &AS_NOBODYS_SERVER].concat();
+    for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
+        let directory = disk.dir(&nth.to_string());
+        let binary = env!("CARGO_BIN_EXE_walwise");
+        let left = kills::kill_one(binary, &directory, &trial, moment, victim, signal);
         assert_eq!(left, Ok(()));
     }
 }

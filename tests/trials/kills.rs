@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -33,19 +33,28 @@ pub enum Moment {
     Device,
     /// So many milliseconds after it.
     After(u64),
+    /// So many milliseconds after there is a server.
+    Server(u64),
 }
+
+/// What a trial that is killed measures.
+pub const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
+/// The same with a server, which runs in most moments: two candidates have no first stage.
+pub const TRANSACTIONS: [&str; 10] =
+    ["--preset", "oltp", "--candidates", "ext4,xfs", "--size", "512", "--clients", "4", "--seconds", "2"];
 
 /// Kills one trial in a directory of its own; the error says what was left.
 pub fn kill_one(
     binary: &str,
     directory: &Path,
+    trial: &[&str],
     moment: Moment,
     victim: Victim,
     signal: Signal,
 ) -> Result<(), String> {
     let mut outer = Command::new(binary)
-        .args(["trial", "--yes", "--force", "--size", "320", "--budget", "60s", "--clients", "1"])
-        .args(["--seconds", "0.1"])
+        .args(["trial", "--yes", "--force", "--budget", "60s"])
+        .args(trial)
         .arg(directory)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -56,6 +65,7 @@ pub fn kill_one(
     let family = arrive(&mut outer, directory, moment)?;
     let devices = loops(directory);
     let seen = mounted(directory, &devices)?;
+    let inside = of_role(&family, "__trial-inside").first().and_then(|pid| namespace(*pid));
     let victims: Vec<u32> = match victim {
         Victim::Outer => vec![outer.id()],
         Victim::Between => of_role(&family, "__trial-between"),
@@ -67,10 +77,11 @@ pub fn kill_one(
     }
     let gone = until(Duration::from_secs(10), || {
         let _ = outer.try_wait();
-        let alive: Vec<u32> = family.iter().copied().filter(|pid| is_alive(*pid)).collect();
-        alive.is_empty() && loops(directory).is_empty()
+        let alive = family.iter().any(|pid| is_alive(*pid));
+        !alive && members(inside.as_deref()).is_empty() && loops(directory).is_empty()
     });
-    let left = (loops(directory), family.into_iter().filter(|pid| is_alive(*pid)).collect::<Vec<_>>());
+    let alive = family.into_iter().filter(|pid| is_alive(*pid)).chain(members(inside.as_deref()));
+    let left = (loops(directory), alive.collect::<Vec<_>>());
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
     let mounted = [seen, mounted(directory, &devices)?].concat();
     if gone && files == 0 && mounted.is_empty() {
@@ -111,6 +122,8 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         match moment {
             Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
             Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
+            // postgres -D DIRECTORY
+            Moment::Server(_) => !of_role(&family, "-D").is_empty(),
         }
     });
     if !ready {
@@ -118,7 +131,7 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         let _ = outer.wait();
         return Err(format!("{moment:?} never came"));
     }
-    if let Moment::After(millis) = moment {
+    if let Moment::After(millis) | Moment::Server(millis) = moment {
         let begun = Instant::now();
         until(Duration::from_secs(60), || begun.elapsed() >= Duration::from_millis(millis));
     }
@@ -134,6 +147,21 @@ pub fn loops(directory: &Path) -> Vec<String> {
             .then(|| entry.file_name().to_string_lossy().into_owned())
     };
     fs::read_dir("/sys/block").into_iter().flatten().flatten().filter_map(of).collect()
+}
+
+/// The process namespace of a process.
+fn namespace(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/ns/pid")).ok()
+}
+
+/// The processes in a namespace that is not ours: also those that were started after anybody looked.
+fn members(of: Option<&Path>) -> Vec<u32> {
+    let Some(of) = of.filter(|of| namespace(std::process::id()).as_deref() != Some(*of)) else {
+        return Vec::new();
+    };
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all = names.filter_map(|entry| entry.file_name().to_string_lossy().parse::<u32>().ok());
+    all.filter(|pid| namespace(*pid).as_deref() == Some(of) && is_alive(*pid)).collect()
 }
 
 /// A process and all below it, parents first.

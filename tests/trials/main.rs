@@ -16,7 +16,7 @@ mod simulated;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kills::{Moment, Victim, kill_one};
+use kills::{COMMITS, Moment, TRANSACTIONS, Victim, kill_one};
 use nix::sys::signal::Signal;
 use simulated::{Dice, Machine, Tally, median, tally};
 
@@ -94,12 +94,17 @@ fn kills_leave_nothing() {
             // The first process of a namespace takes no other signal without a handler (pid_namespaces(7)).
             Victim::Inside => Signal::SIGKILL,
         };
+        // Every other one has a server, where there is PostgreSQL.
+        let server = nth % 2 == 1 && Path::new("/usr/lib/postgresql/15/bin/pgbench").exists();
+        let trial = if server { &TRANSACTIONS[..] } else { &COMMITS };
         let moment = match dice.below(4) {
             0 => Moment::Writing,
             1 => Moment::Device,
+            2 if server => Moment::Server(dice.below(8_000) as u64),
             _ => Moment::After(dice.below(8_000) as u64),
         };
-        if let Err(why) = kill_one(env!("CARGO_BIN_EXE_walwise"), directory.path(), moment, victim, signal) {
+        let binary = env!("CARGO_BIN_EXE_walwise");
+        if let Err(why) = kill_one(binary, directory.path(), trial, moment, victim, signal) {
             println!("{nth}: {why}");
             left.push(why);
         }

@@ -24,6 +24,12 @@ pub struct Trial {
     /// What is measured.
     #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
     pub preset: TrialPreset,
+    /// The server of `--preset oltp`.
+    #[arg(long, value_enum, value_name = "SERVER", default_value_t = TrialServer::Postgres)]
+    pub with: TrialServer,
+    /// The system user who runs it: not root, and of no running server.
+    #[arg(long, value_name = "NAME", default_value = "postgres")]
+    pub user: String,
     /// How large and how long.
     #[command(flatten)]
     pub extent: TrialExtent,
@@ -53,9 +59,9 @@ pub struct TrialExtent {
     /// The most GiB to write; the trial ends with them.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds of each load in each cell.
-    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = seconds)]
-    pub seconds: f64,
+    /// Seconds of each load in each cell; 0.5, or 3 of transactions.
+    #[arg(long, value_name = "N", value_parser = seconds)]
+    pub seconds: Option<f64>,
     /// The seed of its dice, to repeat an order.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -99,6 +105,8 @@ pub enum TrialPreset {
     Commits,
     /// New files that are written and flushed in many directories.
     FsMark,
+    /// Transactions of pgbench on a temporary server.
+    Oltp,
 }
 
 impl TrialPreset {
@@ -107,8 +115,16 @@ impl TrialPreset {
         match self {
             Self::Commits => Preset::Commits,
             Self::FsMark => Preset::FsMark,
+            Self::Oltp => Preset::Oltp,
         }
     }
+}
+
+/// What `--with` can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TrialServer {
+    /// PostgreSQL.
+    Postgres,
 }
 
 /// The forms of a trial's result.

@@ -3,7 +3,8 @@
 use std::io::BufRead as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-use super::shown;
+use super::server::{self, PlannedServer};
+use super::{refuse, shown};
 use crate::cells::{self, TrialJob};
 use crate::cli::args::{From, Trial, TrialCandidate};
 use crate::cli::{CliError, host, out};
@@ -15,7 +16,9 @@ use crate::pipeline::now;
 use crate::quote::Command;
 use crate::rules::RuleSet;
 use crate::text;
-use crate::trial::{Contender, Ending, FORMAT, LOOKS, TrialLoad, TrialRecord};
+use crate::trial::{
+    Contender, Ending, FIRST_BLOCKS, FORMAT, LOOKS, Preset, TrialLoad, TrialRecord, first_stage_is_worth_it,
+};
 use crate::way::random;
 
 /// What a trial would do.
@@ -24,12 +27,20 @@ pub(super) struct TrialPlan {
     pub(super) job: TrialJob,
     /// The candidates, the reference first.
     pub(super) candidates: Vec<Contender>,
-    /// The record, without candidates and blocks.
+    /// The record of the first or only stage, without candidates and blocks.
     pub(super) record: TrialRecord,
+    /// The server of the last stage.
+    pub(super) server: Option<PlannedServer>,
+    /// The last stage, where there are two.
+    pub(super) second: Option<PlannedStage>,
 }
 
-fn refuse<T>(sentence: String) -> Result<T, CliError> {
-    Err(CliError::Usage(sentence))
+/// What a second stage measures.
+pub(super) struct PlannedStage {
+    /// Its loads.
+    pub(super) loads: Vec<TrialLoad>,
+    /// Seconds of each in a cell.
+    pub(super) load_seconds: f64,
 }
 
 /// Plans a trial; the error says why there is none. Nothing is written.
@@ -59,8 +70,22 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
             text::bytes(bytes + cells::TAIL)
         ));
     }
+    let (preset, candidates) = (args.preset.preset(), candidates(&args.candidates)?);
+    let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
     let leaves: Vec<String> = facts.disks(&target).iter().map(|disk| disk.name().to_owned()).collect();
-    let loads = TrialLoad::of(args.preset.preset(), &args.clients);
+    let loads = TrialLoad::of(preset, &args.clients);
+    let load_seconds = args.extent.seconds.unwrap_or_else(|| preset.usual_seconds());
+    // What costs so much more than commits is asked of those alone that commits do not rule out.
+    let (loads, load_seconds, second) = if server.is_some() && first_stage_is_worth_it(&candidates) {
+        let second = PlannedStage { loads, load_seconds };
+        (
+            TrialLoad::of_first_stage(&args.clients),
+            load_seconds.min(Preset::Commits.usual_seconds()),
+            Some(second),
+        )
+    } else {
+        (loads, load_seconds, None)
+    };
     let seed = args.extent.seed.unwrap_or_else(random);
     let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
     let record = TrialRecord {
@@ -76,16 +101,17 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         host_filesystem: filesystem.unwrap_or_else(|| "an unknown file system".to_owned()),
         leaves: leaves.clone(),
         stack: StackFingerprint::from_facts(facts, &target).to_string().lines().map(str::to_owned).collect(),
-        load_seconds: args.extent.seconds,
-        loads: loads.clone(),
+        load_seconds,
+        loads,
         candidates: Vec::new(),
         blocks: Vec::new(),
+        server: server.as_ref().filter(|_| second.is_none()).map(|server| server.record.clone()),
+        first: None,
     };
     let directory = directory.as_os_str().as_bytes().to_vec();
-    let (load_seconds, writes) = (args.extent.seconds, args.extent.writes << 30);
-    let budget = args.budget;
-    let job = TrialJob { directory, bytes, seed, load_seconds, loads, leaves, budget, writes };
-    Ok(TrialPlan { job, candidates: candidates(&args.candidates)?, record })
+    let (budget, writes) = (args.budget, args.extent.writes << 30);
+    let job = TrialJob { directory, bytes, seed, leaves, budget, writes };
+    Ok(TrialPlan { job, candidates, record, server, second })
 }
 
 /// Refuses a directory that is not on a block device of this machine.
@@ -169,11 +195,26 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     Ok(())
 }
 
-/// About how many blocks fit into the budget, when making a file system takes two seconds.
-fn likely_blocks(record: &TrialRecord, candidates: usize) -> f64 {
-    let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
-    // The twin is one more; the bare extent and the host's file are short.
-    record.budget / (cell * (candidates + 1) as f64)
+/// About how many seconds a block takes of so many candidates and the twin, where making a file system takes two; the bare
+/// extent and the host's file are short.
+fn likely_block(loads: &[TrialLoad], load_seconds: f64, server: bool, candidates: usize) -> f64 {
+    // A server is made and filled in each cell, and comes to rest before each load, which takes whole seconds.
+    let (making, each) =
+        if server { (8.0, (1.2 * load_seconds).ceil() + 0.5) } else { (2.0, 1.2 * load_seconds) };
+    (making + each * loads.len() as f64) * (candidates + 1) as f64
+}
+
+/// About how many blocks of the stage that decides fit into the budget.
+fn likely_blocks(plan: &TrialPlan) -> f64 {
+    let (record, candidates) = (&plan.record, plan.candidates.len());
+    let block = |loads, seconds, server| likely_block(loads, seconds, server, candidates);
+    match &plan.second {
+        None => record.budget / block(&record.loads, record.load_seconds, plan.server.is_some()),
+        Some(second) => {
+            let first = FIRST_BLOCKS as f64 * block(&record.loads, record.load_seconds, false);
+            (record.budget - first).max(0.0) / block(&second.loads, second.load_seconds, true)
+        }
+    }
 }
 
 /// Says what a trial costs, and asks; the error is the answer no.
@@ -182,9 +223,10 @@ pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
     let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
     let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
     let threads = if most == 1 { "thread" } else { "threads" };
+    let memory = if plan.server.is_some() { 500 } else { 100 };
     out::notice(&format!(
         "a trial of {}: it writes a loop file of {} in {}, at most {} in all to {}; it takes at most {:.0} min, up to {most} \
-         {threads} and about 100 MiB of memory, slows down whatever else uses that disk, and leaves nothing behind",
+         {threads} and about {memory} MiB of memory, slows down whatever else uses that disk, and leaves nothing behind",
         words.join(", "),
         text::bytes(record.bytes + cells::TAIL),
         record.directory,
@@ -192,7 +234,19 @@ pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
         if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") },
         (record.budget / 60.0).ceil(),
     ));
-    let blocks = likely_blocks(record, plan.candidates.len());
+    if let Some(server) = &plan.server {
+        let first = if plan.second.is_some() {
+            format!("; before that {FIRST_BLOCKS} blocks of commits show who need not take part")
+        } else {
+            String::new()
+        };
+        out::notice(&format!(
+            "in every cell it makes and fills a server on the candidate, {}, as user {}, on a socket that only that user reaches and \
+             no network{first}",
+            server.record.version, server.record.user
+        ));
+    }
+    let blocks = likely_blocks(plan);
     let least = LOOKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
         out::notice(&format!(

@@ -5,15 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
-use super::before::TrialPlan;
-use crate::cells::{self, Arena, News};
+use super::before::{PlannedStage, TrialPlan};
+use super::server::PlannedServer;
+use crate::cells::{self, Arena, News, ServerOrder, StageOrder};
 use crate::cli::args::From;
 use crate::cli::signals::Listener;
 use crate::cli::{CliError, host, out};
 use crate::facts::Scope;
 use crate::probes::Control;
 use crate::text;
-use crate::trial::{CandidateRecord, Contender, Ending, TrialRecord, mkfs_of_trials, mount_of_trials};
+use crate::trial::{
+    CandidateRecord, Contender, Ending, FIRST_BLOCKS, TrialRecord, mkfs_of_trials, mount_of_trials,
+};
 
 /// How long one wait for news is; signals are looked for between.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -40,11 +43,12 @@ pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
         begun: Instant::now(),
         written: plan.job.bytes + cells::TAIL,
     };
+    let (server, second) = (plan.server, plan.second);
     let mut device = None;
     let done = trial.device().and_then(|path| {
         let device = device.insert(path);
-        trial.record.candidates = recipes(device, &plan.candidates)?;
-        trial.blocks()
+        trial.record.candidates = recipes(device, &plan.candidates, server.is_some())?;
+        trial.stages(server, second)
     });
     let RunningTrial { arena, mut record, begun, shows, .. } = trial;
     // Everything is gone before anything is said of it.
@@ -55,6 +59,7 @@ pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
     if shows {
         out::progress("");
     }
+    record = record.last_with_blocks();
     let signal = listener.ended();
     let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
     record.ended(ending, begun.elapsed().as_secs_f64());
@@ -125,10 +130,38 @@ impl RunningTrial {
         }
     }
 
-    /// Blocks until it is settled, its budget is used up, or it is stopped.
-    fn blocks(&mut self) -> Result<(), String> {
-        self.arena.measure(&self.record.candidates).map_err(|e| format!("cannot go on: {e}"))?;
-        let (cells, first) = (self.record.candidates.len() + 3, Instant::now());
+    /// The only stage, or both.
+    fn stages(&mut self, server: Option<PlannedServer>, second: Option<PlannedStage>) -> Result<(), String> {
+        let Some(PlannedStage { loads, load_seconds }) = second else {
+            return self.blocks(server.map(|server| server.order), None);
+        };
+        self.blocks(None, Some(FIRST_BLOCKS))?;
+        if self.record.blocks.len() < FIRST_BLOCKS {
+            out::notice("its second stage did not begin: name a longer --budget or more --writes");
+            return Ok(());
+        }
+        let (order, server) = server.map(|server| (server.order, server.record)).unzip();
+        let Some(next) = self.record.second_stage(loads, load_seconds, server) else {
+            // What nobody can be compared with is told as it is.
+            self.record.ending = Ending::Settled;
+            return Ok(());
+        };
+        self.record = next;
+        self.blocks(order, None)
+    }
+
+    /// Blocks of a stage: so many, or until it is settled, its budget is used up, or it is stopped.
+    fn blocks(&mut self, server: Option<ServerOrder>, most: Option<usize>) -> Result<(), String> {
+        let TrialRecord { candidates, loads, load_seconds, .. } = &self.record;
+        let stage = StageOrder {
+            candidates: candidates.clone(),
+            loads: loads.clone(),
+            load_seconds: *load_seconds,
+            blocks: most,
+            server,
+        };
+        self.arena.measure(stage).map_err(|e| format!("cannot go on: {e}"))?;
+        let (cells, first, before) = (self.record.candidates.len() + 3, Instant::now(), self.written);
         loop {
             match self.hear()? {
                 Some(News::Cell { nth, written }) if self.written + written <= self.writes => {
@@ -149,13 +182,18 @@ impl RunningTrial {
             let done = self.record.blocks.len();
             self.record.seconds = self.begun.elapsed().as_secs_f64();
             let (each, bytes) = match u32::try_from(done) {
-                Ok(blocks) if blocks > 0 => (first.elapsed() / blocks, self.written / u64::from(blocks)),
+                Ok(blocks) if blocks > 0 => {
+                    (first.elapsed() / blocks, (self.written - before) / u64::from(blocks))
+                }
                 Ok(_) | Err(_) => (Duration::ZERO, 0),
             };
             // A block that cannot be finished is not begun.
             let over = self.record.seconds + each.as_secs_f64() > self.record.budget
                 || self.written + bytes > self.writes;
-            if self.record.is_settled() {
+            if most.is_some_and(|most| done >= most) {
+                return Ok(());
+            }
+            if most.is_none() && self.record.is_settled() {
                 self.record.ending = Ending::Settled;
                 return Ok(());
             }
@@ -177,7 +215,7 @@ impl RunningTrial {
 
 /// The candidates as walwise would make them on this very device, with what the measurement needs; the error is a
 /// sentence.
-fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord>, String> {
+fn recipes(device: &str, candidates: &[Contender], server: bool) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
         let rules = host::rules(None)?;
         host::look(&From::default(), Some(Path::new(device)), rules)
@@ -203,6 +241,12 @@ fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
             version: cells::version(maker)?,
             mount: mount_of_trials(&recipe.mount, candidate.mount()),
+            settings: candidate
+                .server_settings()
+                .iter()
+                .filter(|_| server)
+                .map(|one| (*one).to_owned())
+                .collect(),
         });
     }
     if found.is_empty() { Err("no candidate is left".to_owned()) } else { Ok(found) }

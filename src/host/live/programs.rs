@@ -61,6 +61,34 @@ pub fn location(name: &str) -> Result<PathBuf, Miss> {
     find(&candidates).map(|(_, program)| program)
 }
 
+/// The directories in which the programs of a PostgreSQL may be together, the newest release first.
+pub fn postgres_directories() -> impl Iterator<Item = PathBuf> {
+    // Where a distribution has one release alone, they are among the system's.
+    let releases = (10..=40).rev().flat_map(|major| of_postgres(major, ""));
+    releases.chain(["/usr/bin".into()])
+}
+
+/// A program in one of these directories, if nobody but root could have put it there.
+pub fn within(directory: &Path, name: &str) -> Result<PathBuf, Miss> {
+    find(&[directory.join(name)]).map(|(_, program)| program)
+}
+
+/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`].
+pub fn run_command(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
+    output(command, deadline, false)
+}
+
+/// The environment of all programs: nothing of ours.
+pub fn plain(command: &mut Command) -> &mut Command {
+    command
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .current_dir(WORKING_DIRECTORY)
+        .stdin(Stdio::null())
+        .process_group(0)
+}
+
 /// Runs a program of the system that makes something; what it may be told was decided by the caller.
 pub fn make(name: &str, arguments: &[String], deadline: Duration) -> Result<Vec<u8>, Miss> {
     let program = location(name)?;
@@ -135,17 +163,8 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
 /// such tools report the state of a controller or disk by their status, and in words too.
 fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
-    let mut process = command
-        .env_clear()
-        .env("LC_ALL", "C")
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .current_dir(WORKING_DIRECTORY)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(|e| files::miss(&e))?;
+    let mut process =
+        plain(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| files::miss(&e))?;
     let finished = listen(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {

@@ -41,20 +41,8 @@ impl Owner {
         limit()?;
         self.enter()?;
         let stream = self.socket.as_deref().map(|path| connect(path, &person)).transpose()?;
-        let refused = |what: &str, e: nix::Error| {
-            denied(&format!(
-                "walwise cannot become user {} ({what}: {}), and reads nothing as root",
-                self.uid,
-                e.desc()
-            ))
-        };
-        let (uid, gid) = (Uid::from_raw(person.uid), Gid::from_raw(person.gid));
-        let groups: Vec<Gid> = person.groups.iter().copied().map(Gid::from_raw).collect();
-        setgroups(&groups).map_err(|e| refused("setgroups", e))?;
-        setresgid(gid, gid, gid).map_err(|e| refused("setresgid", e))?;
-        setresuid(uid, uid, uid).map_err(|e| refused("setresuid", e))?;
-        prctl::set_no_new_privs().map_err(|e| refused("no_new_privs", e))?;
-        settled(&person)?;
+        give_up_root(&person)
+            .map_err(|miss| denied(&format!("{}, and reads nothing as root", miss.detail)))?;
         Ok(stream)
     }
 
@@ -75,6 +63,20 @@ impl Owner {
         chroot(Path::new(&format!("/proc/{pid}/root"))).map_err(failed)?;
         chdir("/").map_err(failed)
     }
+}
+
+/// Becomes a person and nobody else, for good: groups, user, capabilities, and no way to new ones.
+pub fn give_up_root(person: &Person) -> Result<(), Miss> {
+    let refused = |what: &str, e: nix::Error| {
+        denied(&format!("walwise cannot become user {} ({what}: {})", person.uid, e.desc()))
+    };
+    let (uid, gid) = (Uid::from_raw(person.uid), Gid::from_raw(person.gid));
+    let groups: Vec<Gid> = person.groups.iter().copied().map(Gid::from_raw).collect();
+    setgroups(&groups).map_err(|e| refused("setgroups", e))?;
+    setresgid(gid, gid, gid).map_err(|e| refused("setresgid", e))?;
+    setresuid(uid, uid, uid).map_err(|e| refused("setresuid", e))?;
+    prctl::set_no_new_privs().map_err(|e| refused("no_new_privs", e))?;
+    settled(person)
 }
 
 fn of_process(pid: u32, uid: u32) -> Option<Person> {
@@ -118,7 +120,7 @@ fn settled(person: &Person) -> Result<(), Miss> {
     if bare && processes::numbers(&status) == Some((person.uid, person.gid)) {
         return Ok(());
     }
-    Err(denied(&format!("walwise became user {} and kept rights of root, so it reads nothing", person.uid)))
+    Err(denied(&format!("walwise became user {} and kept rights of root", person.uid)))
 }
 
 fn denied(says: &str) -> Miss {

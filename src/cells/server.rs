@@ -1,0 +1,270 @@
+//! A temporary PostgreSQL on a mounted candidate: made, filled, loaded by pgbench, and stopped before it is unmounted.
+//!
+//! Its data directory, its log and its socket are in the directory of the candidate's log, which is its user's alone. Only
+//! what pgbench writes down is in memory, so that no write of it reaches the candidate. Server and pgbench run as that user.
+//! Whatever they leave in that directory is a stranger's word: it is opened without following links, and read with a bound.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Gid, Pid, Uid, chown};
+use rustix::fs::{Dir, FileType, MemfdFlags, Mode, OFlags};
+
+use super::job::ServerOrder;
+use super::pgbench::{self, LoadTime};
+use super::timing::{LoadMeans, counted, sample};
+use super::volume::Mounted;
+use crate::host::{LoadScript, PostgresPrograms, SERVER_LOGS, ServerTask};
+use crate::trial::{CandidateRecord, CommitShape, Sample, TrialLoad};
+
+/// How long the server may take until it answers, and to stop.
+const STARTING: Duration = Duration::from_secs(60);
+const STOPPING: Duration = Duration::from_secs(10);
+
+/// Bytes of memory for what pgbench writes down, and of what the server says that is read.
+const LOG_BYTES: u64 = 64 << 20;
+const LONGEST_COMPLAINT: u64 = 64 << 10;
+
+/// A running server. It is stopped when it is dropped.
+pub struct TemporaryServer<'a> {
+    order: &'a ServerOrder,
+    programs: PostgresPrograms,
+    process: Child,
+    /// What the server says.
+    says: OwnedFd,
+    logs: LogRoom,
+    /// Loads that it has had.
+    runs: u64,
+}
+
+impl<'a> TemporaryServer<'a> {
+    /// Makes, starts and fills one on a candidate; the error is a sentence.
+    pub fn start(
+        order: &'a ServerOrder,
+        candidate: &CandidateRecord,
+        on: &Mounted<'_>,
+    ) -> Result<Self, String> {
+        give(&on.log, order)?;
+        let logs = LogRoom::make(order)?;
+        let programs = PostgresPrograms::of(order.programs.clone());
+        run(&programs, ServerTask::Make, order)?;
+        let says = rustix::fs::memfd_create("walwise", MemfdFlags::CLOEXEC);
+        let says = says.map_err(|e| format!("cannot hear the server: {e}"))?;
+        let settings = order.settings.iter().chain(&candidate.settings);
+        let process =
+            programs.start(settings, order.user, &says).map_err(|miss| format!("postgres: {miss}"))?;
+        let mut server = Self { order, programs, process, says, logs, runs: 0 };
+        server.wait()?;
+        run(&server.programs, ServerTask::Fill(order.scale), order)?;
+        on.sync()?;
+        Ok(server)
+    }
+
+    /// Waits until it answers.
+    fn wait(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            if self.checkpoint().is_ok() {
+                return Ok(());
+            }
+            match self.process.try_wait() {
+                Ok(None) if begun.elapsed() < STARTING => std::thread::sleep(Duration::from_millis(20)),
+                Ok(None) => return Err(format!("the server does not answer{}", self.complaint())),
+                Ok(Some(_)) | Err(_) => return Err(format!("the server did not start{}", self.complaint())),
+            }
+        }
+    }
+
+    /// The last line that the server said, behind a colon.
+    fn complaint(&self) -> String {
+        let file = self.says.try_clone().map(File::from);
+        // The server writes on at the place of its descriptor, which is not to move.
+        let read = file.and_then(|file| {
+            let from = file.metadata()?.len().saturating_sub(LONGEST_COMPLAINT);
+            let mut bytes = vec![0; usize::try_from(LONGEST_COMPLAINT).unwrap_or(0)];
+            let count = file.read_at(&mut bytes, from)?;
+            bytes.truncate(count);
+            Ok(bytes)
+        });
+        last_words(&String::from_utf8_lossy(&read.unwrap_or_default()))
+    }
+
+    fn checkpoint(&self) -> Result<(), String> {
+        run(&self.programs, ServerTask::Checkpoint, self.order).map(drop)
+    }
+
+    /// Runs a load on it, after a checkpoint.
+    pub fn run(&mut self, load: TrialLoad, means: &LoadMeans<'_>) -> Result<Sample, String> {
+        let script = match load.shape {
+            CommitShape::SimpleUpdate => LoadScript::SimpleUpdate,
+            CommitShape::TpcB => LoadScript::TpcB,
+            CommitShape::Usual
+            | CommitShape::TwoPages
+            | CommitShape::Appends
+            | CommitShape::OpenDatasync
+            | CommitShape::Neighbour
+            | CommitShape::Files => return Err(format!("{}: no load of a server", load.name())),
+        };
+        self.checkpoint()?;
+        let time = LoadTime::new(means.seconds);
+        self.runs += 1;
+        let nth = self.runs;
+        let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = u32::try_from(processors).unwrap_or(1).min(load.clients);
+        let (clients, seconds) = (load.clients, time.seconds);
+        let before = counted(means.meters);
+        let task = ServerTask::Load { script, clients, threads, seconds, run: nth };
+        let printed = run(&self.programs, task, self.order);
+        let after = counted(means.meters);
+        let printed = printed.map_err(|why| format!("{}: {why}{}", load.name(), self.complaint()))?;
+        let made = pgbench::transactions(&self.logs.take(&nth.to_string())?, load.clients)?;
+        if pgbench::processed(&printed) != Some(made.len() as u64) {
+            return Err(format!("{}: pgbench's log lacks transactions", load.name()));
+        }
+        let micros = pgbench::counted(&made, time)?;
+        Ok(sample(&micros, time.counted, made.len() as u64, (before, after)))
+    }
+
+    /// Stops it; the error is a sentence.
+    pub fn stop(mut self) -> Result<(), String> {
+        self.end()
+    }
+
+    /// Has it stop at once: nobody needs what it holds. Its own processes are gone before it is.
+    fn end(&mut self) -> Result<(), String> {
+        let pid = Pid::from_raw(self.process.id().cast_signed());
+        let begun = Instant::now();
+        let mut signal = Some(Signal::SIGQUIT);
+        loop {
+            if let Ok(Some(_)) = self.process.try_wait() {
+                return self.logs.clear();
+            }
+            if let Some(signal) = signal.take() {
+                let _ = kill(pid, signal);
+            } else if begun.elapsed() > STOPPING {
+                let _ = self.process.kill();
+                let _ = self.process.wait();
+                let _ = self.logs.clear();
+                return Err("the server did not stop".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for TemporaryServer<'_> {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+fn run(programs: &PostgresPrograms, task: ServerTask, order: &ServerOrder) -> Result<String, String> {
+    programs.run(task, order.user).map_err(|miss| format!("{}: {miss}", task.program().name()))
+}
+
+/// Why a server ended, from what it said, behind a colon and display-safe: the last reason, or the last line.
+fn last_words(said: &str) -> String {
+    let lines = || said.lines().rev().filter(|line| !line.trim().is_empty());
+    // Behind the reason there may be hints and what followed from it; while it starts we are told that it does.
+    let is_reason = |line: &&str| {
+        ["FATAL:", "PANIC:"].iter().any(|word| line.contains(word)) && !line.ends_with("is starting up")
+    };
+    let reason = lines().find(is_reason);
+    let last = reason.or_else(|| lines().next());
+    last.map(|line| format!(": {}", crate::text::safe(line.trim().as_bytes()))).unwrap_or_default()
+}
+
+/// Makes a directory the server's user's own; nobody else has seen its file system yet.
+fn give(directory: &Path, order: &ServerOrder) -> Result<(), String> {
+    let (uid, gid) = (Uid::from_raw(order.user.uid), Gid::from_raw(order.user.gid));
+    chown(directory, Some(uid), Some(gid))
+        .map_err(|e| format!("cannot give the server a directory: {}", e.desc()))
+}
+
+/// Memory over /dev/shm, which nobody outside sees: for what pgbench writes down, and for what initdb tries there and would
+/// leave behind after a kill. The directory is held open.
+struct LogRoom {
+    directory: OwnedFd,
+    mounted: bool,
+}
+
+impl LogRoom {
+    fn make(order: &ServerOrder) -> Result<Self, String> {
+        let (kind, flags) = (Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC);
+        let options = format!("size={LOG_BYTES},mode=0700,uid={},gid={}", order.user.uid, order.user.gid);
+        mount(kind, SERVER_LOGS, kind, flags, Some(options.as_str()))
+            .map_err(|e| format!("cannot mount memory for pgbench's log: {}", e.desc()))?;
+        let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::open(SERVER_LOGS, directory, Mode::empty()) {
+            Ok(directory) => Ok(Self { directory, mounted: true }),
+            Err(e) => {
+                let _ = umount2(SERVER_LOGS, MntFlags::MNT_DETACH);
+                Err(format!("cannot open {SERVER_LOGS}: {e}"))
+            }
+        }
+    }
+
+    /// What the threads of a run wrote, one after the other, and takes it away. The error is a sentence.
+    fn take(&self, run: &str) -> Result<String, String> {
+        let cannot = |e: rustix::io::Errno| format!("cannot read pgbench's log: {e}");
+        let mut text = String::new();
+        for entry in Dir::read_from(&self.directory).map_err(cannot)? {
+            let entry = entry.map_err(cannot)?;
+            let name = entry.file_name();
+            if name.to_bytes().strip_prefix(run.as_bytes()).is_none_or(|rest| !rest.starts_with(b".")) {
+                continue;
+            }
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(&self.directory, name, flags, Mode::empty()).map_err(cannot)?;
+            let found = rustix::fs::fstat(&file).map_err(cannot)?;
+            if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+                return Err("pgbench's log is no file".to_owned());
+            }
+            // No more than there is memory for.
+            File::from(file)
+                .take(LOG_BYTES)
+                .read_to_string(&mut text)
+                .map_err(|_| "pgbench's log is no text")?;
+            rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).map_err(cannot)?;
+        }
+        Ok(text)
+    }
+
+    /// Gives the memory back.
+    fn clear(&mut self) -> Result<(), String> {
+        if !std::mem::take(&mut self.mounted) {
+            return Ok(());
+        }
+        umount2(SERVER_LOGS, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)
+            .map_err(|e| format!("cannot unmount pgbench's log: {}", e.desc()))
+    }
+}
+
+impl Drop for LogRoom {
+    fn drop(&mut self) {
+        let _ = self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_last_words_are_its_reason() {
+        let said = "LOG:  starting\nFATAL:  could not map \u{1b}[31mmemory\nHINT:  ask for less\nFATAL:  the database system is starting up\nLOG:  database system is shut down\n\n";
+        assert_eq!(last_words(said), ": FATAL:  could not map \\x1b[31mmemory");
+        assert_eq!(
+            last_words("walwise cannot become user 1 (setgroups: no)\n"),
+            ": walwise cannot become user 1 (setgroups: no)"
+        );
+        assert_eq!(last_words(""), "");
+    }
+}
