@@ -15,6 +15,7 @@ mod record;
 mod sample;
 mod promise;
 mod certificate;
+mod methods;
 mod result;
 mod stages;
 mod telling;

@@ -19,7 +19,7 @@ use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
 use crate::errand::SocketChannel;
 use crate::probes::{Dice, Disks, PAGE, Pages};
-use crate::trial::{CandidateRecord, Runner, SEGMENT, Sample, TrialBlock, TrialCell};
+use crate::trial::{CandidateRecord, Runner, SEGMENT, Sample, TrialBlock, TrialCell, TrialLoad};
 
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
 /// can replace, so that nobody leads us elsewhere.
@@ -137,6 +137,8 @@ impl CellRunner<'_> {
         let candidates = (0..self.stage.candidates.len()).map(Runner::Candidate);
         let runners: Vec<Runner> = candidates.chain([Runner::Twin, Runner::Floor, Runner::Host]).collect();
         let order = dice.order(runners.len());
+        // The same for all candidates of a block: none is favoured by what ran before, and no method always runs first.
+        let loads = dice.order(self.stage.loads.len());
         let before = self.written();
         let mut cells = Vec::new();
         for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
@@ -148,7 +150,7 @@ impl CellRunner<'_> {
                 return Err("as many bytes are written as it may write".to_owned());
             }
             self.image.check()?;
-            cells.push(self.cell(*runner));
+            cells.push(self.cell(*runner, &loads));
         }
         Ok(TrialBlock { cells, written: self.written().saturating_sub(before) })
     }
@@ -159,10 +161,10 @@ impl CellRunner<'_> {
         own + self.image.filled() + self.beside.get()
     }
 
-    fn cell(&self, runner: Runner) -> TrialCell {
+    fn cell(&self, runner: Runner, loads: &[usize]) -> TrialCell {
         let samples = match runner {
-            Runner::Candidate(at) => self.candidate(at),
-            Runner::Twin => self.candidate(0),
+            Runner::Candidate(at) => self.candidate(at, loads),
+            Runner::Twin => self.candidate(0, loads),
             Runner::Floor => {
                 self.bare(self.image.direct_device(), self.image.bytes().saturating_sub(SEGMENT))
             }
@@ -193,27 +195,44 @@ impl CellRunner<'_> {
         Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS)))?])
     }
 
-    /// Makes a candidate, lets it settle, and runs all loads on it.
-    fn candidate(&self, at: usize) -> Result<Vec<Sample>, String> {
+    /// Makes a candidate, lets it settle, and runs all loads on it in this order.
+    fn candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
         let candidate = self.stage.candidates.get(at).ok_or("there is no such candidate")?;
         let mounted = Mounted::make(candidate, self.image, Path::new(PLACE))?;
         mounted.sync()?;
         settle(&self.meters.own);
         let samples = match self.image.unwritten()? {
-            0..=MOST_UNWRITTEN => self.loads(candidate, &mounted),
+            0..=MOST_UNWRITTEN => self.loads(candidate, &mounted, loads),
             _ => Err("the loop file has holes, so its figures would not be a disk's".to_owned()),
         };
         mounted.unmount()?;
         samples
     }
 
-    fn loads(&self, candidate: &CandidateRecord, mounted: &Mounted<'_>) -> Result<Vec<Sample>, String> {
-        let (loads, means) = (self.stage.loads.iter(), self.means(self.stage.load_seconds));
-        let Some(order) = &self.stage.server else {
-            return loads.map(|load| load::run(*load, &mounted.log, &means)).collect();
+    /// The samples of all loads, which run in this order, in the order of the record.
+    fn loads(
+        &self,
+        candidate: &CandidateRecord,
+        mounted: &Mounted<'_>,
+        order: &[usize],
+    ) -> Result<Vec<Sample>, String> {
+        let means = self.means(self.stage.load_seconds);
+        let Some(wanted) = &self.stage.server else {
+            return self.in_order(order, |load| load::run(load, &mounted.log, &means));
         };
-        let mut server = TemporaryServer::start(order, candidate, mounted)?;
-        let samples = loads.map(|load| server.run(*load, &means)).collect();
+        let mut server = TemporaryServer::start(wanted, candidate, mounted)?;
+        let samples = self.in_order(order, |load| server.run(load, &means));
         server.stop().and(samples)
+    }
+
+    fn in_order(
+        &self,
+        order: &[usize],
+        mut run: impl FnMut(TrialLoad) -> Result<Sample, String>,
+    ) -> Result<Vec<Sample>, String> {
+        let loads = order.iter().filter_map(|at| Some((*at, *self.stage.loads.get(*at)?)));
+        let mut done = loads.map(|(at, load)| Ok((at, run(load)?))).collect::<Result<Vec<_>, String>>()?;
+        done.sort_by_key(|(at, _)| *at);
+        Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 }

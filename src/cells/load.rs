@@ -38,6 +38,8 @@ pub fn run(load: TrialLoad, log: &Path, means: &LoadMeans<'_>) -> Result<Sample,
         CommitShape::OpenDatasync => {
             single(&segment(log, Method::OpenDatasync).map_err(said)?, 1, SEGMENT, means)
         }
+        CommitShape::Fsync => single(&segment(log, Method::Fsync).map_err(said)?, 1, SEGMENT, means),
+        CommitShape::OpenSync => single(&segment(log, Method::OpenSync).map_err(said)?, 1, SEGMENT, means),
         CommitShape::Appends => {
             let file = made(&log.join("growing"), OFlags::empty()).map_err(said)?;
             // It never wraps: a load ends long before.

@@ -109,6 +109,8 @@ impl<'a> TemporaryServer<'a> {
             | CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
+            | CommitShape::Fsync
+            | CommitShape::OpenSync
             | CommitShape::Neighbour
             | CommitShape::Files => return Err(format!("{}: no load of a server", load.name())),
         };

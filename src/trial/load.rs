@@ -26,6 +26,10 @@ pub enum CommitShape {
     Appends,
     /// The file is opened with O_DSYNC, and no call follows the write.
     OpenDatasync,
+    /// One page, then fsync.
+    Fsync,
+    /// The file is opened with O_SYNC, and no call follows the write.
+    OpenSync,
     /// The usual commit while another file of the file system is written without a flush.
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
@@ -36,11 +40,23 @@ pub enum CommitShape {
     TpcB,
 }
 
+impl CommitShape {
+    /// The shapes that differ by the sync method alone, with its name in PostgreSQL; the default first.
+    pub const OF_METHODS: [(Self, &str); 4] = [
+        (Self::Usual, "fdatasync"),
+        (Self::OpenDatasync, "open_datasync"),
+        (Self::Fsync, "fsync"),
+        (Self::OpenSync, "open_sync"),
+    ];
+}
+
 /// What a trial is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// Commits to a log.
     Commits,
+    /// Commits of one session by each sync method.
+    Methods,
     /// Files that are created, written and flushed, as by fs_mark.
     FsMark,
     /// Transactions on a temporary PostgreSQL.
@@ -51,7 +67,7 @@ impl Preset {
     /// Whether a temporary server runs its loads.
     pub fn has_server(self) -> bool {
         match self {
-            Self::Commits | Self::FsMark => false,
+            Self::Commits | Self::Methods | Self::FsMark => false,
             Self::Oltp => true,
         }
     }
@@ -59,7 +75,7 @@ impl Preset {
     /// Seconds of each load in a cell, where nobody says otherwise.
     pub fn usual_seconds(self) -> f64 {
         match self {
-            Self::Commits | Self::FsMark => 0.5,
+            Self::Commits | Self::Methods | Self::FsMark => 0.5,
             Self::Oltp => 3.0,
         }
     }
@@ -75,6 +91,7 @@ impl TrialLoad {
             Preset::Commits => {
                 by_clients(CommitShape::Usual).chain(others.map(|shape| Self { clients: 1, shape })).collect()
             }
+            Preset::Methods => CommitShape::OF_METHODS.map(|(shape, _)| Self { clients: 1, shape }).to_vec(),
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
             Preset::Oltp => {
                 by_clients(CommitShape::SimpleUpdate).chain(by_clients(CommitShape::TpcB)).collect()
@@ -98,6 +115,8 @@ impl TrialLoad {
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
+            | CommitShape::Fsync
+            | CommitShape::OpenSync
             | CommitShape::Neighbour => None,
         }
     }
@@ -109,6 +128,8 @@ impl TrialLoad {
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
+            | CommitShape::Fsync
+            | CommitShape::OpenSync
             | CommitShape::Neighbour
             | CommitShape::TpcB => false,
         }
@@ -122,6 +143,8 @@ impl TrialLoad {
             (CommitShape::TwoPages, _) => "commits of 2 pages".to_owned(),
             (CommitShape::Appends, _) => "appends to a new segment".to_owned(),
             (CommitShape::OpenDatasync, _) => "commits by open_datasync".to_owned(),
+            (CommitShape::Fsync, _) => "commits by fsync".to_owned(),
+            (CommitShape::OpenSync, _) => "commits by open_sync".to_owned(),
             (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
             (CommitShape::Files, clients) => format!("new files, {clients} clients"),
             (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),

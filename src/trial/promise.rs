@@ -22,6 +22,16 @@ pub enum Promise {
 }
 
 impl Promise {
+    /// What a table says of it, beside so many flushes per call of one load.
+    pub fn says(self, of_load: Option<f64>) -> String {
+        match self {
+            Self::Kept(each) => format!("{:.2}", of_load.unwrap_or(each)),
+            Self::Broken(each) => format!("{each:.2}, too few"),
+            Self::NotMade => "none".to_owned(),
+            Self::NotCounted => "not counted".to_owned(),
+        }
+    }
+
     /// Whether the candidate stands below the line.
     pub fn is_broken(self) -> bool {
         match self {

@@ -43,8 +43,11 @@ impl TrialRecord {
     pub fn is_settled(&self) -> bool {
         let results = self.results();
         let open = |result: &LoadResult| result.load.decides() && result.contest.outcome().is_open();
+        let by_method = || {
+            self.is_about_methods() && self.methods().iter().any(|found| found.contest.outcome().is_open())
+        };
         // Without any result more blocks would not bring one: who failed once is not ranked.
-        self.blocks.len() >= LAST || !self.blocks.is_empty() && !results.iter().any(open)
+        self.blocks.len() >= LAST || !self.blocks.is_empty() && !results.iter().any(open) && !by_method()
     }
 
     /// About how many more seconds would settle it; `None` where nothing is known yet, or it is settled.

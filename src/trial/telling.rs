@@ -4,9 +4,9 @@ mod notes;
 
 use super::candidate::Contender;
 use super::certificate::Certificate;
-use super::contest::{MARGIN, TrialOutcome};
+use super::contest::{Contest, MARGIN, TrialOutcome};
 use super::looks::{Ending, LOOKS};
-use super::promise::Promise;
+use super::methods::MethodResult;
 use super::ranks::Interval;
 use super::record::{Runner, Sample, TrialRecord};
 use super::result::LoadResult;
@@ -56,13 +56,18 @@ impl TableCell {
     }
 }
 
-const COLUMNS: [&str; 6] = ["candidate", "per second", "against the first", "median", "p99", "flushes"];
+const FIGURES: [&str; 5] = ["per second", "against the first", "median", "p99", "flushes"];
+
+/// The heads of a table whose rows are of this.
+fn columns(rows: &'static str) -> Vec<&'static str> {
+    [&[rows], FIGURES.as_slice()].concat()
+}
 
 /// Tells a trial.
 pub fn tell(record: &TrialRecord) -> Telling {
     Telling {
         head: head(record),
-        loads: [loads(record), of_first_stage(record)].concat(),
+        loads: [loads(record), methods(record), of_first_stage(record)].concat(),
         notes: notes::all(record),
     }
 }
@@ -151,20 +156,54 @@ fn of_load(record: &TrialRecord, result: &LoadResult) -> TableOfLoad {
             Some(place) => result.contest.to_reference(place).map_or_else(|| "—".to_owned(), percent),
             None => "—".to_owned(),
         };
-        row(record, result.at, candidate, against)
+        let own = record.promise(candidate).says(record.flushes_each(candidate, result.at));
+        row(record, (candidate, result.at), name(record, candidate), against, own)
     };
     let below = (0..record.candidates.len()).filter(|candidate| !result.ranked.contains(candidate));
     TableOfLoad {
         title: result.load.name(),
-        sentence: sentence(record, result),
+        sentence: answer(record, result),
         decides: result.load.decides(),
-        columns: COLUMNS.to_vec(),
+        columns: columns("candidate"),
         rows: result.ranked.iter().copied().map(row).collect(),
         below: below.map(row).collect(),
     }
 }
 
-fn row(record: &TrialRecord, load: usize, candidate: usize, against: String) -> Vec<TableCell> {
+/// What methods do on each candidate. Its flushes are not told again for each.
+fn methods(record: &TrialRecord) -> Vec<TableOfLoad> {
+    let decides = record.is_about_methods();
+    let of = |found: MethodResult| {
+        let row = |(place, (load, method)): (usize, &(usize, &str))| {
+            let against = match place {
+                0 => "first".to_owned(),
+                _ => found.contest.to_reference(place).map_or_else(|| "—".to_owned(), percent),
+            };
+            let flushes = record.flushes_each(found.candidate, *load);
+            let flushes = flushes.map_or_else(|| "not counted".to_owned(), |each| format!("{each:.2}"));
+            row(record, (found.candidate, *load), (*method).to_owned(), against, flushes)
+        };
+        let said = |places: &[usize]| found.named(places).join(", ");
+        TableOfLoad {
+            title: format!("sync methods on {}", name(record, found.candidate)),
+            sentence: sentence(record, &found.contest, found.methods.len(), &said),
+            decides,
+            columns: columns("method"),
+            rows: found.methods.iter().enumerate().map(row).collect(),
+            below: Vec::new(),
+        }
+    };
+    record.methods().into_iter().map(of).collect()
+}
+
+/// A row: the figures of a candidate under a load.
+fn row(
+    record: &TrialRecord,
+    (candidate, load): (usize, usize),
+    name: String,
+    against: String,
+    flushes: String,
+) -> Vec<TableCell> {
     let samples: Vec<Sample> =
         record.samples(Runner::Candidate(candidate), load).into_iter().flatten().collect();
     let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<f64>>();
@@ -182,16 +221,10 @@ fn row(record: &TrialRecord, load: usize, candidate: usize, against: String) -> 
             interval: found.map(|found| text::micros_between(found.low, found.high)),
         }
     };
-    let flushes = match record.promise(candidate) {
-        Promise::Kept(each) => format!("{:.2}", record.flushes_each(candidate, load).unwrap_or(each)),
-        Promise::Broken(each) => format!("{each:.2}, too few"),
-        Promise::NotMade => "none".to_owned(),
-        Promise::NotCounted => "not counted".to_owned(),
-    };
     let rate =
         if samples.is_empty() { "—".to_owned() } else { text::rounded(median_of(&of(Sample::rate))) };
     vec![
-        TableCell::plain(name(record, candidate)),
+        TableCell::plain(name),
         TableCell::plain(rate),
         TableCell::plain(against),
         micros(&latencies(|sample| sample.p50_us)),
@@ -216,9 +249,20 @@ fn percent(found: Interval) -> String {
     format!("{value:+.digits$} % ({low:+.digits$} to {high:+.digits$})")
 }
 
-fn sentence(record: &TrialRecord, result: &LoadResult) -> String {
+/// The answer of a load.
+fn answer(record: &TrialRecord, result: &LoadResult) -> String {
+    sentence(record, &result.contest, result.ranked.len(), &|places| names(record, &result.named(places)))
+}
+
+/// What a contest of so many says; `named` lists those at some places.
+fn sentence(
+    record: &TrialRecord,
+    contest: &Contest,
+    ranked: usize,
+    named: &dyn Fn(&[usize]) -> String,
+) -> String {
     let five = 100.0 * MARGIN.exp_m1();
-    match result.contest.outcome() {
+    match contest.outcome() {
         TrialOutcome::TooFew => {
             let first = LOOKS.first().copied().unwrap_or_default();
             format!(
@@ -227,7 +271,7 @@ fn sentence(record: &TrialRecord, result: &LoadResult) -> String {
             )
         }
         TrialOutcome::CannotTell => {
-            let twin = result.contest.twin().map(percent).unwrap_or_default();
+            let twin = contest.twin().map(percent).unwrap_or_default();
             format!(
                 "This machine cannot tell today: {} differs from itself by {twin}. {}",
                 name(record, 0),
@@ -235,26 +279,23 @@ fn sentence(record: &TrialRecord, result: &LoadResult) -> String {
             )
         }
         TrialOutcome::Best(place) => {
-            format!("{} is the fastest, with 95 % confidence.", names(record, &result.named(&[place])))
+            format!("{} is the fastest, with 95 % confidence.", named(&[place]))
         }
         TrialOutcome::Alike(set) => {
-            let others = if set.len() < result.ranked.len() { "; the others are slower" } else { "" };
+            let others = if set.len() < ranked { "; the others are slower" } else { "" };
             format!(
                 "No difference that matters: {} are within {five:.0} % of each other, with 95 % confidence{others}.",
-                names(record, &result.named(&set))
+                named(&set)
             )
         }
         TrialOutcome::Open(set) => {
-            let near = result.contest.near_best();
+            let near = contest.near_best();
             let safe = if near.is_empty() {
                 String::new()
             } else {
-                format!("; within {five:.0} % of it: {}", names(record, &result.named(&near)))
+                format!("; within {five:.0} % of it: {}", named(&near))
             };
-            format!(
-                "Not settled: with 95 % confidence the best is one of {}{safe}.",
-                names(record, &result.named(&set))
-            )
+            format!("Not settled: with 95 % confidence the best is one of {}{safe}.", named(&set))
         }
     }
 }
@@ -263,7 +304,7 @@ fn sentence(record: &TrialRecord, result: &LoadResult) -> String {
 pub fn summary(record: &TrialRecord) -> String {
     let results = record.results();
     let deciding = results.iter().filter(|result| result.load.decides());
-    let told = deciding.map(|result| format!("{}: {}", result.load.name(), sentence(record, result)));
+    let told = deciding.map(|result| format!("{}: {}", result.load.name(), answer(record, result)));
     let told = told.collect::<Vec<_>>().join(" ");
     if told.is_empty() { "Nothing could be compared.".to_owned() } else { told }
 }

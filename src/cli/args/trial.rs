@@ -103,6 +103,8 @@ impl TrialCandidate {
 pub enum TrialPreset {
     /// Commits to a log.
     Commits,
+    /// Commits of one session by each sync method.
+    Methods,
     /// New files that are written and flushed in many directories.
     FsMark,
     /// Transactions of pgbench on a temporary server.
@@ -114,6 +116,7 @@ impl TrialPreset {
     pub fn preset(self) -> Preset {
         match self {
             Self::Commits => Preset::Commits,
+            Self::Methods => Preset::Methods,
             Self::FsMark => Preset::FsMark,
             Self::Oltp => Preset::Oltp,
         }
