@@ -17,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("output", &["errand", "text", "way"]),
     ("facts", &["truth", "version", "text", "workers"]),
     ("rows", &["checked", "text", "version"]),
-    ("servers", &["facts", "rows", "truth", "version"]),
+    ("servers", &["facts", "rows", "truth", "version", "workers"]),
     ("settings", &["facts", "servers"]),
     ("drivers", &["facts"]),
     ("drill", &["facts", "text"]),
