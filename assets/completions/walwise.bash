@@ -1504,7 +1504,7 @@ _walwise() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "commits fs-mark oltp" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "commits methods fs-mark oltp" -- "${cur}"))
                     return 0
                     ;;
                 --with)

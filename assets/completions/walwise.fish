@@ -165,6 +165,7 @@ ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
+methods\t'Commits of one session by each sync method'
 fs-mark\t'New files that are written and flushed in many directories'
 oltp\t'Transactions of pgbench on a temporary server'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"

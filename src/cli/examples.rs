@@ -132,6 +132,7 @@ pub const ALL: &[Examples] = &[
                 "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
                 "only these, for longer; every sample is kept",
             ),
+            ("walwise trial /srv --preset methods", "PostgreSQL's sync methods on each file system"),
             (
                 "walwise trial /srv --preset oltp --clients 1,8 --budget 1h",
                 "pgbench on a temporary PostgreSQL, which runs as user postgres",
