@@ -11,6 +11,9 @@ pub mod cli {
 pub mod collect {
     pub use crate::collect::{Request, mountinfo, run_all};
 }
+pub mod drill {
+    pub use crate::drill::StackFingerprint;
+}
 pub mod durability {
     pub use crate::durability::{Layer, Standing, Verdict, judge};
 }

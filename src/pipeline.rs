@@ -132,7 +132,7 @@ impl Session {
             measuring::to_facts(measurement, target, &mut facts);
         }
         drilled::to_facts(&self.drills, self.live, &mut facts);
-        tried::to_notes(&self.trials, self.live, &mut facts);
+        tried::to_facts(&self.trials, self.live, &mut facts);
         validity::derive(&mut facts);
         sizing::derive(&mut facts);
         let verdicts = durability::judge(&mut facts, self.live);

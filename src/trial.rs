@@ -12,16 +12,19 @@ mod load;
 mod server;
 mod record;
 #[cfg(test)]
-mod sample;
+pub mod sample;
 mod promise;
 mod certificate;
 mod methods;
 mod result;
 mod stages;
+mod answer;
 mod telling;
 mod drawing;
 
+pub use answer::TrialAnswer;
 pub use candidate::{Contender, mkfs_of_trials, mount_of_trials};
+pub use certificate::Certificate;
 pub use contest::{Contest, Cuts, MARGIN, PairedFigures, TrialOutcome};
 pub use load::{CommitShape, Preset, SEGMENT, TrialLoad};
 pub use looks::{Ending, LOOKS};

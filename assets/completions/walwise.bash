@@ -299,7 +299,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --verbose --only --output --output-mode --baseline --save --assume --fs --trial --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --format --verbose --only --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -322,6 +322,10 @@ _walwise() {
                     return 0
                     ;;
                 --drill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trial)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -355,10 +359,6 @@ _walwise() {
                     ;;
                 --fs)
                     COMPREPLY=($(compgen -W "ext4 xfs btrfs zfs" -- "${cur}"))
-                    return 0
-                    ;;
-                --trial)
-                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --seconds)
@@ -519,7 +519,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__explain)
-            opts="-h --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
+            opts="-h --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -549,6 +549,10 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --trial)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -557,7 +561,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__facts)
-            opts="-h --list --target --assume --format --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
+            opts="-h --list --target --assume --format --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -592,6 +596,10 @@ _walwise() {
                     return 0
                     ;;
                 --drill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trial)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -771,7 +779,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate__subcmd__screens)
-            opts="-h --target --measured --columns --rows --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --help"
+            opts="-h --target --measured --columns --rows --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -810,6 +818,10 @@ _walwise() {
                     return 0
                     ;;
                 --drill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trial)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1559,7 +1571,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__upgrade)
-            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --format --output --output-mode --fail-on --fail-on-undecided --help"
+            opts="-o -h --kernel --os --e2fsprogs --xfsprogs --btrfs-progs --assume --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --format --output --output-mode --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1606,6 +1618,10 @@ _walwise() {
                     return 0
                     ;;
                 --drill)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --trial)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -49,6 +49,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l rules -d 'More
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'For people'
 json\t'For programs; see `walwise generate schema`'
 script\t'A shell script that does nothing until you have read and edited it'
@@ -75,7 +76,6 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The fil
 xfs\t''
 btrfs\t''
 zfs\t''"
-complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Show what a trial of file systems found: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'
@@ -99,6 +99,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l rules -d 'Mo
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -l format -d 'Output format; the JSON is the report of the machine as it is, with `what_if` and `upgrade`' -r -f -a "text\t'For people'
 json\t'For programs'"
 complete -c walwise -n "__fish_walwise_using_subcommand upgrade" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
@@ -192,6 +193,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand facts" -l rules -d 'More
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand facts" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l list -d 'List every fact and its meaning'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
@@ -227,6 +229,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand explain" -l rules -d 'Mo
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand explain" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand explain" -s h -l help -d 'Print help'
@@ -256,6 +259,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l mysql-defaults -d 'The option file of a stopped MySQL or MariaDB, like its own --defaults-file: only this file and what it includes is read. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l postgres-config -d 'The configuration file of a stopped PostgreSQL, like its own config_file. Its data are where it says, or in the target' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
+complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l new -d 'The target is a directory that does not exist yet'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -l no-programs -d 'Do not run external tools; facts only they report stay unknown'
 complete -c walwise -n "__fish_walwise_using_subcommand generate; and __fish_seen_subcommand_from screens" -s h -l help -d 'Print help'

@@ -127,6 +127,9 @@ pub struct From {
     /// Use the results of drills of this stack: a record of `walwise drill check --record`.
     #[arg(long, value_name = "RECORD.json")]
     pub drill: Vec<PathBuf>,
+    /// Use the result of a trial of this disk: a record of `walwise trial --record`.
+    #[arg(long, value_name = "TRIAL.json")]
+    pub trial: Vec<PathBuf>,
 }
 
 /// Where a document goes.
@@ -175,9 +178,6 @@ pub struct Check {
     /// It allows nothing that is refused without it.
     #[arg(long, value_enum, value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
-    /// Show what a trial of file systems found: a record of `walwise trial --record`.
-    #[arg(long, value_name = "TRIAL.json")]
-    pub trial: Vec<PathBuf>,
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,
@@ -440,7 +440,7 @@ pub enum Generate {
     Reference,
     /// Draw every screen of this host, or of a captured one, as SVG.
     #[command(after_help = help("generate screens"))]
-    Screens(Screens),
+    Screens(Box<Screens>),
 }
 
 /// Shells that can complete.

@@ -47,7 +47,6 @@ fn checked(args: &Check) -> ExitResult {
     // Assumptions are judged over the very answers of the first pass.
     let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
     let mut session = look_at(machine, &args.from, target, rules)?;
-    session.trials = host::trials(&args.trial)?;
     if let Some(filesystem) = args.fs {
         let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
         for target in targets {

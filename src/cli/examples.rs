@@ -59,6 +59,10 @@ pub const ALL: &[Examples] = &[
                 "walwise check /dev/sdb --fs xfs --format script",
                 "a free disk: the script that makes XFS on it and mounts it",
             ),
+            (
+                "walwise check /dev/sdb --trial trial.json",
+                "let a trial of this disk choose between equal file systems",
+            ),
             ("walwise check --assume kernel.release=6.18", "what would differ with another kernel"),
             (
                 "walwise check --assume controller.battery@sda=failed",
@@ -138,12 +142,19 @@ pub const ALL: &[Examples] = &[
                 "pgbench on a temporary PostgreSQL, which runs as user postgres",
             ),
         ],
-        notes: &[(
-            "What it does",
-            "it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
-             advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
-             Nothing is left of it, however it ends. A signal ends it with what the last look allows to say.",
-        )],
+        notes: &[
+            (
+                "What it does",
+                "it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
+                 advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
+                 Nothing is left of it, however it ends. A signal ends it with what the last look allows to say.",
+            ),
+            (
+                "What becomes of it",
+                "`walwise check --trial FILE` takes the record as measured on this disk where serial number or \
+                 WWN, firmware, kernel and stack are the same.",
+            ),
+        ],
     },
     Examples {
         of: "drill",

@@ -1,6 +1,6 @@
 //! The host that a command works with.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
@@ -13,6 +13,7 @@ use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Assumption};
+use crate::report::inside::ReportReader;
 use crate::rules::RuleSet;
 use crate::text;
 use crate::trial::TrialRecord;
@@ -85,13 +86,17 @@ pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
 }
 
 /// Records of trials, each with the name of its file, display-safe.
-pub(super) fn trials(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
+fn trials(files: &[PathBuf]) -> Result<Vec<(String, TrialRecord)>, CliError> {
     files.iter().map(|file| Ok((text::safe(path_bytes(file)), trial_record(file)?))).collect()
 }
 
-/// A record of a trial.
+/// A record of a trial, or the page that holds it.
 fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
-    TrialRecord::parse(&text_file(path, LARGEST_RECORD)?).map_err(|says| {
+    let mut text = String::new();
+    // What is read from memory does not fail, and it is text.
+    let document = text_file(path, LARGEST_RECORD)?;
+    let _ = ReportReader::new(document.as_bytes()).read_to_string(&mut text);
+    TrialRecord::parse(&text).map_err(|says| {
         CliError::Usage(text::safe(format!("cannot use {}: {says}", path.display()).as_bytes()))
     })
 }
@@ -179,6 +184,7 @@ pub(super) fn look_at(
         .iter()
         .map(|file| Ok((text::safe(path_bytes(file)), drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
+    session.trials = trials(&from.trial)?;
     session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");

@@ -43,6 +43,7 @@ pub mod mysql;
 pub mod postgres;
 pub mod probe;
 pub mod target;
+pub mod trial;
 
 /// A list of every area.
 macro_rules! every {
@@ -60,6 +61,7 @@ macro_rules! every {
             target::$list,
             probe::$list,
             drill::$list,
+            trial::$list,
         ]
     };
 }

@@ -226,6 +226,11 @@ pub enum Source {
         /// The record, display-safe.
         file: String,
     },
+    /// The record of a trial, likewise.
+    Trial {
+        /// The record, display-safe.
+        file: String,
+    },
     /// Somebody said so, with `--assume`. Never enough for a setting that can lose data.
     Assumed,
 }
@@ -254,7 +259,10 @@ impl Source {
     /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
     /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
     pub fn is_evidence(&self) -> bool {
-        !matches!(self, Self::Drill { .. } | Self::Assumed | Self::Derived { assumed: true, .. })
+        !matches!(
+            self,
+            Self::Drill { .. } | Self::Trial { .. } | Self::Assumed | Self::Derived { assumed: true, .. }
+        )
     }
 }
 
@@ -273,6 +281,7 @@ impl fmt::Display for Source {
                 write!(f, "concluded from {} (partly assumed)", of.join(", "))
             }
             Self::Drill { file } => write!(f, "drills recorded in {file}"),
+            Self::Trial { file } => write!(f, "the trial recorded in {file}, measured on this disk"),
             Self::Assumed => f.write_str("assumed"),
         }
     }

@@ -60,17 +60,10 @@ impl TrialRecord {
 mod tests {
     use super::*;
     use crate::trial::Contender;
-    use crate::trial::sample::record;
+    use crate::trial::sample::{record, slowed};
 
-    /// A record whose bare extent runs at so many times the rate of its file, block by block.
     fn with(times: impl Fn(usize) -> f64) -> TrialRecord {
-        let mut record = record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 4_000.0, None)], 15);
-        for (nth, block) in record.blocks.iter_mut().enumerate() {
-            for cell in block.cells.iter_mut().filter(|cell| cell.runner == Runner::Floor) {
-                cell.samples.iter_mut().for_each(|sample| sample.seconds /= times(nth));
-            }
-        }
-        record
+        slowed(record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 4_000.0, None)], 15), times)
     }
 
     #[test]

@@ -135,6 +135,21 @@ impl TrialLoad {
         }
     }
 
+    /// Whether it also decides which file system suits a database's log.
+    pub fn decides_for_a_database(self) -> bool {
+        match self.shape {
+            CommitShape::Usual | CommitShape::SimpleUpdate => true,
+            CommitShape::TwoPages
+            | CommitShape::Appends
+            | CommitShape::OpenDatasync
+            | CommitShape::Fsync
+            | CommitShape::OpenSync
+            | CommitShape::Neighbour
+            | CommitShape::Files
+            | CommitShape::TpcB => false,
+        }
+    }
+
     /// Its name for people.
     pub fn name(self) -> String {
         match (self.shape, self.clients) {

@@ -3,7 +3,8 @@
 //! the installed servers.
 
 use walwise::inside::facts::Area;
-use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target};
+use walwise::inside::facts::catalog::postgres::WalSyncMethod;
+use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target, trial};
 use walwise::inside::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why};
 use walwise::inside::rules::model::{Cond, Op};
 use walwise::inside::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
@@ -45,6 +46,10 @@ impl Release {
             let values = ["off", "pglz"].into_iter().chain(lz4).map(str::to_owned).collect();
             facts.know(&subject, &postgres::WAL_COMPRESSIONS, values, source());
         }
+        // A trial found either method the faster.
+        let is_even = version.number(1).is_multiple_of(2);
+        let method = if is_even { WalSyncMethod::OpenDatasync } else { WalSyncMethod::Fdatasync };
+        facts.know(&target, &trial::METHOD, method, source());
         Self { of, version, facts }
     }
 

@@ -61,6 +61,7 @@ mod suppose;
 mod targets;
 mod traps;
 mod trial;
+mod tried;
 mod units;
 mod upgrade;
 mod user_commands;

@@ -201,6 +201,9 @@ impl Case {
         // A rule may ask first whether a disk is a cloud's at all.
         let volume = catalog::device::Cloud::AmazonEbs;
         case.facts.know(&subject(Scope::Device), &catalog::device::CLOUD, volume, Source::file("x"));
+        // And whether there was a trial.
+        let both = vec![catalog::trial::TrialFilesystem::Ext4, catalog::trial::TrialFilesystem::Xfs];
+        case.facts.know(&subject(Scope::Target), &catalog::trial::BEST, both, Source::file("x"));
         case
     }
 

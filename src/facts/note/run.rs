@@ -33,14 +33,18 @@ notes! {
 }
 
 notes! {
-    /// Notes about records of trials. A trial on a loop file decides nothing here: it never outranks a rule with a source.
+    /// Notes about records of trials.
     pub enum TrialNote {
         /// It was made on the disk of a target, with the same kernel, firmware and options.
-        Here { file: String, target: String, says: String }
-            = "the record {file} says that it was measured on this disk, beside {target}: {says} It ran on a loop file, so it does not change the advice";
+        Here { file: String, target: String, basis: &'static str, chooses: bool, says: String }
+            = "the trial {file} was made on the disk of {target} ({basis}), and {chooses}: {says}",
+            chooses = if *chooses { "rules may choose by it" } else { "no rule of walwise chooses by it" };
+        /// The same, and it does not answer.
+        Open { file: String, target: String, why: &'static str, says: String }
+            = "the trial {file} was made on the disk of {target} and decides nothing, as {why}: {says}";
         /// It was made on something else.
         OtherStack { file: String, reason: String, says: String }
-            = "the record {file} was made on something else ({reason}) and decides nothing here: {says}";
+            = "the trial {file} was made on something else ({reason}) and decides nothing here: {says}";
     }
 }
 

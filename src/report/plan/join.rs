@@ -4,7 +4,7 @@
 //! a rule's advice is dropped as a whole when one of its words conflicts, because its commands name them all.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Subject, Value, catalog};
@@ -58,8 +58,9 @@ pub fn join(
     }
     let changes: Vec<AdviceItem<'_>> = accepted.iter().copied().filter(|p| !p.keeps()).collect();
     let used = if changes.is_empty() { accepted } else { changes };
-    // An alternative with the advised value is no alternative.
-    alternatives.retain(|other| Some(&other.value) != leader.advice.change.values().first());
+    // An alternative with the advised value is no alternative, and what several rules offer is one.
+    let mut seen: BTreeSet<String> = leader.advice.change.values().iter().take(1).cloned().collect();
+    alternatives.retain(|other: &Alternative| seen.insert(other.value.clone()));
     let advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
     Some(Step {
         subject: subject.clone(),

@@ -30,7 +30,7 @@ fn values(change: &ChangeSpec) -> Vec<String> {
     match change {
         ChangeSpec::Fixed(Change::Set(value)) => vec![value.clone()],
         ChangeSpec::SetFrom(fact) => match fact.name {
-            "probe.best_method" => methods(),
+            "probe.best_method" | "trial.method" => methods(),
             "probe.commit_delay_start" => ["0", "50", "4150", "100000"].map(str::to_owned).to_vec(),
             "pg.wal_size" | "pg.min_wal_size_wanted" => ["32MB", "4GB", "16TB"].map(str::to_owned).to_vec(),
             "mysql.redo_size_wanted" => ["16777216", "268435456"].map(str::to_owned).to_vec(),

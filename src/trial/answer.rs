@@ -1,0 +1,163 @@
+//! What a record says to whoever chooses: which candidates may be the best under every load that decides, and which sync
+//! method is faster on each.
+//!
+//! It is silent where anything is open, because a reader can wait and a choice cannot. Whether the record is about the
+//! disk at hand is left to [`crate::pipeline`].
+
+use super::candidate::Contender;
+use super::contest::{TrialOutcome, interval};
+use super::load::{CommitShape, TrialLoad};
+use super::looks::{Ending, LAST, looks};
+use super::record::{Runner, TrialRecord};
+use super::result::LoadResult;
+
+/// The answer of a trial that is settled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrialAnswer {
+    /// Those that may be the best, or are within 5 % of it, under every deciding load.
+    pub best: Vec<Contender>,
+    /// Those that were shown to be slower under one of them.
+    pub slower: Vec<Contender>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrialSilence {
+    /// It goes on, or was cut off.
+    Unfinished,
+    /// Nothing could be compared.
+    NoResult,
+    /// No load in it is that of a database.
+    OtherLoads,
+    /// The reference differed from itself.
+    CannotTell,
+    /// A load that decides is open.
+    Open,
+}
+
+impl TrialSilence {
+    /// As the end of a sentence about the trial.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Unfinished => "it was not brought to its end",
+            Self::NoResult => "nothing in it can be compared",
+            Self::OtherLoads => "no load in it is a database's",
+            Self::CannotTell => "the first candidate differed from itself, so the machine could not tell",
+            Self::Open => "it is not settled",
+        }
+    }
+}
+
+impl TrialRecord {
+    /// What a settled trial says of file systems.
+    pub fn answer(&self) -> Result<TrialAnswer, TrialSilence> {
+        match self.ending {
+            Ending::Running => return Err(TrialSilence::Unfinished),
+            Ending::Settled | Ending::Budget | Ending::Stopped => {}
+        }
+        let results = self.results();
+        if results.is_empty() {
+            return Err(TrialSilence::NoResult);
+        }
+        let mut sets = Vec::new();
+        for result in results.iter().filter(|result| result.load.decides_for_a_database()) {
+            sets.push(decided(result)?);
+        }
+        let Some(ranked) = results.first().map(|result| &result.ranked).filter(|_| !sets.is_empty()) else {
+            return Err(TrialSilence::OtherLoads);
+        };
+        let (best, slower) = ranked.iter().partition(|one| sets.iter().all(|set| set.contains(*one)));
+        Ok(TrialAnswer { best: self.contenders(best), slower: self.contenders(slower) })
+    }
+
+    fn contenders(&self, numbers: Vec<usize>) -> Vec<Contender> {
+        numbers.into_iter().filter_map(|at| Some(self.candidates.get(at)?.candidate)).collect()
+    }
+
+    /// The logarithm of what open_datasync gains over fdatasync for one client on a candidate's file system, as the ends of
+    /// an interval; `None` where the trial has no such loads, or too few blocks.
+    pub fn gain_of_open_datasync(&self, candidate: Contender) -> Option<(f64, f64)> {
+        let at = self.candidates.iter().position(|made| made.candidate == candidate)?;
+        let of = |shape| {
+            let load = self.loads.iter().position(|load| *load == TrialLoad { clients: 1, shape })?;
+            Some(self.samples(Runner::Candidate(at), load))
+        };
+        let (usual, other) = (of(CommitShape::Usual)?, of(CommitShape::OpenDatasync)?);
+        // Who stops a trial may do so because of what the last blocks show.
+        let seen = looks(self.blocks.len(), self.ending).last().copied().unwrap_or_default().min(LAST);
+        let ratios: Vec<f64> = usual
+            .into_iter()
+            .zip(other)
+            .take(seen)
+            .filter_map(|(usual, other)| Some((other?.rate() / usual?.rate()).ln()))
+            .filter(|ratio| ratio.is_finite())
+            .collect();
+        interval(&ratios).map(|found| (found.low, found.high))
+    }
+}
+
+/// The candidates that may be the best under a load, by number in the record; an error while that is open.
+fn decided(result: &LoadResult) -> Result<Vec<usize>, TrialSilence> {
+    match result.contest.outcome() {
+        TrialOutcome::Best(place) => Ok(result.named(&[place])),
+        TrialOutcome::Alike(set) => Ok(result.named(&set)),
+        TrialOutcome::CannotTell => Err(TrialSilence::CannotTell),
+        TrialOutcome::TooFew | TrialOutcome::Open(_) => Err(TrialSilence::Open),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::load::Preset;
+    use crate::trial::sample::record;
+
+    const ALL: [(Contender, f64, Option<u64>); 3] = [
+        (Contender::Ext4, 4_000.0, Some(1_000)),
+        (Contender::Xfs, 5_000.0, Some(1_000)),
+        (Contender::Ext4Nobarrier, 90_000.0, Some(0)),
+    ];
+
+    #[test]
+    fn only_what_is_settled_is_an_answer() {
+        let settled = record(&ALL, 15);
+        let answer = settled.answer().unwrap();
+        assert_eq!(
+            (answer.best, answer.slower),
+            (vec![Contender::Xfs], vec![Contender::Ext4]),
+            "who makes no promise is neither"
+        );
+        assert_eq!(record(&ALL, 9).answer(), Err(TrialSilence::Open));
+        assert_eq!(
+            TrialRecord { ending: Ending::Running, ..settled.clone() }.answer(),
+            Err(TrialSilence::Unfinished)
+        );
+        assert_eq!(record(&ALL[..1], 15).answer(), Err(TrialSilence::NoResult));
+        let files = TrialLoad::of(Preset::FsMark, &[1]);
+        assert_eq!(TrialRecord { loads: files, ..settled.clone() }.answer(), Err(TrialSilence::OtherLoads));
+        let mut twin = settled;
+        for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
+            if cell.runner == Runner::Twin {
+                cell.samples.iter_mut().for_each(|sample| sample.seconds *= 2.0);
+            }
+        }
+        assert_eq!(twin.answer(), Err(TrialSilence::CannotTell));
+    }
+
+    #[test]
+    fn methods_are_compared_within_each_cell() {
+        let mut both = record(&ALL[..2], 15);
+        both.loads.push(TrialLoad { clients: 1, shape: CommitShape::OpenDatasync });
+        for cell in both.blocks.iter_mut().flat_map(|block| &mut block.cells) {
+            let mut more = cell.samples[0];
+            more.seconds /= if cell.runner == Runner::Candidate(1) { 1.3 } else { 1.0 };
+            cell.samples.push(more);
+        }
+        let gain = |of| both.gain_of_open_datasync(of).unwrap();
+        assert!(gain(Contender::Xfs).0 > 0.25 && gain(Contender::Ext4).1 < 0.01);
+        assert_eq!(both.gain_of_open_datasync(Contender::Btrfs), None);
+        both.ending = Ending::Stopped;
+        both.blocks.truncate(9);
+        assert_eq!(both.gain_of_open_datasync(Contender::Xfs), None, "before the first look");
+    }
+}

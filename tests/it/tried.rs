@@ -1,0 +1,96 @@
+//! What records of trials change on recorded machines: never a verdict, a critical finding or advice that can lose data, and
+//! from elsewhere nothing at all.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use walwise::inside::collect::{Request, run_all};
+use walwise::inside::drill::StackFingerprint;
+use walwise::inside::facts::{FactSet, Note, Scope, Subject};
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::Report;
+use walwise::inside::rules::{Finding, Level, Risk, RuleSet};
+use walwise::inside::trial::TrialRecord;
+
+use crate::support::recorded::files;
+
+/// Rules that read facts of a trial beside those of its own file.
+const TIED: [&str; 2] = ["filesystem.free-ext4", "filesystem.free-xfs"];
+
+/// A settled trial on this stack, in which the second candidate won.
+fn record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
+    let sample = |rate: f64| {
+        json!({ "commits": 1000, "seconds": 1000.0 / rate, "p50_us": 250.0, "p99_us": 500.0, "flushes": 1000,
+                "leaf_flushes": null, "calls": 1000 })
+    };
+    let cell = |runner: serde_json::Value, rate: f64, nth: usize| {
+        let rate = rate * (1.0 + 0.001 * ((nth * 7) % 5) as f64);
+        // One client with fdatasync, then with open_datasync, which gains a third.
+        json!({ "runner": runner, "samples": [sample(rate), sample(rate * 1.3)], "error": null })
+    };
+    let block = |nth: usize| {
+        json!({ "written": 1, "cells": [
+            cell(json!({ "candidate": 0 }), 4000.0, nth), cell(json!({ "candidate": 1 }), 5000.0, nth + 1),
+            cell(json!("twin"), 4000.0, nth + 2), cell(json!("floor"), 6000.0, nth), cell(json!("host"), 6000.0, nth),
+        ] })
+    };
+    let made = candidates
+        .map(|candidate| json!({ "candidate": candidate, "mkfs": ["mkfs"], "version": "1", "mount": "" }));
+    let text = json!({
+        "trial": 1, "walwise": "0.1.0", "started": "2026-11-25T08:00:00Z", "ending": "settled", "seconds": 60.0,
+        "budget": 60.0, "seed": 1, "directory": "/srv", "bytes": 1 << 30, "host_filesystem": "ext4", "leaves": ["sda"],
+        "stack": stack.to_string().lines().collect::<Vec<_>>(), "load_seconds": 0.5,
+        "loads": [{ "clients": 1, "shape": "usual" }, { "clients": 1, "shape": "open-datasync" }],
+        "candidates": made, "blocks": (0..15).map(block).collect::<Vec<_>>(),
+    });
+    TrialRecord::parse(&text.to_string()).unwrap()
+}
+
+/// Findings that matter most, and advice that could lose data, with the plans' steps of that kind.
+fn grave(report: &Report) -> String {
+    let loses = |finding: &&Finding| {
+        finding.level == Level::Critical
+            || !finding.held_back.is_empty()
+            || finding.advice.iter().any(|advice| advice.risk == Risk::DataLossIfWrong)
+    };
+    let findings: Vec<&Finding> = report.findings.iter().filter(loses).collect();
+    format!("{findings:#?}\n{:#?}", report.verdicts)
+}
+
+/// What the host's facts come to when they are taken for this machine's own.
+fn session(facts: FactSet, records: Vec<TrialRecord>) -> Session {
+    let mut session = Session::new(facts, RuleSet::builtin(), true);
+    session.traced = false;
+    session.trials = records.into_iter().map(|record| ("t.json".to_owned(), record)).collect();
+    session
+}
+
+#[test]
+fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() {
+    let (mut here, mut changed) = (0, BTreeSet::new());
+    for file in files() {
+        let host = RecordedHost::parse(&std::fs::read(&file).unwrap()).unwrap();
+        let read = run_all(&host, &Request::default(), &mut |_, _| {});
+        let without = session(read.clone(), Vec::new()).report();
+        let elsewhere = record(["ext4", "xfs"], &StackFingerprint::default());
+        let with = session(read.clone(), vec![elsewhere]).report();
+        assert_eq!(with.findings, without.findings, "{}: from elsewhere", file.display());
+        let targets: Vec<Subject> = read.subjects(Scope::Target).cloned().collect();
+        let pairs = [["ext4", "xfs"], ["xfs", "ext4"], ["ext4", "btrfs"], ["xfs", "btrfs-nocow"]];
+        for (target, candidates) in targets.iter().zip(pairs.iter().cycle()).take(1) {
+            let own = record(*candidates, &StackFingerprint::from_facts(&read, target));
+            let with = session(read.clone(), vec![own]).report();
+            assert_eq!(grave(&with), grave(&without), "{}: {target}", file.display());
+            let notes: Vec<String> = with.warnings.iter().map(Note::to_string).collect();
+            here += usize::from(notes.iter().any(|note| note.contains("rules may choose by it")));
+            for finding in with.findings.into_iter().filter(|finding| !without.findings.contains(finding)) {
+                let own = finding.rule.starts_with("trial.") || TIED.contains(&&*finding.rule);
+                assert!(own, "{}: {finding:#?}", file.display());
+                changed.insert(finding.rule);
+            }
+        }
+    }
+    assert!(here > 20, "only {here} trials were of their own disk");
+    assert!(changed.len() > 3, "{changed:?}");
+}
