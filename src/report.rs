@@ -10,6 +10,7 @@ mod layer;
 mod model;
 mod bound;
 pub mod axis;
+pub mod ratios;
 mod choice;
 pub mod difference;
 pub mod exit;

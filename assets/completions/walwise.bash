@@ -1544,7 +1544,7 @@ _walwise() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text markdown json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text markdown html json" -- "${cur}"))
                     return 0
                     ;;
                 --output)

@@ -177,6 +177,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Se
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'The seed of its dice, to repeat an order' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
 markdown\t'For people, as Markdown'
+html\t'For people, as one page with pictures and the record inside'
 json\t'The record'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r

@@ -141,6 +141,10 @@ pub const ALL: &[Examples] = &[
                 "walwise trial /srv --preset oltp --clients 1,8 --budget 1h",
                 "pgbench on a temporary PostgreSQL, which runs as user postgres",
             ),
+            (
+                "walwise trial /srv --format html --output trial.html",
+                "a page with pictures and the record inside",
+            ),
         ],
         notes: &[
             (
@@ -151,7 +155,7 @@ pub const ALL: &[Examples] = &[
             ),
             (
                 "What becomes of it",
-                "`walwise check --trial FILE` takes the record as measured on this disk where serial number or \
+                "`walwise check --trial FILE` takes the record, or the page, as measured on this disk where serial number or \
                  WWN, firmware, kernel and stack are the same.",
             ),
         ],

@@ -15,6 +15,7 @@ use super::CliError;
 use super::args::{Trial, TrialFormat};
 use super::out::{self, Delivery, ExitResult};
 use crate::output::{Access, Wish};
+use crate::report::html;
 use crate::text;
 use crate::trial::{TrialRecord, tell};
 
@@ -53,6 +54,7 @@ fn document(record: &TrialRecord, format: TrialFormat) -> String {
     match format {
         TrialFormat::Text => tell(record).text(),
         TrialFormat::Markdown => tell(record).markdown(),
+        TrialFormat::Html => html::trial::render(record),
         TrialFormat::Json => json(record),
     }
 }

@@ -9,6 +9,7 @@ mod section;
 mod evidence;
 mod chart;
 mod dashboard;
+pub mod trial;
 
 use super::telling::{self, Section};
 use super::{Report, inside, json};
@@ -73,20 +74,22 @@ pub fn render(report: &Report) -> String {
                 .map(|(heading, id, is_appendix, inner)| evidence::fold(heading, id, is_appendix, inner)),
         ),
     );
-    page(&format!("Storage under databases on {}", report.host.name), body, &json::render(report))
+    let title = format!("Storage under databases on {}", report.host.name);
+    page(&title, body, READ_BACK, &json::render(report))
 }
 
 /// Sections alone, such as those of a kept report, with its data.
 pub fn sections(title: &str, sections: &[Section], json: &str) -> String {
-    page(title, section::group(sections, true), json)
+    page(title, section::group(sections, true), READ_BACK, json)
 }
 
-fn page(title: &str, body: Markup, json: &str) -> String {
+/// The commands that find the report in a document again.
+const READ_BACK: &str = "walwise show FILE, walwise check --baseline FILE";
+
+fn page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
     let header = tag("header").add(tag("h1").text(title));
-    let footer =
-        tag("footer").add(tag("p").text(
-            "This document holds its report as data: walwise show FILE, walwise check --baseline FILE.",
-        ));
+    let held = format!("This document holds its report as data: {read_back}.");
+    let footer = tag("footer").add(tag("p").text(&held));
     Markup::fixed(HEAD)
         .and(Markup::fixed(STYLE))
         .and(Markup::fixed("</style>\n"))

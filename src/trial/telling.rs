@@ -242,7 +242,7 @@ fn names(record: &TrialRecord, candidates: &[usize]) -> String {
 }
 
 /// `+6.0 % (+2.1 to +9.9)`; without decimals where an end is 10 % or more away.
-fn percent(found: Interval) -> String {
+pub fn percent(found: Interval) -> String {
     let of = |log: f64| 100.0 * log.exp_m1();
     let [value, low, high] = [found.value, found.low, found.high].map(of);
     let digits = usize::from(low.abs().max(high.abs()) < 10.0);

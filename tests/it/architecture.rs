@@ -42,13 +42,17 @@ const EDGES: &[(&str, &[&str])] = &[
             "servers",
             "settings",
             "text",
+            "trial",
             "truth",
             "validity",
             "version",
             "workers",
         ],
     ),
-    ("ui", &["durability", "facts", "measure", "quote", "report", "rules", "settings", "text", "truth"]),
+    (
+        "ui",
+        &["durability", "facts", "measure", "quote", "report", "rules", "settings", "text", "trial", "truth"],
+    ),
     (
         "pipeline",
         &[

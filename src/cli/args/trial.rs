@@ -137,6 +137,8 @@ pub enum TrialFormat {
     Text,
     /// For people, as Markdown.
     Markdown,
+    /// For people, as one page with pictures and the record inside.
+    Html,
     /// The record.
     Json,
 }

@@ -8,6 +8,7 @@ mod shares;
 mod rounds;
 mod sessions;
 mod path;
+pub mod forest;
 
 use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
