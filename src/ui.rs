@@ -37,6 +37,7 @@ mod frame;
 mod screen;
 mod update;
 mod pictures;
+mod trial;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
@@ -52,6 +53,7 @@ pub use jobs::Worker;
 pub use msg::Exit;
 pub use pictures::{dead_links, pictures, texts};
 pub use supposed::{Supposed, Supposition};
+pub use trial::TrialScreen;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

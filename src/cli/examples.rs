@@ -151,7 +151,8 @@ pub const ALL: &[Examples] = &[
                 "What it does",
                 "it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
                  advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
-                 Nothing is left of it, however it ends. A signal ends it with what the last look allows to say.",
+                 Nothing is left of it, however it ends. A signal ends it with what the last look allows to say. On a \
+                 terminal a screen shows the intervals as they tighten, and q ends it in the same way.",
             ),
             (
                 "What becomes of it",

@@ -58,11 +58,7 @@ pub(super) fn run(args: Bare) -> ExitResult {
         let style = text::LineStyle { ascii: style.ascii || args.ascii, ..style };
         return out::print(&if args.verbose { text::render(&report) } else { text::short(&report, style) });
     }
-    let options = ui::Options {
-        colour: out::allows_colour(),
-        ascii: args.ascii || !out::locale_is_utf8(),
-        in_tmux: in_tmux(),
-    };
+    let options = options(args.ascii);
     let machine = host::open(from.host.as_deref())?;
     let request = host::request(machine.as_ref(), &from, args.target.as_deref())?;
     if let Some(mistake) = collect::mistake(machine.as_ref(), &request) {
@@ -73,6 +69,11 @@ pub(super) fn run(args: Bare) -> ExitResult {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
     }
+}
+
+/// How to draw on this terminal; `ascii` is whether the user wants only that.
+pub(super) fn options(ascii: bool) -> ui::Options {
+    ui::Options { colour: out::allows_colour(), ascii: ascii || !out::locale_is_utf8(), in_tmux: in_tmux() }
 }
 
 /// Whether this name exists in the working directory. The listing is searched, because the named object may never

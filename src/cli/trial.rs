@@ -5,6 +5,7 @@
 
 mod server;
 mod before;
+mod progress;
 mod during;
 
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     let kept = args.record.as_deref().map(|path| out::destination(path, wish(args))).transpose()?;
     let plan = before::plan(args)?;
     before::ask(&plan, args.yes)?;
-    let (record, ended) = during::run(plan)?;
+    let (record, ended) = during::run(plan, args.format)?;
     // The record first: what took so long is not lost with a terminal.
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {

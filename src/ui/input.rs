@@ -37,6 +37,18 @@ pub fn signals(out: Sender<Msg>) -> io::Result<()> {
     })
 }
 
+/// Starts listening for being stopped and continued, where others mind the signals that end us.
+pub fn stops(out: Sender<Msg>) -> io::Result<()> {
+    let mut signals = Signals::new([SIGTSTP, SIGCONT])?;
+    spawn("stops", move || {
+        for number in &mut signals {
+            if out.send(Msg::Signal(number)).is_err() {
+                return;
+            }
+        }
+    })
+}
+
 /// Ends the process after a while, in case drawing is stuck on a terminal that takes no output.
 fn leave_in_any_case(number: i32) {
     let end = move || {

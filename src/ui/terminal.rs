@@ -79,6 +79,12 @@ impl Tty {
         tty.renew(size()).inspect_err(|_| leave())?;
         Ok(tty)
     }
+
+    /// Begins anew where the terminal has another size than the picture on it.
+    pub fn fit(&mut self) -> io::Result<()> {
+        let now = size();
+        if self.shown.area.as_size() == now { Ok(()) } else { self.renew(now) }
+    }
 }
 
 impl Drop for Tty {

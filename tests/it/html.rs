@@ -7,11 +7,13 @@ use std::time::Instant;
 
 use serde_json::Value;
 use walwise::inside::collect::Request;
+use walwise::inside::drill::StackFingerprint;
 use walwise::inside::facts::Subject;
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Format, KeptReport, Report, json};
+use walwise::inside::report::{Format, KeptReport, Report, html, json};
 use walwise::inside::rules::{Outcome, RuleSet};
+use walwise::inside::trial::TrialRecord;
 
 use crate::support::recorded::{SITUATIONS, file, files};
 use crate::support::{run, stderr, stdout, walwise};
@@ -54,6 +56,18 @@ fn shown(page: &str) -> usize {
     let (before, inside) = page.split_once("<script type=\"application/json\"").unwrap();
     let (_, behind) = inside.split_once("</script>").unwrap();
     before.len() + behind.len()
+}
+
+#[test]
+#[ignore = "needs python3-html5lib"]
+fn the_page_of_a_trial_runs_nothing_and_holds_its_record() {
+    let record = crate::tried::record(["ext4", "xfs"], &StackFingerprint::default());
+    let page = html::trial::render(&record);
+    let found = parsed(&page);
+    is_inert(&found);
+    let [inside] = found["inside"].as_array().unwrap().as_slice() else { panic!("one record") };
+    assert_eq!(TrialRecord::parse(inside.as_str().unwrap()).unwrap(), record);
+    assert!(shown(&page) <= MOST, "{} bytes beside the record", shown(&page));
 }
 
 /// A host that was measured has the most charts.

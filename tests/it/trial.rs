@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use kills::{Moment, Victim};
 use simulated::{Machine, at_its_end, tally};
-use walwise::inside::trial::{Runner, TrialOutcome, TrialRecord, tell};
+use walwise::inside::trial::{Ending, Runner, TrialOutcome, TrialRecord, tell};
 
 use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
 use crate::support::postgres::Cluster;
@@ -298,6 +298,57 @@ fn real_trials_begin_only_when_yes_is_typed() {
     pty.press("y\r");
     pty.until_shown("nothing was written");
     pty.ends(2);
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+/// A trial on a terminal, as soon as its screen has shown a whole block.
+fn on_a_screen(own: &Path, record: &Path) -> Pty {
+    let words = ["--size", "320", "--clients", "1", "--seconds", "0.1", "--candidates", "ext4,xfs"];
+    let paths = [own, record].map(|path| path.to_str().unwrap());
+    let mut pty = Pty::walwise(&[&["trial", "--force", "--record", paths[1], paths[0]], &words[..]].concat());
+    pty.until_shown("type yes to begin");
+    pty.press("yes\r");
+    let first = pty.until_shown("may still be best: 2 of 2");
+    assert!(first.contains("q stops it"), "{first}");
+    pty.until("a block", |screen| {
+        let shown = screen.contents();
+        shown.contains("bare extent") && shown.contains("block 2, cell")
+    });
+    pty
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_have_a_screen_and_q_ends_them_with_what_holds() {
+    let disk = roomy();
+    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
+    let file = kept.path().join("trial.json");
+    let mut pty = on_a_screen(&own, &file);
+    pty.press("q");
+    pty.ends(0);
+    assert!(pty.written().contains("stopped by hand"), "the report follows on the usual screen");
+    let record = TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(record.ending == Ending::Stopped && !record.blocks.is_empty());
+    assert_eq!(kills::loops(&own), Vec::<String>::new());
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_trials_give_the_terminal_back_on_signals() {
+    use nix::sys::signal::Signal;
+    let disk = roomy();
+    let (own, kept) = (disk.dir("own"), tempfile::tempdir().unwrap());
+    let mut pty = on_a_screen(&own, &kept.path().join("key.json"));
+    pty.press("\x03");
+    pty.ends(130);
+    let mut pty = on_a_screen(&own, &kept.path().join("term.json"));
+    pty.resize(100, 30);
+    pty.until("the whole width", |screen| {
+        screen.rows(0, 100).nth(2).is_some_and(|rule| rule.chars().count() == 100)
+    });
+    pty.signal(Signal::SIGTERM);
+    pty.ends(143);
+    assert!(pty.written().contains("stopped by hand"));
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
 

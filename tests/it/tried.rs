@@ -19,7 +19,7 @@ use crate::support::recorded::files;
 const TIED: [&str; 2] = ["filesystem.free-ext4", "filesystem.free-xfs"];
 
 /// A settled trial on this stack, in which the second candidate won.
-fn record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
+pub fn record(candidates: [&str; 2], stack: &StackFingerprint) -> TrialRecord {
     let sample = |rate: f64| {
         json!({ "commits": 1000, "seconds": 1000.0 / rate, "p50_us": 250.0, "p99_us": 500.0, "flushes": 1000,
                 "leaf_flushes": null, "calls": 1000 })

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use super::before::{PlannedStage, TrialPlan};
+use super::progress::TrialProgress;
 use super::server::PlannedServer;
 use crate::cells::{self, Arena, News, ServerOrder, StageOrder};
-use crate::cli::args::From;
+use crate::cli::args::{From, TrialFormat};
 use crate::cli::signals::Listener;
 use crate::cli::{CliError, host, out};
 use crate::facts::Scope;
@@ -32,12 +33,14 @@ pub(super) enum Ended {
 }
 
 /// Runs a trial; an error where nothing at all was measured.
-pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
+pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, Ended), CliError> {
     let listener = Listener::start()?;
     let mut trial = RunningTrial {
         arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
         control: listener.control(),
-        shows: out::stderr_is_terminal(),
+        progress: TrialProgress::new(format),
+        left: false,
+        remark: None,
         writes: plan.job.writes,
         record: plan.record,
         begun: Instant::now(),
@@ -45,20 +48,25 @@ pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
     };
     let (server, second) = (plan.server, plan.second);
     let mut device = None;
-    let done = trial.device().and_then(|path| {
+    let mut done = trial.device().and_then(|path| {
         let device = device.insert(path);
         trial.record.candidates = recipes(device, &plan.candidates, server.is_some())?;
+        trial.progress.begin(&trial.record);
         trial.stages(server, second)
     });
-    let RunningTrial { arena, mut record, begun, shows, .. } = trial;
+    if trial.left {
+        (trial.record.ending, done) = (Ending::Stopped, Ok(()));
+        trial.progress.show("ending: what it made is taken away");
+        trial.progress.turn(trial.rest());
+    }
+    let RunningTrial { arena, progress, mut record, begun, remark, .. } = trial;
     // Everything is gone before anything is said of it.
     drop(arena);
     if let Some(device) = &device {
         cells::wait_until_gone(device);
     }
-    if shows {
-        out::progress("");
-    }
+    drop(progress);
+    remark.into_iter().for_each(out::notice);
     record = record.last_with_blocks();
     let signal = listener.ended();
     let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
@@ -74,7 +82,11 @@ pub(super) fn run(plan: TrialPlan) -> Result<(TrialRecord, Ended), CliError> {
 struct RunningTrial {
     arena: Arena,
     control: Control,
-    shows: bool,
+    progress: TrialProgress,
+    /// The user has left it.
+    left: bool,
+    /// What is to be said once the screen is gone.
+    remark: Option<&'static str>,
     writes: u64,
     record: TrialRecord,
     begun: Instant,
@@ -85,7 +97,8 @@ impl RunningTrial {
     /// The next news; `None` when its time is over, whatever the inside is doing. The error is a sentence.
     fn hear(&mut self) -> Result<Option<News>, String> {
         loop {
-            if self.control.is_cancelled() {
+            self.left |= self.progress.turn(self.rest());
+            if self.left || self.control.is_cancelled() {
                 return Err("it was stopped".to_owned());
             }
             if self.begun.elapsed().as_secs_f64() > self.record.budget {
@@ -99,10 +112,9 @@ impl RunningTrial {
         }
     }
 
-    fn show(&self, line: &str) {
-        if self.shows {
-            out::progress(line);
-        }
+    /// The most seconds that are left.
+    fn rest(&self) -> f64 {
+        (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0)
     }
 
     /// Waits for the loop device; returns its path.
@@ -111,7 +123,7 @@ impl RunningTrial {
             match self.hear()? {
                 Some(News::Written(bytes)) => {
                     let all = self.record.bytes + cells::TAIL;
-                    self.show(&format!(
+                    self.progress.show(&format!(
                         "writing the loop file: {} of {}",
                         text::bytes(bytes),
                         text::bytes(all)
@@ -137,7 +149,7 @@ impl RunningTrial {
         };
         self.blocks(None, Some(FIRST_BLOCKS))?;
         if self.record.blocks.len() < FIRST_BLOCKS {
-            out::notice("its second stage did not begin: name a longer --budget or more --writes");
+            self.remark = Some("its second stage did not begin: name a longer --budget or more --writes");
             return Ok(());
         }
         let (order, server) = server.map(|server| (server.order, server.record)).unzip();
@@ -147,6 +159,7 @@ impl RunningTrial {
             return Ok(());
         };
         self.record = next;
+        self.progress.learn(&self.record);
         self.blocks(order, None)
     }
 
@@ -165,9 +178,9 @@ impl RunningTrial {
         loop {
             match self.hear()? {
                 Some(News::Cell { nth, written }) if self.written + written <= self.writes => {
-                    let left = (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0) / 60.0;
                     let block = self.record.blocks.len() + 1;
-                    self.show(&format!("block {block}, cell {nth} of {cells}; at most {left:.0} min more; Ctrl-C keeps what holds"));
+                    let says = self.progress.cell(block, nth, cells, self.rest());
+                    self.progress.show(&says);
                     continue;
                 }
                 // What is left of the block is given up.
@@ -176,6 +189,7 @@ impl RunningTrial {
                 Some(News::Block(block)) => {
                     self.written += block.written;
                     self.record.blocks.push(block);
+                    self.progress.learn(&self.record);
                 }
                 Some(News::Written(_) | News::Ready(_) | News::Failed(_)) => continue,
             }

@@ -24,7 +24,12 @@ pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
     };
     let (from, from_mark) = edge(low, column(low), '├');
     let (to, to_mark) = edge(high, column(high), '┤');
-    let (at, mark) = edge(estimate.value, column(estimate.value), '●');
+    let at = edge(estimate.value, column(estimate.value), '●');
+    drawn([(from, from_mark), at, (to, to_mark)], columns)
+}
+
+/// An interval by the columns and marks of its lower end, its middle and its upper end.
+fn drawn([(from, from_mark), (at, mark), (to, to_mark)]: [(usize, char); 3], columns: usize) -> String {
     let drawn = (0..columns).map(|column| match column {
         column if column == at => mark,
         column if column == from => from_mark,
@@ -33,6 +38,18 @@ pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
         _ => ' ',
     });
     drawn.collect()
+}
+
+/// The bar of an interval by the shares of the field at which its lower end, its middle and its upper end stand; what lies
+/// outside is an arrow at the edge.
+pub fn bar_of_shares([low, at, high]: [f64; 3], columns: usize) -> String {
+    let mark = |share: f64, mark| match share {
+        share if share < 0.0 => '◂',
+        share if share > 1.0 => '▸',
+        _ => mark,
+    };
+    let place = |share, usual| (cell(share, columns.saturating_sub(1)), mark(share, usual));
+    drawn([place(low, '├'), place(at, '●'), place(high, '┤')], columns)
 }
 
 /// A share from 0 to 1 as a bar of so many columns.

@@ -1,0 +1,104 @@
+//! What the screen of a trial shows, worked out once for each block: drawing in between costs the measurement nothing.
+
+use crate::report::ratios::RatioAxis;
+use crate::text;
+use crate::trial::{ForestRow, LOOKS, LoadResult, TrialOutcome, TrialRecord, tell};
+use crate::ui::theme::TextRole;
+
+/// What is known after a block.
+#[derive(Clone, Debug)]
+pub struct TrialBoard {
+    /// What is tried, and where.
+    pub title: String,
+    /// Complete blocks.
+    pub blocks: usize,
+    /// The loads that decide.
+    pub loads: Vec<BoardLoad>,
+    /// The axis of the intervals of those that may be the best.
+    pub axis: RatioAxis,
+    /// Commits per second on the bare extent, block by block.
+    pub floor: Vec<f64>,
+    /// About how many more seconds would settle it.
+    pub needed: Option<f64>,
+    /// What is said where nothing can be compared.
+    pub nothing: Option<String>,
+}
+
+/// A load.
+#[derive(Clone, Debug)]
+pub struct BoardLoad {
+    /// Its name.
+    pub name: String,
+    /// The answer as far as there is one.
+    pub says: String,
+    /// What that means.
+    pub role: TextRole,
+    /// The candidates.
+    pub rows: Vec<ForestRow>,
+}
+
+impl TrialBoard {
+    /// What a record says now.
+    pub fn of(record: &TrialRecord) -> Self {
+        let results = record.results();
+        let deciding = results.iter().filter(|result| result.load.decides());
+        let loads: Vec<BoardLoad> = deciding.map(|result| of_load(record, result)).collect();
+        // Whoever is far behind takes no room from those that are close.
+        let close = loads.iter().flat_map(|load| &load.rows).filter(|row| row.place.may_be_best());
+        let axis = RatioAxis::around(close.filter_map(|row| row.place.interval()));
+        let disks = record.leaves.join(", ");
+        let beneath = if disks.is_empty() { String::new() } else { format!(" ({disks})") };
+        let says = || tell(record).loads.into_iter().map(|part| part.sentence).next();
+        Self {
+            title: format!(
+                "Trial of {} file systems in {}{beneath}",
+                record.candidates.len(),
+                record.directory
+            ),
+            blocks: record.blocks.len(),
+            axis,
+            floor: record.floor().into_iter().flatten().collect(),
+            needed: record.seconds_needed(),
+            nothing: if loads.is_empty() { says() } else { None },
+            loads,
+        }
+    }
+}
+
+fn of_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
+    let rows = record.forest(result);
+    let of = result.ranked.len();
+    let name = |place: usize| rows.get(place).map_or("?", |row| row.name.as_str());
+    let (says, role) = match result.contest.outcome() {
+        TrialOutcome::TooFew => {
+            let first = LOOKS.first().copied().unwrap_or_default();
+            (
+                format!("may still be best: {of} of {of}; the first look is after {first} blocks"),
+                TextRole::Plain,
+            )
+        }
+        TrialOutcome::CannotTell => {
+            ("this machine cannot tell today: the first differs from itself".to_owned(), TextRole::Doubt)
+        }
+        TrialOutcome::Best(place) => (format!("{} is the fastest", name(place)), TextRole::Good),
+        TrialOutcome::Alike(set) => {
+            (format!("no difference that matters between {}", set.len()), TextRole::Good)
+        }
+        TrialOutcome::Open(set) => (format!("may still be best: {} of {of}", set.len()), TextRole::Plain),
+    };
+    BoardLoad { name: result.load.name(), says, role, rows }
+}
+
+/// A rate in a few characters.
+pub fn rate(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "–".to_owned(), |rate| format!("{}/s", text::rounded(rate)))
+}
+
+/// A time in a few words: `40 s`, `12 min`.
+pub fn time(seconds: f64) -> String {
+    if seconds < 60.0 {
+        format!("{:.0} s", seconds.max(0.0))
+    } else {
+        format!("{:.0} min", (seconds / 60.0).ceil())
+    }
+}
