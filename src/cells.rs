@@ -1,16 +1,21 @@
-//! The cells of a trial: file systems made, mounted and measured on a loop file of walwise's own.
+//! The cells of a trial: file systems made, mounted and measured on a loop file of walwise's own, or on a disk that a
+//! person gave it by its serial number.
 //!
 //! All of it is done by two children. The first makes a private mount namespace and a process namespace; the second is
-//! the first process in it and dies with its parents, and everything in the namespace dies with it. The kernel then
-//! takes its mounts and its loop device, and the loop file never had a name. What is to be measured, and what it means,
-//! is left to [`crate::trial`]; who may ask for it, to the command line.
+//! the first process in it, and everything in the namespace dies with it. With a loop file it dies with its parents: the
+//! kernel then takes its mounts and its loop device, and the loop file never had a name. With a disk it clears the
+//! extent first, within bounds, when its parents are gone. What is to be measured, and what it means, is left to
+//! [`crate::trial`]; who may ask for it, to the command line.
 
-mod job;
 mod room;
 mod place;
 mod zeros;
+mod blank;
+mod disk;
+mod job;
 mod device;
 mod image;
+mod extent;
 mod volume;
 mod timing;
 mod files;
@@ -18,11 +23,13 @@ mod load;
 mod settle;
 mod pgbench;
 mod server;
+mod ending;
 mod inside;
 mod outside;
 
 pub use device::{leftovers, wait_until_gone};
-pub use job::{News, ServerOrder, StageOrder, TrialJob};
+pub use disk::{EraseOrder, SpareDisk, by_facts, by_facts_of_use};
+pub use job::{News, ServerOrder, StageOrder, TrialJob, TrialPlace};
 pub use outside::{Arena, serve};
 pub use place::LoopPlace;
 pub use volume::{maker, version};

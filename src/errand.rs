@@ -163,6 +163,17 @@ impl Errand {
         let _ = self.child.try_wait();
     }
 
+    /// Tells an errand that nobody orders anything any more, and hears what it still says until it ends; at most this long for
+    /// each message.
+    pub fn close(mut self, patience: Duration, mut hears: impl FnMut(Message)) {
+        let _ = self.line.socket.shutdown(std::net::Shutdown::Write);
+        while let Ok(message) = self.line.hear(Some(patience)) {
+            hears(message);
+        }
+        let _ = self.child.kill();
+        let _ = self.child.try_wait();
+    }
+
     /// Kills an errand that leaves nothing behind, without waiting.
     pub fn kill(mut self) {
         let _ = self.child.kill();

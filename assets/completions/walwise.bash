@@ -1497,12 +1497,16 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__trial)
-            opts="-o -h --candidates --budget --clients --preset --with --user --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
+            opts="-o -h --erase --clear --candidates --budget --clients --preset --with --user --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --erase)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --candidates)
                     COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier" -- "${cur}"))
                     return 0

@@ -157,6 +157,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits are there'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Erase the beginning of the spare disk with this serial number, or WWN; without it a terminal asks for it' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
 ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
@@ -171,7 +172,7 @@ fs-mark\t'New files that are written and flushed in many directories'
 oltp\t'Transactions of pgbench on a temporary server'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'The system user who runs it: not root, and of no running server' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'MiB of the loop file' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'MiB of the loop file, or of the disk from its beginning on' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'The most GiB to write; the trial ends with them' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds of each load in each cell; 0.5, or 3 of transactions' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'The seed of its dice, to repeat an order' -r
@@ -182,7 +183,8 @@ json\t'The record'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also keep the JSON in FILE' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Do not ask before anything is written'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what a trial that was killed left on the disk, and try nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Do not ask before anything is written to a directory'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Also beside a running server on the same disk, which it slows down'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Look at this directory or device too' -r -F

@@ -10,9 +10,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::mount::{MntFlags, umount2};
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::disk::lock;
 use super::zeros::zero;
 use crate::facts::Choice as _;
 use crate::facts::catalog::device::WriteCache;
@@ -55,7 +56,7 @@ impl LoopDevice {
         let device = Self::below(place);
         umount2(place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"))?;
         let device = device?;
-        device.lock()?;
+        lock(&device.held, &device.path)?;
         device.is_over(file, bytes)?;
         device.make_direct()?;
         let cleared = zero(&device.held, 0..BLOCKS << 12).and_then(|()| rustix::fs::fsync(&device.held));
@@ -96,19 +97,6 @@ impl LoopDevice {
         } else {
             Err(format!("{} is not over the file of this trial, so nothing was written to it", self.path))
         }
-    }
-
-    /// udev leaves a locked device alone, and nothing mounts it by itself (systemd.io/BLOCK_DEVICE_LOCKING). It may be
-    /// looking at the new device just now.
-    fn lock(&self) -> Result<(), String> {
-        for _ in 0..250 {
-            match rustix::fs::flock(&self.held, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(()),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(Duration::from_millis(20)),
-                Err(e) => return Err(format!("cannot lock {}: {e}", self.path)),
-            }
-        }
-        Err(format!("{} is locked by another process", self.path))
     }
 
     /// Reads and writes of the file are to be direct: on a buffered device a flush would wait for everybody's dirty pages.

@@ -1,5 +1,5 @@
-//! The inside of a trial: the first process of its own namespace. It makes the loop file, and then cells for as long as
-//! somebody listens.
+//! The inside of a trial: the first process of its own namespace. It makes the loop file or takes the disk, and then makes
+//! cells for as long as somebody listens. A disk is cleared before it ends, however it ends, unless it is killed.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -7,11 +7,15 @@ use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use rustix::fd::OwnedFd;
 use rustix::fs::FileType;
+use rustix::io::Errno;
 
-use super::TAIL;
+use super::disk::{EraseOrder, HeldDisk};
+use super::ending::TrialEnd;
+use super::extent::CellExtent;
 use super::image::Image;
-use super::job::{Ear, News, Order, Ready, StageOrder, TrialJob, say};
+use super::job::{Ear, News, Order, Ready, StageOrder, TrialJob, TrialPlace, path, say};
 use super::load;
 use super::server::TemporaryServer;
 use super::settle::settle;
@@ -39,19 +43,26 @@ const MOST_UNWRITTEN: u64 = 1 << 20;
 /// Does what the outside orders; ends with this process when nobody listens any more.
 pub fn run() -> ExitCode {
     let Ok(mut line) = SocketChannel::home() else { return ExitCode::FAILURE };
-    let Some(orders) = orders() else { return ExitCode::FAILURE };
-    if let Err(why) = work(&orders, &mut line) {
+    let end = TrialEnd::default();
+    let Some(orders) = orders(&end) else { return ExitCode::FAILURE };
+    let done = match orders.recv() {
+        Ok(Order::Prepare(job)) => work(&job, &orders, &end, &mut line),
+        Ok(Order::Clear(disk)) => clear_left(&disk, &end, &mut line),
+        Ok(Order::Measure(_)) | Err(_) => Ok(()),
+    };
+    if let Err(why) = done {
         let _ = say(&mut line, &News::Failed(why));
     }
     // Whoever is outside ends us, and so everything that was made.
-    while orders.recv().is_ok() {}
+    while !end.has_come() && orders.recv().is_ok() {}
     ExitCode::SUCCESS
 }
 
 /// The orders as they come. The end of them is the end of this process, whatever it is doing.
-fn orders() -> Option<Receiver<Order>> {
+fn orders(end: &TrialEnd) -> Option<Receiver<Order>> {
     let mut line = SocketChannel::home().ok()?;
     let (give, take) = channel();
+    let end = end.clone();
     let listens = move || {
         let mut ear = Ear::default();
         while let Ok(message) = line.hear(None) {
@@ -60,7 +71,9 @@ fn orders() -> Option<Receiver<Order>> {
                 break;
             }
         }
-        std::process::exit(0);
+        // Whoever waits for an order hears that there are no more.
+        drop(give);
+        end.come();
     };
     std::thread::Builder::new().spawn(listens).ok()?;
     Some(take)
@@ -68,48 +81,121 @@ fn orders() -> Option<Receiver<Order>> {
 
 /// Ends this process some time after the budget, and so everything in its namespaces: whoever started it may be stopped and
 /// hold nothing to it.
-fn ends_by_itself(budget: f64) -> Result<(), String> {
-    let end = Duration::from_secs_f64(budget.clamp(0.0, LONGEST_BUDGET)) + GRACE;
+fn ends_by_itself(budget: f64, end: &TrialEnd) -> Result<(), String> {
+    let longest = Duration::from_secs_f64(budget.clamp(0.0, LONGEST_BUDGET)) + GRACE;
+    let end = end.clone();
     let wait = move || {
-        std::thread::sleep(end);
-        std::process::exit(0);
+        std::thread::sleep(longest);
+        end.come();
     };
     std::thread::Builder::new().spawn(wait).map(drop).map_err(|e| format!("cannot start a thread: {e}"))
 }
 
 /// The whole work; the error is a sentence.
-fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String> {
-    let Ok(Order::Prepare(job)) = orders.recv() else { return Ok(()) };
-    ends_by_itself(job.budget)?;
+fn work(
+    job: &TrialJob,
+    orders: &Receiver<Order>,
+    end: &TrialEnd,
+    line: &mut SocketChannel,
+) -> Result<(), String> {
+    ends_by_itself(job.budget, end)?;
     let place = rustix::fs::lstat(PLACE).map(|found| FileType::from_raw_mode(found.st_mode));
     if place != Ok(FileType::Directory) {
         return Err(format!(
             "{PLACE} is not a directory of its own, and a trial mounts there; nothing was written"
         ));
     }
-    let mut tell = |bytes| drop(say(line, &News::Written(bytes)));
-    let image = Image::make(&job.path(), job.bytes, Path::new(PLACE), &mut tell)?;
-    let ready = Ready { device: image.path().to_owned() };
+    let extent = match &job.place {
+        TrialPlace::Directory(directory) => {
+            let mut tell = |bytes| drop(say(line, &News::Prepared(bytes)));
+            CellExtent::Loop(Image::make(&path(directory), job.bytes, Path::new(PLACE), &mut tell)?)
+        }
+        TrialPlace::Disk(order) => CellExtent::Disk(take(order, job, end, line)?),
+    };
+    let done = measure(job, &extent, orders, end, line);
+    let cleared = match &extent {
+        CellExtent::Loop(_) => Ok(()),
+        CellExtent::Disk(disk) => clear(disk, line),
+    };
+    match (done, cleared) {
+        (Ok(()), cleared) => cleared,
+        (Err(why), Ok(())) => Err(why),
+        (Err(why), Err(also)) => Err(format!("{why}; {also}")),
+    }
+}
+
+/// Takes the disk; the error is a sentence.
+fn take(
+    order: &EraseOrder,
+    job: &TrialJob,
+    end: &TrialEnd,
+    line: &mut SocketChannel,
+) -> Result<HeldDisk, String> {
+    if !end.has_to_clear(job.bytes, 0.0) {
+        return Err("it is over; nothing was written".to_owned());
+    }
+    let mut tell = |bytes| {
+        let _ = say(line, &News::Prepared(bytes));
+        if end.has_come() { Err(Errno::CANCELED) } else { Ok(()) }
+    };
+    HeldDisk::take(order, job.bytes, &mut tell)
+}
+
+/// The longest time that what a cell is doing may take to end, in seconds: every load with its warm-up, and a server that is
+/// made, filled and stopped.
+fn longest_cell(stage: &StageOrder) -> f64 {
+    let server = if stage.server.is_some() { 600.0 } else { 0.0 };
+    2.0 * stage.load_seconds * stage.loads.len() as f64 + server
+}
+
+/// Clears a disk, and says so; the error is a sentence.
+fn clear(disk: &HeldDisk, line: &mut SocketChannel) -> Result<(), String> {
+    disk.clear(&mut |bytes| drop(say(line, &News::Clearing(bytes))))?;
+    let _ = say(line, &News::Cleared);
+    Ok(())
+}
+
+/// Clears what an earlier trial left; the error is a sentence.
+fn clear_left(order: &EraseOrder, end: &TrialEnd, line: &mut SocketChannel) -> Result<(), String> {
+    let disk = HeldDisk::take_left(order)?;
+    if !end.has_to_clear(disk.bytes(), 0.0) {
+        return Err("it is over; nothing was written".to_owned());
+    }
+    clear(&disk, line)
+}
+
+/// Blocks as they are ordered, until it is over; the error is a sentence.
+fn measure(
+    job: &TrialJob,
+    extent: &CellExtent,
+    orders: &Receiver<Order>,
+    end: &TrialEnd,
+    line: &mut SocketChannel,
+) -> Result<(), String> {
+    let ready = Ready { device: extent.mountable()? };
     if say(line, &News::Ready(ready)).is_err() {
         return Ok(());
     }
-    let own = Disks::new(&[image.kernel_name().to_owned()]);
-    let meters = Meters { own, leaves: Disks::new(&job.leaves) };
+    let meters = Meters { own: extent.own(), flushing: extent.flushing(), leaves: Disks::new(&job.leaves) };
     let mut dice = Dice::new(job.seed);
     let pages = load::pages(dice.next());
     let (beside, begun_with) = (Cell::new(0), meters.own.read().map_or(0, |counters| counters.written));
     while let Ok(Order::Measure(stage)) = orders.recv() {
+        if job.place.is_disk() && !end.has_to_clear(job.bytes, longest_cell(&stage)) {
+            return Ok(());
+        }
         let arena = CellRunner {
-            job: &job,
+            job,
             stage: &stage,
-            image: &image,
+            extent,
+            end,
             meters: &meters,
             pages: &pages,
             beside: &beside,
             begun_with,
         };
         for _ in 0..stage.blocks.unwrap_or(usize::MAX) {
-            let block = arena.block(&mut dice, line)?;
+            let Some(block) = arena.block(&mut dice, line)? else { return Ok(()) };
             if say(line, &News::Block(block)).is_err() {
                 return Ok(());
             }
@@ -122,7 +208,8 @@ fn work(orders: &Receiver<Order>, line: &mut SocketChannel) -> Result<(), String
 struct CellRunner<'a> {
     job: &'a TrialJob,
     stage: &'a StageOrder,
-    image: &'a Image,
+    extent: &'a CellExtent,
+    end: &'a TrialEnd,
     meters: &'a Meters,
     pages: &'a Pages,
     /// Bytes that were written to the file and not through the device.
@@ -132,44 +219,47 @@ struct CellRunner<'a> {
 }
 
 impl CellRunner<'_> {
-    /// One block in a new random order.
-    fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<TrialBlock, String> {
+    /// One block in a new random order; `None` where it is over before its end.
+    fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.stage.candidates.len()).map(Runner::Candidate);
-        let runners: Vec<Runner> = candidates.chain([Runner::Twin, Runner::Floor, Runner::Host]).collect();
+        let runners = candidates.chain([Runner::Twin, Runner::Floor]);
+        let runners = runners.chain(self.extent.host().map(|_| Runner::Host)).collect::<Vec<_>>();
         let order = dice.order(runners.len());
         // The same for all candidates of a block: none is favoured by what ran before, and no method always runs first.
         let loads = dice.order(self.stage.loads.len());
         let before = self.written();
         let mut cells = Vec::new();
         for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
+            if self.end.has_come() {
+                return Ok(None);
+            }
             // Nobody hears it any more when the trial is over.
             let written = self.written().saturating_sub(before);
             let _ = say(line, &News::Cell { nth: nth + 1, written });
-            let all = self.image.bytes() + TAIL + self.written().saturating_sub(self.begun_with);
+            let all = self.extent.prepared() + self.written().saturating_sub(self.begun_with);
             if all > self.job.writes {
                 return Err("as many bytes are written as it may write".to_owned());
             }
-            self.image.check()?;
+            self.extent.check()?;
             cells.push(self.cell(*runner, &loads));
         }
-        Ok(TrialBlock { cells, written: self.written().saturating_sub(before) })
+        Ok(Some(TrialBlock { cells, written: self.written().saturating_sub(before) }))
     }
 
     /// Bytes that were written to the device up to now, and to the file beside it.
     fn written(&self) -> u64 {
         let own = self.meters.own.read().map_or(0, |counters| counters.written);
-        own + self.image.filled() + self.beside.get()
+        own + self.extent.filled() + self.beside.get()
     }
 
     fn cell(&self, runner: Runner, loads: &[usize]) -> TrialCell {
         let samples = match runner {
             Runner::Candidate(at) => self.candidate(at, loads),
             Runner::Twin => self.candidate(0, loads),
-            Runner::Floor => {
-                self.bare(self.image.direct_device(), self.image.bytes().saturating_sub(SEGMENT))
-            }
+            Runner::Floor => self.bare(self.extent.direct(), self.extent.bytes().saturating_sub(SEGMENT)),
             Runner::Host => {
-                let samples = self.bare(self.image.direct(), self.image.bytes());
+                let file = self.extent.host().unwrap_or(Err(Errno::NODEV));
+                let samples = self.bare(file, self.extent.bytes());
                 let commits: u64 = samples.iter().flatten().map(|sample| sample.commits).sum();
                 self.beside.set(self.beside.get() + commits * PAGE as u64);
                 samples
@@ -185,23 +275,19 @@ impl CellRunner<'_> {
         LoadMeans { seconds, pages: self.pages, meters: self.meters }
     }
 
-    fn bare(
-        &self,
-        file: Result<rustix::fd::OwnedFd, rustix::io::Errno>,
-        at: u64,
-    ) -> Result<Vec<Sample>, String> {
+    fn bare(&self, file: Result<OwnedFd, Errno>, at: u64) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
-        self.image.fill()?;
+        self.extent.fill()?;
         Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS)))?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it in this order.
     fn candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
         let candidate = self.stage.candidates.get(at).ok_or("there is no such candidate")?;
-        let mounted = Mounted::make(candidate, self.image, Path::new(PLACE))?;
+        let mounted = Mounted::make(candidate, self.extent, Path::new(PLACE))?;
         mounted.sync()?;
         settle(&self.meters.own);
-        let samples = match self.image.unwritten()? {
+        let samples = match self.extent.unwritten()? {
             0..=MOST_UNWRITTEN => self.loads(candidate, &mounted, loads),
             _ => Err("the loop file has holes, so its figures would not be a disk's".to_owned()),
         };
@@ -225,13 +311,20 @@ impl CellRunner<'_> {
         server.stop().and(samples)
     }
 
+    /// An error where it is over: nobody waits for the other loads of a cell.
+    fn goes_on(&self) -> Result<(), String> {
+        if self.end.has_come() { Err("it is over".to_owned()) } else { Ok(()) }
+    }
+
     fn in_order(
         &self,
         order: &[usize],
         mut run: impl FnMut(TrialLoad) -> Result<Sample, String>,
     ) -> Result<Vec<Sample>, String> {
         let loads = order.iter().filter_map(|at| Some((*at, *self.stage.loads.get(*at)?)));
-        let mut done = loads.map(|(at, load)| Ok((at, run(load)?))).collect::<Result<Vec<_>, String>>()?;
+        let mut done = loads
+            .map(|(at, load)| Ok((at, self.goes_on().and_then(|()| run(load))?)))
+            .collect::<Result<Vec<_>, String>>()?;
         done.sort_by_key(|(at, _)| *at);
         Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }

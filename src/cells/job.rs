@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::disk::EraseOrder;
 use crate::errand::{Message, SocketChannel};
 use crate::host::as_user::SystemUser;
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
@@ -12,8 +13,8 @@ use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 /// What is to be done, before anything is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialJob {
-    /// The directory for the loop file, as bytes.
-    pub directory: Vec<u8>,
+    /// Where the extent is.
+    pub place: TrialPlace,
     /// Bytes of the extent.
     pub bytes: u64,
     /// The seed of the trial's dice.
@@ -24,14 +25,6 @@ pub struct TrialJob {
     pub budget: f64,
     /// The most bytes to write, the loop file among them.
     pub writes: u64,
-}
-
-impl TrialJob {
-    /// The directory.
-    pub fn path(&self) -> PathBuf {
-        use std::os::unix::ffi::OsStringExt as _;
-        OsString::from_vec(self.directory.clone()).into()
-    }
 }
 
 /// What is to be measured.
@@ -62,19 +55,44 @@ pub struct ServerOrder {
     pub scale: u64,
 }
 
-/// The loop device is there.
+/// Where the extent of a trial is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TrialPlace {
+    /// In a loop file in this directory, as bytes.
+    Directory(Vec<u8>),
+    /// At the beginning of this disk.
+    Disk(EraseOrder),
+}
+
+impl TrialPlace {
+    /// Whether it is a disk.
+    pub fn is_disk(&self) -> bool {
+        match self {
+            Self::Disk(_) => true,
+            Self::Directory(_) => false,
+        }
+    }
+}
+
+/// A directory that is written as bytes.
+pub fn path(directory: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt as _;
+    OsString::from_vec(directory.to_vec()).into()
+}
+
+/// The extent is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// Its path.
+    /// The path of its device.
     pub device: String,
 }
 
 /// What the inside tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum News {
-    /// So many bytes of the loop file are written.
-    Written(u64),
-    /// The loop device is there, and the candidates may be named.
+    /// So many bytes of the loop file are written, or of the disk are read.
+    Prepared(u64),
+    /// The extent is there, and the candidates may be named.
     Ready(Ready),
     /// A cell begins.
     Cell {
@@ -87,13 +105,19 @@ pub enum News {
     Block(TrialBlock),
     /// It cannot go on: a sentence.
     Failed(String),
+    /// So many bytes of the disk are zeros again.
+    Clearing(u64),
+    /// The disk is as free as before.
+    Cleared,
 }
 
 /// What the outside tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Order {
-    /// Make the loop file.
+    /// Make the loop file, or take the disk.
     Prepare(TrialJob),
+    /// Clear what an earlier trial left on this disk.
+    Clear(EraseOrder),
     /// Measure, block after block; then the next order is heard.
     Measure(StageOrder),
 }

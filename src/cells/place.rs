@@ -38,8 +38,7 @@ impl LoopPlace {
             Ok(FileType::Directory) => {}
             Ok(FileType::BlockDevice) => {
                 return Err(format!(
-                    "{shown} is a block device, and this walwise makes file systems on loop files only; name a directory on \
-                     that disk"
+                    "{shown} is a block device; name it as the kernel does, such as /dev/sdb"
                 ));
             }
             Ok(FileType::Symlink) => {

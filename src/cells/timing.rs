@@ -16,6 +16,8 @@ const WARM_UP: f64 = 0.2;
 pub struct Meters {
     /// Our own.
     pub own: Disks,
+    /// That which counts the flushes of our own.
+    pub flushing: Disks,
     /// Those below it.
     pub leaves: Disks,
 }
@@ -102,7 +104,7 @@ pub type Flushes = (Option<u64>, Option<u64>);
 /// The flushes that meters show now.
 pub fn counted(meters: &Meters) -> Flushes {
     let flushes = |disks: &Disks| disks.read().and_then(|counters| counters.flushes);
-    (flushes(&meters.own), flushes(&meters.leaves))
+    (flushes(&meters.flushing), flushes(&meters.leaves))
 }
 
 /// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.

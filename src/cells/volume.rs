@@ -1,11 +1,11 @@
-//! A candidate's file system on the loop device: made, mounted where nobody else sees it, unmounted.
+//! A candidate's file system on the extent: made, mounted where nobody else sees it, unmounted.
 
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use rustix::fs::{IFlags, Mode, OFlags};
 
-use super::image::Image;
+use super::extent::CellExtent;
 use crate::host::MakerProgram;
 use crate::settings::NewFilesystem;
 use crate::trial::CandidateRecord;
@@ -42,17 +42,14 @@ pub struct Mounted<'a> {
 }
 
 impl<'a> Mounted<'a> {
-    /// Makes the candidate anew on the device and mounts it; the error is a sentence.
-    pub fn make(candidate: &CandidateRecord, image: &Image, place: &'a Path) -> Result<Self, String> {
-        let device = image.path();
+    /// Makes the candidate anew on the extent and mounts it; the error is a sentence.
+    pub fn make(candidate: &CandidateRecord, extent: &CellExtent, place: &'a Path) -> Result<Self, String> {
         let filesystem = candidate.candidate.filesystem();
         let maker = maker(filesystem).ok_or_else(|| format!("trials do not make {filesystem}"))?;
-        let options = candidate.mkfs.iter().skip(1).cloned();
-        let words: Vec<String> = options.chain([device.to_owned()]).collect();
-        maker.run(&words).map_err(|miss| format!("{}: {miss}", maker.name()))?;
-        image.fill()?;
+        extent.make(filesystem, maker, candidate.mkfs.get(1..).unwrap_or_default())?;
         let (flags, data) = flags(&candidate.mount);
-        mount(Some(device), place, Some(filesystem.word()), flags, Some(data.as_str()))
+        let device = extent.mountable()?;
+        mount(Some(device.as_str()), place, Some(filesystem.word()), flags, Some(data.as_str()))
             .map_err(|e| format!("cannot mount {}: {e}", candidate.candidate.word()))?;
         let mounted = Self { place, log: place.join(LOG) };
         mounted.prepare(candidate.candidate.is_nocow())?;

@@ -145,14 +145,20 @@ pub const ALL: &[Examples] = &[
                 "walwise trial /srv --format html --output trial.html",
                 "a page with pictures and the record inside",
             ),
+            ("walwise trial /dev/sdb --erase S4EVNX0M", "a blank spare disk, named by its serial number"),
         ],
         notes: &[
             (
                 "What it does",
-                "it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
+                "in a directory it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
                  advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
                  Nothing is left of it, however it ends. A signal ends it with what the last look allows to say. On a \
                  terminal a screen shows the intervals as they tighten, and q ends it in the same way.",
+            ),
+            (
+                "On a spare disk",
+                "it is erased only where it is proven free and you name it by its serial number; its beginning is cleared \
+                 to zeros at the end.",
             ),
             (
                 "What becomes of it",

@@ -1,4 +1,4 @@
-//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file.
+//! `walwise trial`: candidate file systems made, mounted and measured side by side on a loop file or a spare disk.
 //!
 //! Nothing is written before it is said what, and allowed. What may be said of the figures is decided in
 //! [`crate::trial`]; this module asks, runs and delivers.
@@ -6,6 +6,7 @@
 mod server;
 mod before;
 mod progress;
+mod after;
 mod during;
 
 use std::path::Path;
@@ -22,10 +23,14 @@ use crate::trial::{TrialRecord, tell};
 
 /// Runs a trial.
 pub(super) fn run(args: &Trial) -> ExitResult {
+    if args.clear {
+        after::clear_left(&before::disk::to_clear(args)?)?;
+        return Ok(0);
+    }
     let delivery = Delivery::find(&args.output, false)?;
     let kept = args.record.as_deref().map(|path| out::destination(path, wish(args))).transpose()?;
     let plan = before::plan(args)?;
-    before::ask(&plan, args.yes)?;
+    before::ask(&plan, args)?;
     let (record, ended) = during::run(plan, args.format)?;
     // The record first: what took so long is not lost with a terminal.
     let kept = match (kept, args.record.as_deref()) {

@@ -64,6 +64,12 @@ impl Default for LiveHost {
 }
 
 impl LiveHost {
+    /// The name of every signature that it knows.
+    #[cfg(test)]
+    pub fn signatures() -> Vec<&'static str> {
+        content::magic::all()
+    }
+
     /// This machine; questions that may hang go to a child of this very program, which must call
     /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {

@@ -1,9 +1,10 @@
-//! The programs by which a trial makes file systems on loop files of its own: the only ones on the allow-list that
-//! write, and only [`crate::cells`] runs them.
+//! The programs by which a trial makes file systems on loop files of its own and on a disk that was given to it: the only
+//! ones on the allow-list that write, and only [`crate::cells`] runs them.
 //!
 //! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a deadline, the C locale.
-//! What each may be told is decided here, whoever asks: mkfs writes to a loop device, or to an open file of the process that
-//! asks, and to nothing else.
+//! What each may be told is decided here, whoever asks: mkfs writes to a loop device, or to what the process that asks has
+//! open, and to nothing else. On a disk that is open it is told where to end, and to discard nothing: it would discard
+//! all of the disk.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -69,16 +70,28 @@ impl MakerProgram {
     }
 
     /// Whether a trial may run it with these words.
-    fn may(self, words: &[String]) -> bool {
+    pub fn may(self, words: &[String]) -> bool {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match (self, words.as_slice()) {
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, ["-V" | "--version"]) => true,
             (Self::Mke2fs, [options @ .., file, blocks]) if options == SMALL => {
                 is_descriptor(file) && is_number(blocks)
             }
-            // A path anywhere but at the end would be another device, or a file.
+            (Self::Mke2fs, [options @ .., disk, size]) if is_descriptor(disk) => {
+                size.strip_suffix('k').is_some_and(is_number)
+                    && names_no_file(options)
+                    && options.iter().any(|word| word.split(',').any(|part| part == "nodiscard"))
+            }
+            (Self::MkfsXfs, [options @ .., "-d", size, disk]) if is_descriptor(disk) => {
+                size.strip_prefix("size=").is_some_and(is_long_number)
+                    && names_no_file(options)
+                    && options.contains(&"-K")
+            }
+            (Self::MkfsBtrfs, [options @ .., "-b", size, disk]) if is_descriptor(disk) => {
+                is_long_number(size) && names_no_file(options) && options.contains(&"-K")
+            }
             (Self::Mke2fs | Self::MkfsXfs | Self::MkfsBtrfs, [options @ .., device]) => {
-                is_loop(device) && options.iter().all(|word| !word.contains('/'))
+                is_loop(device) && names_no_file(options)
             }
             (Self::Mount, ["-n", "-i", "-t", "ext4", "-o", options, file, "/tmp"]) => {
                 let bytes = options.strip_prefix("loop,nosuid,nodev,noexec,sizelimit=");
@@ -103,6 +116,16 @@ fn is_descriptor(path: &str) -> bool {
     parts.is_some_and(|(process, number)| is_number(process) && is_number(number))
 }
 
+/// Whether no word is a path: it would be another device, or a file.
+fn names_no_file(options: &[&str]) -> bool {
+    options.iter().all(|word| !word.contains('/'))
+}
+
+/// Whether it is a number of bytes.
+fn is_long_number(word: &str) -> bool {
+    (1..=13).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
+}
+
 fn is_number(word: &str) -> bool {
     (1..=9).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit())
 }
@@ -123,6 +146,24 @@ mod tests {
         {
             assert!(!may(MakerProgram::Mke2fs, line), "{line}");
             assert!(!may(MakerProgram::MkfsBtrfs, line), "{line}");
+        }
+        let open = "/proc/12/fd/3";
+        assert!(may(MakerProgram::Mke2fs, &format!("-q -F -E x=0,nodiscard -U 7 {open} 1048576k")));
+        assert!(may(MakerProgram::MkfsXfs, &format!("-q -f -K -m uuid=7 -d size=1073741824 {open}")));
+        assert!(may(MakerProgram::MkfsBtrfs, &format!("-q -f -K -U 7 -b 1073741824 {open}")));
+        for line in
+            ["-E nodiscard", "-K", "-K -d file=1", "-K -d size=", "-K -b", "-K -d name=/dev/sda -d size=1"]
+        {
+            for end in [
+                open.to_owned(),
+                format!("{open} /dev/sda"),
+                "/dev/sda 1024k".to_owned(),
+                "/dev/sdb".to_owned(),
+            ] {
+                for maker in [MakerProgram::Mke2fs, MakerProgram::MkfsXfs, MakerProgram::MkfsBtrfs] {
+                    assert!(!may(maker, &format!("{line} {end}")), "{maker:?} {line} {end}");
+                }
+            }
         }
         let small = "-q -F -t ext2 -b 4096 -E nodiscard";
         assert!(may(MakerProgram::Mke2fs, &format!("{small} /proc/12/fd/3 1024")));

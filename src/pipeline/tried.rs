@@ -10,7 +10,7 @@ use crate::facts::catalog::trial::{self, TrialBasis, TrialFilesystem};
 use crate::facts::catalog::{device, mount};
 use crate::facts::note::TrialNote;
 use crate::facts::{FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
-use crate::trial::{Certificate, Contender, TrialAnswer, TrialRecord, summary};
+use crate::trial::{Certificate, Contender, ExtentKind, TrialAnswer, TrialRecord, summary};
 
 /// The least gain of a method that is worth a change, as a factor.
 const WORTH: f64 = 1.05;
@@ -21,18 +21,23 @@ pub fn to_facts(records: &[(String, TrialRecord)], live: bool, facts: &mut FactS
     if records.is_empty() {
         return;
     }
-    let can_be_tried = |of: &&Subject| {
-        let kind = facts.value(of, &target::KIND);
-        kind.is_some_and(|kind| kind.is_directory() || kind.is_device())
+    let of_kind = |fits: fn(TargetKind) -> bool| -> Vec<Subject> {
+        let is_such = |of: &&Subject| facts.value(of, &target::KIND).is_some_and(fits);
+        facts.subjects(Scope::Target).filter(is_such).cloned().collect()
     };
-    let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(can_be_tried).cloned().collect();
+    let (directories, disks) = (of_kind(TargetKind::is_directory), of_kind(TargetKind::is_device));
     let mut records: Vec<&(String, TrialRecord)> = records.iter().collect();
     records.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started));
     for (file, record) in records {
         let stack = fingerprint(record);
         let mut here = None;
         let mut elsewhere = None;
-        for target in &targets {
+        // A loop file was in a directory, and a disk was free.
+        let targets = match record.extent {
+            ExtentKind::Loop => &directories,
+            ExtentKind::Disk => &disks,
+        };
+        for target in targets {
             match differs(&stack, facts, target, live) {
                 None => {
                     tell(record, file, target, facts);
@@ -134,6 +139,7 @@ fn unknown<T: FactValue>(key: &Key<T>, why: &str, target: &Subject, facts: &mut 
 
 fn basis(certificate: Certificate) -> TrialBasis {
     match certificate {
+        Certificate::NotNeeded => TrialBasis::Disk,
         Certificate::Faithful => TrialBasis::Faithful,
         Certificate::OrderOnly(_) => TrialBasis::OrderOnly,
         Certificate::Indicative(_) => TrialBasis::Indicative,

@@ -5,7 +5,7 @@
 
 use super::contest::interval;
 use super::looks::LAST;
-use super::record::{Runner, TrialRecord};
+use super::record::{ExtentKind, Runner, TrialRecord};
 
 /// Times the host's own latency from which figures are an indication only.
 const TOO_MUCH: f64 = 1.3;
@@ -13,6 +13,8 @@ const TOO_MUCH: f64 = 1.3;
 /// The certificate of a loop file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Certificate {
+    /// None is needed: nothing lies between the file systems and the disk.
+    NotNeeded,
     /// Too few blocks for it.
     Unknown,
     /// The loop device is as fast as the file: whatever the interval holds is within a third.
@@ -28,6 +30,13 @@ pub enum Certificate {
 impl TrialRecord {
     /// The certificate.
     pub fn certificate(&self) -> Certificate {
+        match self.extent {
+            ExtentKind::Loop => self.certificate_of_loop(),
+            ExtentKind::Disk => Certificate::NotNeeded,
+        }
+    }
+
+    fn certificate_of_loop(&self) -> Certificate {
         let (floor, host) = (self.samples(Runner::Floor, 0), self.samples(Runner::Host, 0));
         let pairs = floor.into_iter().zip(host).filter_map(|(floor, host)| floor.zip(host));
         let ratios: Vec<f64> = pairs

@@ -9,7 +9,7 @@ use super::record::{Runner, Sample, TrialRecord};
 
 /// What the blocks say about the methods of one candidate.
 #[derive(Clone, Debug)]
-pub struct MethodResult {
+pub struct MethodContest {
     /// The candidate, by number in the record.
     pub candidate: usize,
     /// The methods, the default first: the load's number, and its name in PostgreSQL.
@@ -18,7 +18,7 @@ pub struct MethodResult {
     pub contest: Contest,
 }
 
-impl MethodResult {
+impl MethodContest {
     /// The names of methods by their places in the contest.
     pub fn named(&self, places: &[usize]) -> Vec<&'static str> {
         places.iter().filter_map(|place| self.methods.get(*place)).map(|(_, name)| *name).collect()
@@ -44,13 +44,13 @@ impl TrialRecord {
     }
 
     /// The results of methods, a candidate after the other, of those that are ranked.
-    pub fn methods(&self) -> Vec<MethodResult> {
+    pub fn methods(&self) -> Vec<MethodContest> {
         let methods = self.of_methods();
         let ranked = self.ranked();
         if methods.is_empty() || ranked.first() != Some(&0) {
             return Vec::new();
         }
-        let of = |candidate: usize| MethodResult {
+        let of = |candidate: usize| MethodContest {
             candidate,
             methods: methods.clone(),
             contest: Contest::judged(&self.method_figures(candidate, &methods), self.ending),

@@ -16,8 +16,6 @@ pub const FORMAT: u32 = 1;
 
 /// The largest number of candidates, and of loads.
 const MOST: usize = 64;
-/// The twin, the bare extent and the host's own file system.
-const OTHER_RUNNERS: usize = 3;
 /// More blocks than a day has room for.
 const MOST_BLOCKS: usize = 20_000;
 
@@ -38,11 +36,14 @@ pub struct TrialRecord {
     pub budget: f64,
     /// The seed of its dice.
     pub seed: u64,
-    /// The directory of the loop files.
+    /// What the extent is.
+    #[serde(default)]
+    pub extent: ExtentKind,
+    /// The directory of the loop file, or the node of the disk.
     pub directory: String,
     /// Bytes of the extent.
     pub bytes: u64,
-    /// The type of the file system that holds the loop file.
+    /// The type of the file system that holds the loop file; empty on a disk.
     pub host_filesystem: String,
     /// The disks below it, by kernel name.
     pub leaves: Vec<String>,
@@ -62,6 +63,27 @@ pub struct TrialRecord {
     /// The stage before this one: all candidates, under loads that cost less. Those of this stage are the ones it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<Box<TrialRecord>>,
+}
+
+/// What the extent of a trial is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExtentKind {
+    /// A loop file.
+    #[default]
+    Loop,
+    /// The beginning of a disk or partition.
+    Disk,
+}
+
+impl ExtentKind {
+    /// How many cells of a block are no candidate's: the twin, the bare extent, and the host's file below a loop device.
+    pub fn other_cells(self) -> usize {
+        match self {
+            Self::Loop => 3,
+            Self::Disk => 2,
+        }
+    }
 }
 
 /// A candidate as it was made.
@@ -99,7 +121,7 @@ pub enum Runner {
     Twin,
     /// The bare extent.
     Floor,
-    /// The loop file directly, beside what the loop device shows.
+    /// The loop file directly, beside what the loop device shows; a disk has none.
     Host,
 }
 
@@ -177,7 +199,7 @@ impl TrialRecord {
         if made.len() != self.candidates.len() {
             return Err("it has a candidate twice".to_owned());
         }
-        let cells = self.candidates.len() + OTHER_RUNNERS;
+        let cells = self.candidates.len() + self.extent.other_cells();
         let is_whole = |block: &TrialBlock| {
             block.cells.len() <= cells && block.cells.iter().all(|cell| cell.is_possible(self.loads.len()))
         };

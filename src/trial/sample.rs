@@ -3,7 +3,9 @@
 use super::candidate::Contender;
 use super::load::{Preset, TrialLoad};
 use super::looks::Ending;
-use super::record::{CandidateRecord, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord};
+use super::record::{
+    CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord,
+};
 
 /// What a cell measured at this rate.
 pub fn sample(rate: f64, flushes: Option<u64>) -> Sample {
@@ -48,6 +50,7 @@ pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Tr
         seconds: 600.0,
         budget: 600.0,
         seed: 7,
+        extent: ExtentKind::Loop,
         directory: "/srv".to_owned(),
         bytes: 2 << 30,
         host_filesystem: "ext4".to_owned(),

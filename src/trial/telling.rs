@@ -6,9 +6,9 @@ use super::candidate::Contender;
 use super::certificate::Certificate;
 use super::contest::{Contest, MARGIN, TrialOutcome};
 use super::looks::{Ending, LOOKS};
-use super::methods::MethodResult;
+use super::methods::MethodContest;
 use super::ranks::Interval;
-use super::record::{Runner, Sample, TrialRecord};
+use super::record::{ExtentKind, Runner, Sample, TrialRecord};
 use super::result::LoadResult;
 use crate::measure::{ALPHA, interval, median_of};
 use crate::text;
@@ -93,17 +93,19 @@ fn head(record: &TrialRecord) -> Vec<String> {
     let written = stages.flatten().map(|block| block.written).fold(record.bytes, u64::saturating_add);
     let written = text::bytes(written);
     let directory = &record.directory;
-    let disks = record.leaves.join(", ");
+    let (disks, bytes) = (record.leaves.join(", "), text::bytes(record.bytes));
     let mut head = vec![
         format!(
             "Trial of {candidates} file systems: {blocks} blocks in {minutes:.1} min, {written} written, {ended}; seed {}",
             record.seed
         ),
-        format!(
-            "Loop file of {} in {directory} on {} ({disks}), direct I/O",
-            text::bytes(record.bytes),
-            record.host_filesystem
-        ),
+        match record.extent {
+            ExtentKind::Loop => format!(
+                "Loop file of {bytes} in {directory} on {} ({disks}), direct I/O",
+                record.host_filesystem
+            ),
+            ExtentKind::Disk => format!("The first {bytes} of {directory} ({disks})"),
+        },
     ];
     if let Some(server) = &record.server {
         head.push(format!(
@@ -113,6 +115,9 @@ fn head(record: &TrialRecord) -> Vec<String> {
     }
     let compared = "a flush of the loop device takes";
     head.push(match record.certificate() {
+        Certificate::NotNeeded => {
+            "Measured on the disk itself, so it needs no certificate".to_owned()
+        }
         Certificate::Unknown => "Not certified: too few blocks to compare the loop file with its host".to_owned(),
         Certificate::Unsettled(low, high) => {
             format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as one of its file")
@@ -173,7 +178,7 @@ fn of_load(record: &TrialRecord, result: &LoadResult) -> TableOfLoad {
 /// What methods do on each candidate. Its flushes are not told again for each.
 fn methods(record: &TrialRecord) -> Vec<TableOfLoad> {
     let decides = record.is_about_methods();
-    let of = |found: MethodResult| {
+    let of = |found: MethodContest| {
         let row = |(place, (load, method)): (usize, &(usize, &str))| {
             let against = match place {
                 0 => "first".to_owned(),
@@ -353,6 +358,22 @@ mod tests {
         assert_eq!(below, ["ext4-nobarrier", "btrfs"], "{text}");
         assert!(tell(&record).markdown().contains("| *not ranked:* |"));
         assert!(summary(&record).starts_with("commits, 1 client: xfs is the fastest"));
+    }
+
+    #[test]
+    fn a_disk_needs_no_certificate_and_a_partition_says_whose_flushes_are_counted() {
+        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 5_000.0, Some(1_000))];
+        let mut record = record(&candidates, 15);
+        for block in &mut record.blocks {
+            block.cells.retain(|cell| cell.runner != Runner::Host);
+        }
+        for (node, of_disk) in [("/dev/sda", false), ("/dev/sda1", true)] {
+            (record.extent, record.directory) = (ExtentKind::Disk, node.to_owned());
+            let text = tell(&TrialRecord::parse(&serde_json::to_string(&record).unwrap()).unwrap()).text();
+            assert!(text.contains(&format!("The first 2 GiB of {node} (sda)")), "{text}");
+            assert!(text.contains("needs no certificate") && text.contains("xfs is the fastest"), "{text}");
+            assert_eq!(text.contains("Flushes are those of the whole disk"), of_disk, "{text}");
+        }
     }
 
     #[test]

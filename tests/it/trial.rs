@@ -261,7 +261,20 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     let database = disk.dir("database");
     std::fs::write(database.join("PG_VERSION"), "15\n").unwrap();
     assert!(refused(&database, &sure).contains("belongs to a database"));
-    assert!(refused(Path::new(&disk.disk.device), &sure).contains("is a block device"));
+    // A loop device has no serial number, so nobody can name it.
+    for words in [&sure[..], &["--erase", "S1", "--force"], &["--erase", "S1", "--clear"]] {
+        let why = refused(Path::new(&disk.disk.device), words);
+        assert!(why.contains("has neither a serial number nor a WWN of its own"), "{why}");
+    }
+    assert!(refused(&own, &["--erase", "S1", "--yes"]).contains("--erase and --clear are for a disk"));
+    assert!(refused(&own, &["--clear"]).contains("is for a disk"));
+    for node in ["/dev/null", "/dev/absent", "/dev/stdin"] {
+        let why = refused(Path::new(node), &["--erase", "S1"]);
+        assert!(
+            ["is not a block device", "cannot open", "is a link"].iter().any(|says| why.contains(says)),
+            "{why}"
+        );
+    }
     assert!(refused(Path::new("/proc"), &sure).contains("name a directory on ext4 or XFS"));
 
     let memory = Point::tmpfs(disk.dir("memory"));

@@ -10,8 +10,14 @@ use crate::trial::{Contender, Preset};
 /// `walwise trial`.
 #[derive(Args, Debug)]
 pub struct Trial {
-    /// The directory for the loop file, on the disk that is to be tried.
-    pub directory: PathBuf,
+    /// A directory for a loop file on the disk that is to be tried, or a spare disk or partition.
+    pub target: PathBuf,
+    /// Erase the beginning of the spare disk with this serial number, or WWN; without it a terminal asks for it.
+    #[arg(long, value_name = "SERIAL")]
+    pub erase: Option<String>,
+    /// Clear what a trial that was killed left on the disk, and try nothing.
+    #[arg(long)]
+    pub clear: bool,
     /// The file systems, comma-separated; the others are compared with the first.
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub candidates: Vec<TrialCandidate>,
@@ -33,7 +39,7 @@ pub struct Trial {
     /// How large and how long.
     #[command(flatten)]
     pub extent: TrialExtent,
-    /// Do not ask before anything is written.
+    /// Do not ask before anything is written to a directory.
     #[arg(long)]
     pub yes: bool,
     /// Also beside a running server on the same disk, which it slows down.
@@ -53,7 +59,7 @@ pub struct Trial {
 /// How large and how long a trial is.
 #[derive(Args, Debug)]
 pub struct TrialExtent {
-    /// MiB of the loop file.
+    /// MiB of the loop file, or of the disk from its beginning on.
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
     pub size: u64,
     /// The most GiB to write; the trial ends with them.

@@ -1,11 +1,14 @@
 //! Before a trial: what it would do, whether it may, and the question.
 
-use std::io::BufRead as _;
+pub(super) mod disk;
+
+use std::io::{BufRead as _, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use super::server::{self, PlannedServer};
 use super::{refuse, shown};
-use crate::cells::{self, TrialJob};
+use crate::cells::{self, TrialJob, TrialPlace};
 use crate::cli::args::{From, Trial, TrialCandidate};
 use crate::cli::{CliError, host, out};
 use crate::drill::StackFingerprint;
@@ -17,7 +20,8 @@ use crate::quote::Command;
 use crate::rules::RuleSet;
 use crate::text;
 use crate::trial::{
-    Contender, Ending, FIRST_BLOCKS, FORMAT, LOOKS, Preset, TrialLoad, TrialRecord, first_stage_is_worth_it,
+    Contender, Ending, ExtentKind, FIRST_BLOCKS, FORMAT, LOOKS, Preset, TrialLoad, TrialRecord,
+    first_stage_is_worth_it,
 };
 use crate::way::random;
 
@@ -45,18 +49,36 @@ pub(super) struct PlannedStage {
 
 /// Plans a trial; the error says why there is none. Nothing is written.
 pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
-    let directory = host::absolute(Some(&args.directory))?.unwrap_or_else(|| args.directory.clone());
+    let target = host::absolute(Some(&args.target))?.unwrap_or_else(|| args.target.clone());
     if !rustix::process::geteuid().is_root() {
-        return refuse("a trial makes and mounts file systems on a loop device: run it as root".to_owned());
+        return refuse(
+            "a trial makes and mounts file systems on a loop device or a disk: run it as root".to_owned(),
+        );
     }
-    let session = host::look(&From::default(), Some(&directory), RuleSet::default())?;
+    // Only names beneath /dev are looked at before it is known what they are: a file system elsewhere may never answer.
+    if target.starts_with("/dev") && !target.is_dir() {
+        disk::plan(args, &target)
+    } else {
+        directory(args, &target)
+    }
+}
+
+/// Plans a trial on a loop file in a directory.
+fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
+    if args.erase.is_some() || args.clear {
+        let shown = shown(directory);
+        return refuse(format!(
+            "--erase and --clear are for a disk, and {shown} is none: a trial in a directory erases nothing"
+        ));
+    }
+    let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let facts = &session.read;
     let Some(target) = facts.subjects(Scope::Target).next().cloned() else {
-        return refuse(format!("cannot tell where {} is", shown(&directory)));
+        return refuse(format!("cannot tell where {} is", shown(directory)));
     };
     on_a_disk_here(facts, &target)?;
     // Only now may it be touched: a file system elsewhere may never answer.
-    let place = cells::LoopPlace::open(&directory).map_err(CliError::Usage)?;
+    let place = cells::LoopPlace::open(directory).map_err(CliError::Usage)?;
     if !args.force {
         no_server_beside(facts, &target)?;
     }
@@ -65,14 +87,33 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         return refuse(format!(
             "{} has {} free: a trial needs {}, and a fifth of the file system and 5 GiB stay free; choose a smaller --size or \
              another directory",
-            shown(&directory),
+            shown(directory),
             text::bytes(place.room.free),
             text::bytes(bytes + cells::TAIL)
         ));
     }
+    let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
+    let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
+    let place = TrialPlace::Directory(directory.as_os_str().as_bytes().to_vec());
+    planned(args, facts, &target, place, filesystem)
+}
+
+/// The plan of a trial at a place that is fit for it.
+fn planned(
+    args: &Trial,
+    facts: &FactSet,
+    target: &Subject,
+    place: TrialPlace,
+    host_filesystem: String,
+) -> Result<TrialPlan, CliError> {
+    let bytes = args.extent.size << 20;
+    let (extent, directory) = match &place {
+        TrialPlace::Directory(directory) => (ExtentKind::Loop, text::safe(directory)),
+        TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
+    };
     let (preset, candidates) = (args.preset.preset(), candidates(&args.candidates)?);
     let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
-    let leaves: Vec<String> = facts.disks(&target).iter().map(|disk| disk.name().to_owned()).collect();
+    let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
     let loads = TrialLoad::of(preset, &args.clients);
     let load_seconds = args.extent.seconds.unwrap_or_else(|| preset.usual_seconds());
     // What costs so much more than commits is asked of those alone that commits do not rule out.
@@ -87,7 +128,6 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         (loads, load_seconds, None)
     };
     let seed = args.extent.seed.unwrap_or_else(random);
-    let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
     let record = TrialRecord {
         trial: FORMAT,
         walwise: env!("CARGO_PKG_VERSION").to_owned(),
@@ -96,11 +136,12 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         seconds: 0.0,
         budget: args.budget,
         seed,
-        directory: shown(&directory),
+        extent,
+        directory,
         bytes,
-        host_filesystem: filesystem.unwrap_or_else(|| "an unknown file system".to_owned()),
+        host_filesystem,
         leaves: leaves.clone(),
-        stack: StackFingerprint::from_facts(facts, &target).to_string().lines().map(str::to_owned).collect(),
+        stack: StackFingerprint::from_facts(facts, target).to_string().lines().map(str::to_owned).collect(),
         load_seconds,
         loads,
         candidates: Vec::new(),
@@ -108,9 +149,8 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
         server: server.as_ref().filter(|_| second.is_none()).map(|server| server.record.clone()),
         first: None,
     };
-    let directory = directory.as_os_str().as_bytes().to_vec();
     let (budget, writes) = (args.budget, args.extent.writes << 30);
-    let job = TrialJob { directory, bytes, seed, leaves, budget, writes };
+    let job = TrialJob { place, bytes, seed, leaves, budget, writes };
     Ok(TrialPlan { job, candidates, record, server, second })
 }
 
@@ -218,20 +258,31 @@ fn likely_blocks(plan: &TrialPlan) -> f64 {
 }
 
 /// Says what a trial costs, and asks; the error is the answer no.
-pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
+pub(super) fn ask(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
     let record = &plan.record;
     let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
     let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
     let threads = if most == 1 { "thread" } else { "threads" };
     let memory = if plan.server.is_some() { 500 } else { 100 };
+    let all = text::bytes(plan.job.writes);
+    let disks = if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") };
+    let writes = match &plan.job.place {
+        TrialPlace::Directory(_) => format!(
+            "it writes a loop file of {} in {}, at most {all} in all to {disks}",
+            text::bytes(record.bytes + cells::TAIL),
+            record.directory
+        ),
+        TrialPlace::Disk(disk) => format!(
+            "it erases the first {} and the last MiB of {}, reads them whole before, clears them to zeros after its time, and writes \
+             at most {all} in all to {disks}",
+            text::bytes(record.bytes),
+            disk.node
+        ),
+    };
     out::notice(&format!(
-        "a trial of {}: it writes a loop file of {} in {}, at most {} in all to {}; it takes at most {:.0} min, up to {most} \
-         {threads} and about {memory} MiB of memory, slows down whatever else uses that disk, and leaves nothing behind",
+        "a trial of {}: {writes}; it takes at most {:.0} min, up to {most} {threads} and about {memory} MiB of memory, slows down \
+         whatever else uses that disk, and leaves nothing behind",
         words.join(", "),
-        text::bytes(record.bytes + cells::TAIL),
-        record.directory,
-        text::bytes(plan.job.writes),
-        if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") },
         (record.budget / 60.0).ceil(),
     ));
     if let Some(server) = &plan.server {
@@ -254,6 +305,17 @@ pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
              --candidates or --clients"
         ));
     }
+    match &plan.job.place {
+        TrialPlace::Directory(_) => {
+            tell_of_loops_left();
+            ask_for_yes(args.yes)
+        }
+        TrialPlace::Disk(disk) => disk::ask_for_its_name(disk, args.erase.as_deref(), record.bytes),
+    }
+}
+
+/// Tells of loop devices that an earlier trial may have left.
+fn tell_of_loops_left() {
     for device in cells::leftovers() {
         let clear =
             Command::new("losetup --detach ").value(&device).map(|line| line.to_string()).unwrap_or_default();
@@ -262,17 +324,25 @@ pub(super) fn ask(plan: &TrialPlan, yes: bool) -> Result<(), CliError> {
              it, this clears it: {clear}"
         ));
     }
+}
+
+fn ask_for_yes(yes: bool) -> Result<(), CliError> {
     if yes {
         return Ok(());
     }
-    if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+    if !std::io::stdin().is_terminal() {
         return refuse("nothing was written: a trial is confirmed on a terminal, or with --yes".to_owned());
     }
     out::notice("type yes to begin");
-    let mut answer = String::new();
-    let read = std::io::stdin().lock().read_line(&mut answer);
-    match read {
-        Ok(_) if answer.trim() == "yes" => Ok(()),
-        Ok(_) | Err(_) => refuse("nothing was written".to_owned()),
+    if typed().is_some_and(|answer| answer.trim() == "yes") {
+        Ok(())
+    } else {
+        refuse("nothing was written".to_owned())
     }
+}
+
+/// A line that somebody types; `None` where none can be read.
+fn typed() -> Option<String> {
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer).ok().map(|_| answer)
 }

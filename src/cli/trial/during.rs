@@ -1,14 +1,15 @@
-//! During a trial: the loop file, the recipes of the candidates, and blocks until it is settled or over.
+//! During a trial: the loop file or the disk, the recipes of the candidates, and blocks until it is settled or over.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 
+use super::after;
 use super::before::{PlannedStage, TrialPlan};
 use super::progress::TrialProgress;
 use super::server::PlannedServer;
-use crate::cells::{self, Arena, News, ServerOrder, StageOrder};
+use crate::cells::{self, Arena, News, ServerOrder, StageOrder, TrialPlace};
 use crate::cli::args::{From, TrialFormat};
 use crate::cli::signals::Listener;
 use crate::cli::{CliError, host, out};
@@ -16,7 +17,8 @@ use crate::facts::Scope;
 use crate::probes::Control;
 use crate::text;
 use crate::trial::{
-    CandidateRecord, Contender, Ending, FIRST_BLOCKS, TrialRecord, mkfs_of_trials, mount_of_trials,
+    CandidateRecord, Contender, Ending, ExtentKind, FIRST_BLOCKS, TrialRecord, mkfs_of_trials,
+    mount_of_trials,
 };
 
 /// How long one wait for news is; signals are looked for between.
@@ -35,6 +37,14 @@ pub(super) enum Ended {
 /// Runs a trial; an error where nothing at all was measured.
 pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, Ended), CliError> {
     let listener = Listener::start()?;
+    // A disk is judged before it is taken: then it holds the mark of the trial.
+    let disk = match &plan.job.place {
+        TrialPlace::Disk(disk) => Some(disk.clone()),
+        TrialPlace::Directory(_) => None,
+    };
+    let named =
+        disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates, plan.server.is_some())).transpose();
+    let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
         arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
         control: listener.control(),
@@ -42,15 +52,19 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         left: false,
         remark: None,
         writes: plan.job.writes,
+        // A disk is cleared at the end.
+        written: plan.job.bytes + if disk.is_some() { 0 } else { cells::TAIL },
         record: plan.record,
         begun: Instant::now(),
-        written: plan.job.bytes + cells::TAIL,
     };
     let (server, second) = (plan.server, plan.second);
     let mut device = None;
     let mut done = trial.device().and_then(|path| {
         let device = device.insert(path);
-        trial.record.candidates = recipes(device, &plan.candidates, server.is_some())?;
+        trial.record.candidates = match named {
+            Some(named) => named,
+            None => recipes(device, &plan.candidates, server.is_some())?,
+        };
         trial.progress.begin(&trial.record);
         trial.stages(server, second)
     });
@@ -59,15 +73,20 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         trial.progress.show("ending: what it made is taken away");
         trial.progress.turn(trial.rest());
     }
-    let RunningTrial { arena, progress, mut record, begun, remark, .. } = trial;
+    let RunningTrial { arena, mut progress, mut record, begun, remark, .. } = trial;
     // Everything is gone before anything is said of it.
-    drop(arena);
-    if let Some(device) = &device {
+    let cleared = after::close(arena, disk.as_ref(), &mut |line| progress.show(line));
+    if let (Some(device), None) = (&device, &disk) {
         cells::wait_until_gone(device);
     }
     drop(progress);
     remark.into_iter().for_each(out::notice);
     record = record.last_with_blocks();
+    let done = match (done, cleared) {
+        (done, Ok(())) => done,
+        (Ok(()), Err(why)) => Err(why),
+        (Err(why), Err(also)) => Err(format!("{why}; {also}")),
+    };
     let signal = listener.ended();
     let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
     record.ended(ending, begun.elapsed().as_secs_f64());
@@ -117,26 +136,37 @@ impl RunningTrial {
         (self.record.budget - self.begun.elapsed().as_secs_f64()).max(0.0)
     }
 
-    /// Waits for the loop device; returns its path.
+    /// Waits for the extent; returns the path of its device.
     fn device(&mut self) -> Result<String, String> {
         loop {
             match self.hear()? {
-                Some(News::Written(bytes)) => {
-                    let all = self.record.bytes + cells::TAIL;
-                    self.progress.show(&format!(
-                        "writing the loop file: {} of {}",
-                        text::bytes(bytes),
-                        text::bytes(all)
-                    ));
+                Some(News::Prepared(bytes)) => {
+                    let bytes = text::bytes(bytes);
+                    self.progress.show(&match self.record.extent {
+                        ExtentKind::Loop => {
+                            let all = text::bytes(self.record.bytes + cells::TAIL);
+                            format!("writing the loop file: {bytes} of {all}")
+                        }
+                        ExtentKind::Disk => {
+                            format!(
+                                "reading whether it is free: {bytes} of {}",
+                                text::bytes(self.record.bytes)
+                            )
+                        }
+                    });
                 }
                 Some(News::Ready(ready)) => return Ok(ready.device),
-                Some(News::Cell { .. } | News::Block(_) | News::Failed(_)) => {
+                Some(
+                    News::Cell { .. } | News::Block(_) | News::Failed(_) | News::Clearing(_) | News::Cleared,
+                ) => {
                     return Err("it measures before it may".to_owned());
                 }
                 None => {
-                    return Err(
-                        "its time is too short to write the loop file: name a longer --budget".to_owned()
-                    );
+                    let what = match self.record.extent {
+                        ExtentKind::Loop => "write the loop file",
+                        ExtentKind::Disk => "read the disk",
+                    };
+                    return Err(format!("its time is too short to {what}: name a longer --budget"));
                 }
             }
         }
@@ -174,7 +204,8 @@ impl RunningTrial {
             server,
         };
         self.arena.measure(stage).map_err(|e| format!("cannot go on: {e}"))?;
-        let (cells, first, before) = (self.record.candidates.len() + 3, Instant::now(), self.written);
+        let (cells, first, before) =
+            (self.record.candidates.len() + self.record.extent.other_cells(), Instant::now(), self.written);
         loop {
             match self.hear()? {
                 Some(News::Cell { nth, written }) if self.written + written <= self.writes => {
@@ -191,7 +222,9 @@ impl RunningTrial {
                     self.record.blocks.push(block);
                     self.progress.learn(&self.record);
                 }
-                Some(News::Written(_) | News::Ready(_) | News::Failed(_)) => continue,
+                Some(
+                    News::Prepared(_) | News::Ready(_) | News::Failed(_) | News::Clearing(_) | News::Cleared,
+                ) => continue,
             }
             let done = self.record.blocks.len();
             self.record.seconds = self.begun.elapsed().as_secs_f64();

@@ -6,7 +6,7 @@
 //! are read.
 
 mod places;
-mod magic;
+pub(super) mod magic;
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};

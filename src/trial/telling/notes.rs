@@ -3,7 +3,7 @@
 use super::{name, percent};
 use crate::trial::candidate::Contender;
 use crate::trial::promise::Promise;
-use crate::trial::record::TrialRecord;
+use crate::trial::record::{ExtentKind, TrialRecord};
 use crate::trial::stages::LeftOut;
 
 /// All notes, in order.
@@ -60,6 +60,7 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         notes.push(format!("The server: {}; {}", server.initdb.join(" "), server.settings.join(", ")));
         notes.push(format!("Its load: {}", server.pgbench.join(" ")));
     }
+    notes.extend(of_disk(record));
     notes.push("The 95 % hold for each load on its own.".to_owned());
     notes.push("Every file system was new and nearly empty; ageing can change the order.".to_owned());
     notes
@@ -93,6 +94,22 @@ fn stages(record: &TrialRecord) -> Vec<String> {
 /// What else a server is told on a candidate.
 fn set(settings: &[String]) -> String {
     if settings.is_empty() { String::new() } else { format!(", the server with {}", settings.join(", ")) }
+}
+
+/// What differs on a disk.
+fn of_disk(record: &TrialRecord) -> Vec<String> {
+    match record.extent {
+        ExtentKind::Loop => Vec::new(),
+        ExtentKind::Disk => {
+            let whole = record.leaves.iter().any(|leaf| record.directory.strip_prefix("/dev/") == Some(leaf));
+            let of_part = (!whole).then(|| {
+                "Flushes are those of the whole disk, as the kernel counts none for a partition: others' may be among them.".to_owned()
+            });
+            let made =
+                "mkfs was also told where the extent ends, and the UUID of each file system.".to_owned();
+            of_part.into_iter().chain([made]).collect()
+        }
+    }
 }
 
 /// How much longer it would take: `seconds` as its blocks scatter now.

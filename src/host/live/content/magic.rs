@@ -58,6 +58,7 @@ const FROM_START: &[(&str, u64, &[u8])] = &[
 
 /// Signatures counted from the end: name, distance of the beginning from the end, bytes.
 const FROM_END: &[(&str, u64, &[u8])] = &[
+    ("walwise trial", 1 << 20, b"walwise trial, mark 1\n"),
     ("GPT", 512, b"EFI PART"),
     ("GPT", 4096, b"EFI PART"),
     ("ddf", 512, b"\xde\x11\xde\x11"),
@@ -75,6 +76,27 @@ const FROM_END: &[(&str, u64, &[u8])] = &[
 /// The last bytes of the first page of swap space and of a hibernated system.
 const SWAP: [&[u8]; 6] =
     [b"SWAPSPACE2", b"SWAP-SPACE", b"S1SUSPEND\0", b"S2SUSPEND\0", b"ULSUSPEND\0", b"LINHIB0001"];
+
+/// The name of every signature, each once, sorted.
+#[cfg(test)]
+pub fn all() -> Vec<&'static str> {
+    let computed = [
+        "ext journal",
+        "ext2",
+        "ext3",
+        "ext4",
+        "ext backup superblock",
+        "xfs allocation group",
+        "LVM2",
+        "swap",
+        "zfs",
+    ];
+    let listed = FROM_START.iter().chain(FROM_END).map(|(name, ..)| *name);
+    let mut names: Vec<&str> = listed.chain(computed).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
 
 /// The parts of a device that were read.
 pub struct Regions {
