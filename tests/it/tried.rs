@@ -11,7 +11,7 @@ use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::Report;
 use walwise::inside::rules::{Finding, Level, Risk, RuleSet};
-use walwise::inside::trial::TrialRecord;
+use walwise::inside::trial::{ExtentKind, TrialRecord};
 
 use crate::support::recorded::files;
 
@@ -80,7 +80,10 @@ fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() 
         let targets: Vec<Subject> = read.subjects(Scope::Target).cloned().collect();
         let pairs = [["ext4", "xfs"], ["xfs", "ext4"], ["ext4", "btrfs"], ["xfs", "btrfs-nocow"]];
         for (target, candidates) in targets.iter().zip(pairs.iter().cycle()).take(1) {
-            let own = record(*candidates, &StackFingerprint::from_facts(&read, target));
+            let mut own = record(*candidates, &StackFingerprint::from_facts(&read, target));
+            if target.name().starts_with("/dev/") {
+                own.extent = ExtentKind::Disk;
+            }
             let with = session(read.clone(), vec![own]).report();
             assert_eq!(grave(&with), grave(&without), "{}: {target}", file.display());
             let notes: Vec<String> = with.warnings.iter().map(Note::to_string).collect();
