@@ -27,6 +27,10 @@ pub(super) fn run(args: &Trial) -> ExitResult {
         after::clear_left(&before::disk::to_clear(args)?)?;
         return Ok(0);
     }
+    if args.record.is_some() && args.record == args.output.output {
+        let says = "--record and --output name the same file: choose another one for one of them";
+        return Err(CliError::Usage(says.to_owned()));
+    }
     let delivery = Delivery::find(&args.output, false)?;
     let kept = args.record.as_deref().map(|path| out::destination(path, wish(args))).transpose()?;
     let plan = before::plan(args)?;

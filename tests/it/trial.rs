@@ -239,7 +239,7 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     for says in [
         "it writes a loop file of",
         "in all to",
-        "it takes at most 20 min",
+        "at most 20 min, ",
         "of memory",
         "is confirmed on a terminal",
     ] {

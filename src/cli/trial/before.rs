@@ -257,54 +257,72 @@ fn likely_blocks(plan: &TrialPlan) -> f64 {
     }
 }
 
-/// Says what a trial costs, and asks; the error is the answer no.
-pub(super) fn ask(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
+/// What a trial costs, line by line.
+fn costs(plan: &TrialPlan) -> Vec<String> {
     let record = &plan.record;
     let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
     let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
-    let threads = if most == 1 { "thread" } else { "threads" };
+    let threads = if most == 1 { "1 thread".to_owned() } else { format!("{most} threads") };
     let memory = if plan.server.is_some() { 500 } else { 100 };
     let all = text::bytes(plan.job.writes);
     let disks = if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") };
-    let writes = match &plan.job.place {
-        TrialPlace::Directory(_) => format!(
-            "it writes a loop file of {} in {}, at most {all} in all to {disks}",
+    let mut lines = vec![format!(
+        "a trial of {}: at most {}, {threads}, about {memory} MiB of memory",
+        words.join(", "),
+        span(record.budget)
+    )];
+    match &plan.job.place {
+        TrialPlace::Directory(_) => lines.push(format!(
+            "it writes a loop file of {} in {}, and at most {all} in all to {disks}",
             text::bytes(record.bytes + cells::TAIL),
             record.directory
-        ),
-        TrialPlace::Disk(disk) => format!(
-            "it erases the first {} and the last MiB of {}, reads them whole before, clears them to zeros after its time, and writes \
-             at most {all} in all to {disks}",
-            text::bytes(record.bytes),
-            disk.node
-        ),
-    };
-    out::notice(&format!(
-        "a trial of {}: {writes}; it takes at most {:.0} min, up to {most} {threads} and about {memory} MiB of memory, slows down \
-         whatever else uses that disk, and leaves nothing behind",
-        words.join(", "),
-        (record.budget / 60.0).ceil(),
-    ));
+        )),
+        TrialPlace::Disk(disk) => {
+            let first = text::bytes(record.bytes);
+            lines.push(format!(
+                "it reads the first {first} and the last MiB of {} whole, and erases them",
+                disk.node
+            ));
+            lines.push(format!(
+                "it writes at most {all} in all to {disks}, and clears what it erased after its time"
+            ));
+        }
+    }
+    lines.push("it slows down whatever else uses that disk, and leaves nothing behind".to_owned());
     if let Some(server) = &plan.server {
-        let first = if plan.second.is_some() {
-            format!("; before that {FIRST_BLOCKS} blocks of commits show who need not take part")
-        } else {
-            String::new()
-        };
-        out::notice(&format!(
-            "in every cell it makes and fills a server on the candidate, {}, as user {}, on a socket that only that user reaches and \
-             no network{first}",
+        lines.push(format!(
+            "in every cell {} runs on the candidate as user {}, without a network, for that user alone",
             server.record.version, server.record.user
         ));
+        if plan.second.is_some() {
+            lines.push(format!("before that, {FIRST_BLOCKS} blocks of commits show who need not take part"));
+        }
     }
-    let blocks = likely_blocks(plan);
+    let blocks = likely_blocks(plan).floor();
     let least = LOOKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
-        out::notice(&format!(
-            "that is about {blocks:.0} blocks, and at least {least} are needed to say anything: name a longer --budget, or fewer \
-             --candidates or --clients"
+        let counted = if blocks == 1.0 { "1 block".to_owned() } else { format!("{blocks:.0} blocks") };
+        lines.push(format!(
+            "the budget allows about {counted}, and an answer needs {least}: name a longer --budget, or fewer --candidates or \
+             --clients"
         ));
     }
+    lines
+}
+
+/// A time in words: seconds up to two minutes.
+fn span(seconds: f64) -> String {
+    if seconds < 120.0 {
+        format!("{:.0} s", seconds.ceil())
+    } else {
+        format!("{:.0} min", (seconds / 60.0).ceil())
+    }
+}
+
+/// Says what a trial costs, and asks; the error is the answer no.
+pub(super) fn ask(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
+    let record = &plan.record;
+    costs(plan).iter().for_each(|line| out::notice(line));
     match &plan.job.place {
         TrialPlace::Directory(_) => {
             tell_of_loops_left();
@@ -320,8 +338,8 @@ fn tell_of_loops_left() {
         let clear =
             Command::new("losetup --detach ").value(&device).map(|line| line.to_string()).unwrap_or_default();
         out::notice(&format!(
-            "{device} is over a file without a name: an earlier trial that was killed may have left it; where nothing else uses \
-             it, this clears it: {clear}"
+            "{device} is over a file without a name, which a killed trial may have left; where nothing else uses it, this clears \
+             it: {clear}"
         ));
     }
 }
@@ -333,7 +351,7 @@ fn ask_for_yes(yes: bool) -> Result<(), CliError> {
     if !std::io::stdin().is_terminal() {
         return refuse("nothing was written: a trial is confirmed on a terminal, or with --yes".to_owned());
     }
-    out::notice("type yes to begin");
+    out::notice("type yes to begin; anything else ends this");
     if typed().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {
