@@ -47,7 +47,7 @@ impl TrialRecord {
     pub fn methods(&self) -> Vec<MethodContest> {
         let methods = self.of_methods();
         let ranked = self.ranked();
-        if methods.is_empty() || ranked.first() != Some(&0) {
+        if methods.is_empty() || self.blocks.is_empty() || ranked.first() != Some(&0) {
             return Vec::new();
         }
         let of = |candidate: usize| MethodContest {

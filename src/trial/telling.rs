@@ -135,8 +135,10 @@ fn head(record: &TrialRecord) -> Vec<String> {
 
 fn loads(record: &TrialRecord) -> Vec<TableOfLoad> {
     let results = record.results();
-    if results.is_empty() && !record.blocks.is_empty() {
+    let ended = record.ending != Ending::Running;
+    if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
         let sentence = match record.failure(0) {
+            None if record.blocks.is_empty() => "It ended before its first block was complete.".to_owned(),
             Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
             None if record.ranked().first() == Some(&0) => {
                 format!("Nothing can be compared: only {} is left to be ranked.", name(record, 0))
@@ -374,6 +376,14 @@ mod tests {
             assert!(text.contains("needs no certificate") && text.contains("xfs is the fastest"), "{text}");
             assert_eq!(text.contains("Flushes are those of the whole disk"), of_disk, "{text}");
         }
+    }
+
+    #[test]
+    fn without_a_block_there_is_no_table() {
+        let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 4_010.0, Some(1_000))];
+        let text = tell(&record(&candidates, 0)).text();
+        assert!(text.contains("No result\n  It ended before its first block was complete."), "{text}");
+        assert!(!text.contains("per second") && !text.contains('—'), "{text}");
     }
 
     #[test]
