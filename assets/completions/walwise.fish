@@ -37,7 +37,7 @@ complete -c walwise -n "__fish_walwise_needs_command" -a "upgrade" -d 'Show what
 complete -c walwise -n "__fish_walwise_needs_command" -a "show" -d 'Show a report that was kept, from its file'
 complete -c walwise -n "__fish_walwise_needs_command" -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_needs_command" -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first'
+complete -c walwise -n "__fish_walwise_needs_command" -a "trial" -d 'Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_needs_command" -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_needs_command" -a "rules" -d 'List, show, check and test rules'
 complete -c walwise -n "__fish_walwise_needs_command" -a "explain" -d 'Explain why a rule applies, does not, or is undecided'
@@ -157,7 +157,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_s
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "read" -d 'Print which commits are there'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "check" -d 'Show what is lost: exit code 3 if anything is'
 complete -c walwise -n "__fish_walwise_using_subcommand drill; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Erase the beginning of the spare disk with this serial number, or WWN; without it a terminal asks for it' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l erase -d 'Serial number or WWN of the spare disk to erase; without this option a terminal asks for it' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l candidates -d 'The file systems, comma-separated; the others are compared with the first' -r -f -a "ext4\t'ext4'
 ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
@@ -171,11 +171,11 @@ methods\t'Commits of one session by each sync method'
 fs-mark\t'New files that are written and flushed in many directories'
 oltp\t'Transactions of pgbench on a temporary server'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'The system user who runs it: not root, and of no running server' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'MiB of the loop file, or of the disk from its beginning on' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'The most GiB to write; the trial ends with them' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds of each load in each cell; 0.5, or 3 of transactions' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'The seed of its dice, to repeat an order' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and not the user of a running server' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; 0.5, or 3 for transactions' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat that order' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
 markdown\t'For people, as Markdown'
 html\t'For people, as one page with pictures and the record inside'
@@ -183,9 +183,9 @@ json\t'The record'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l record -d 'Also keep the JSON in FILE' -r -F
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what a trial that was killed left on the disk, and try nothing'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Do not ask before anything is written to a directory'
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Also beside a running server on the same disk, which it slows down'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clear -d 'Clear what an interrupted trial left on the disk, and measure nothing'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l yes -d 'Start a trial in a directory without asking'
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l force -d 'Start even if a running server uses the same disk; the trial slows that server down'
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l target -d 'Look at this directory or device too' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand facts" -l assume -d 'Show the machine as if this fact had this value, with assumed and derived facts marked; repeatable. As in `walwise check`' -r
@@ -277,7 +277,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_see
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "show" -d 'Show a report that was kept, from its file'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "probe" -d 'Measure commit latency only'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "drill" -d 'Test with real power cuts: instructions, a writer, and the comparison afterwards'
-complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first'
+complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "trial" -d 'Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "facts" -d 'Show collected facts and their sources'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "rules" -d 'List, show, check and test rules'
 complete -c walwise -n "__fish_walwise_using_subcommand help; and not __fish_seen_subcommand_from check upgrade show probe drill trial facts rules explain capture generate help" -f -a "explain" -d 'Explain why a rule applies, does not, or is undecided'

@@ -7,6 +7,7 @@ mod plate;
 mod mark;
 mod mention;
 mod users;
+mod foreign;
 mod findings;
 mod free;
 mod held;

@@ -43,6 +43,11 @@ const MOST_UNWRITTEN: u64 = 1 << 20;
 /// Does what the outside orders; ends with this process when nobody listens any more.
 pub fn run() -> ExitCode {
     let Ok(mut line) = SocketChannel::home() else { return ExitCode::FAILURE };
+    // A session of its own has no terminal: what runs in here as somebody else could type into that of root.
+    if let Err(e) = rustix::process::setsid() {
+        let _ = say(&mut line, &News::Failed(format!("cannot leave the terminal: {e}; nothing was written")));
+        return ExitCode::FAILURE;
+    }
     let end = TrialEnd::default();
     let Some(orders) = orders(&end) else { return ExitCode::FAILURE };
     let done = match orders.recv() {
@@ -238,7 +243,7 @@ impl CellRunner<'_> {
             let _ = say(line, &News::Cell { nth: nth + 1, written });
             let all = self.extent.prepared() + self.written().saturating_sub(self.begun_with);
             if all > self.job.writes {
-                return Err("as many bytes are written as it may write".to_owned());
+                return Err("the trial reached its limit of --writes".to_owned());
             }
             self.extent.check()?;
             cells.push(self.cell(*runner, &loads));
@@ -289,7 +294,7 @@ impl CellRunner<'_> {
         settle(&self.meters.own);
         let samples = match self.extent.unwritten()? {
             0..=MOST_UNWRITTEN => self.loads(candidate, &mounted, loads),
-            _ => Err("the loop file has holes, so its figures would not be a disk's".to_owned()),
+            _ => Err("the loop file has holes, so figures would differ from a disk's".to_owned()),
         };
         mounted.unmount()?;
         samples

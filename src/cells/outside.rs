@@ -31,7 +31,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     if let Some(told) = words(arguments.iter().cloned(), BETWEEN) {
         return Some(between(&told).unwrap_or_else(|error| {
             let why = crate::text::error_words(&error);
-            let why = format!("cannot make namespaces of its own: {why}; a container may not allow it");
+            let why = format!("cannot create namespaces: {why}; in a container, run walwise on its host");
             let _ = SocketChannel::home().map(|mut line| say(&mut line, &News::Failed(why)));
             ExitCode::FAILURE
         }));

@@ -37,8 +37,13 @@ pub fn transactions(log: &str, clients: u32) -> Result<Vec<LoggedTransaction>, S
         return Err("pgbench's log is cut".to_owned());
     }
     let wrong =
-        |line: &str| format!("pgbench's log has a line that is none: {}", crate::text::safe(line.as_bytes()));
+        |line: &str| format!("pgbench's log has a line that is none: {}", crate::text::safe(beginning(line)));
     log.lines().map(|line| transaction(line, clients).ok_or_else(|| wrong(line))).collect()
+}
+
+/// No more of a line than a sentence has room for.
+fn beginning(line: &str) -> &[u8] {
+    line.as_bytes().get(..200).unwrap_or(line.as_bytes())
 }
 
 fn transaction(line: &str, clients: u32) -> Option<LoggedTransaction> {

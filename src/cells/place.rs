@@ -50,7 +50,7 @@ impl LoopPlace {
         let end = Walker::ourselves().directory(path, CreationPolicy::Refused).map_err(|e| e.to_string())?;
         if let Some(stranger) = &end.stranger {
             return Err(format!(
-                "{} belongs to {}, who could lead root elsewhere; name a directory of root's on the same disk",
+                "{} belongs to {}, who could replace the directory; name a directory that root owns on the same disk",
                 text::safe(stranger.at.as_os_str().as_encoded_bytes()),
                 stranger.who
             ));
@@ -61,7 +61,9 @@ impl LoopPlace {
         // Whoever can make names in it can make the one that mount(8) takes the loop file for: `#INODE (deleted)`.
         let found = rustix::fs::fstat(&directory).map_err(cannot)?;
         if found.st_uid != 0 || found.st_mode & OTHERS_WRITE != 0 {
-            return Err(format!("others can make files in {shown}; name a directory in which only root can"));
+            return Err(format!(
+                "other users can write to {shown}; name a directory that only root can write to"
+            ));
         }
         let kind = rustix::fs::fstatfs(&directory).map_err(cannot)?;
         if let Some(why) = unfit(u64::try_from(kind.f_type).unwrap_or(0) & 0xffff_ffff) {

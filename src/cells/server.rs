@@ -30,6 +30,9 @@ const STOPPING: Duration = Duration::from_secs(10);
 
 /// Bytes of memory for what pgbench writes down, and of what the server says that is read.
 const LOG_BYTES: u64 = 64 << 20;
+
+/// The largest number of files in which pgbench logs a run: one for each of its threads.
+const MOST_LOGS: usize = 256;
 const LONGEST_COMPLAINT: u64 = 64 << 10;
 
 /// A running server. It is stopped when it is dropped.
@@ -144,8 +147,15 @@ impl<'a> TemporaryServer<'a> {
         let pid = Pid::from_raw(self.process.id().cast_signed());
         let begun = Instant::now();
         let mut signal = Some(Signal::SIGQUIT);
+        let gone = || {
+            // Whatever its user left running in here goes too. The first process of a namespace reaches nobody outside.
+            if std::process::id() == 1 {
+                let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+            }
+        };
         loop {
             if let Ok(Some(_)) = self.process.try_wait() {
+                gone();
                 return self.logs.clear();
             }
             if let Some(signal) = signal.take() {
@@ -153,6 +163,7 @@ impl<'a> TemporaryServer<'a> {
             } else if begun.elapsed() > STOPPING {
                 let _ = self.process.kill();
                 let _ = self.process.wait();
+                gone();
                 let _ = self.logs.clear();
                 return Err("the server did not stop".to_owned());
             }
@@ -216,7 +227,7 @@ impl LogRoom {
     /// What the threads of a run wrote, one after the other, and takes it away. The error is a sentence.
     fn take(&self, run: &str) -> Result<String, String> {
         let cannot = |e: rustix::io::Errno| format!("cannot read pgbench's log: {e}");
-        let mut text = String::new();
+        let (mut text, mut files) = (String::new(), 0);
         for entry in Dir::read_from(&self.directory).map_err(cannot)? {
             let entry = entry.map_err(cannot)?;
             let name = entry.file_name();
@@ -226,14 +237,20 @@ impl LogRoom {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let file = rustix::fs::openat(&self.directory, name, flags, Mode::empty()).map_err(cannot)?;
             let found = rustix::fs::fstat(&file).map_err(cannot)?;
-            if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-                return Err("pgbench's log is no file".to_owned());
+            files += 1;
+            let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+            if !is_file || found.st_nlink != 1 || files > MOST_LOGS {
+                return Err("pgbench's log is not as pgbench writes it".to_owned());
             }
-            // No more than there is memory for.
+            // No more in all than there is memory for: a file may have holes.
+            let left = LOG_BYTES.saturating_sub(text.len() as u64);
             File::from(file)
-                .take(LOG_BYTES)
+                .take(left + 1)
                 .read_to_string(&mut text)
                 .map_err(|_| "pgbench's log is no text")?;
+            if text.len() as u64 > LOG_BYTES {
+                return Err("pgbench's log is larger than the memory that it has".to_owned());
+            }
             rustix::fs::unlinkat(&self.directory, name, rustix::fs::AtFlags::empty()).map_err(cannot)?;
         }
         Ok(text)

@@ -73,7 +73,7 @@ pub enum CliCommand {
     /// Test with real power cuts: instructions, a writer, and the comparison afterwards.
     #[command(after_help = help("drill"))]
     Drill(Drill),
-    /// Try file systems on this disk: make, mount and measure them side by side on a loop file. It asks first.
+    /// Compare file systems on a disk: make, mount and measure each in turn, on a loop file or a spare disk.
     #[command(after_help = help("trial"))]
     Trial(Trial),
     /// Show collected facts and their sources.

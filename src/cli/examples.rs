@@ -131,7 +131,7 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "trial",
         lines: &[
-            ("walwise trial /srv", "the usual file systems on the disk of /srv, 20 minutes; it asks first"),
+            ("walwise trial /srv", "the usual file systems on the disk of /srv, for at most 20 minutes"),
             (
                 "walwise trial /srv --candidates xfs,ext4 --budget 1h --record trial.json",
                 "only these, for longer; every sample is kept",
@@ -150,20 +150,20 @@ pub const ALL: &[Examples] = &[
         notes: &[
             (
                 "What it does",
-                "in a directory it writes one loop file without a name in DIRECTORY, makes each file system on it as `walwise check` would \
-                 advise, mounts it where nobody else sees it, and measures commits, block after block in random order. \
-                 Nothing is left of it, however it ends. A signal ends it with what the last look allows to say. On a \
-                 terminal a screen shows the intervals as they tighten, and q ends it in the same way.",
+                "a trial in a directory writes one unnamed loop file there. It makes each file system as `walwise \
+                 check` advises and mounts it in a namespace of its own. It measures commits in blocks, each in a \
+                 new random order. A signal, or q on the terminal's screen, ends the trial; the report says what the \
+                 last look supports. The loop file goes with the trial.",
             ),
             (
                 "On a spare disk",
-                "it is erased only where it is proven free and you name it by its serial number; its beginning is cleared \
-                 to zeros at the end.",
+                "the disk is erased only if every check finds it free and you name it by its serial number or WWN. \
+                 At the end the trial fills what it wrote with zeros.",
             ),
             (
-                "What becomes of it",
-                "`walwise check --trial FILE` takes the record, or the page, as measured on this disk where serial number or \
-                 WWN, firmware, kernel and stack are the same.",
+                "Use of the result",
+                "`walwise check --trial FILE` reads the record or the HTML page. It counts as measured on this disk \
+                 if serial number or WWN, firmware, kernel and stack are the same.",
             ),
         ],
     },

@@ -48,10 +48,9 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     kept.map_err(anyhow::Error::from)?;
     match ended {
         during::Ended::Whole => Ok(0),
-        during::Ended::Signal(number) => Err(CliError::Signal(
-            number,
-            Some("what was measured until then is told, and nothing is left behind".into()),
-        )),
+        during::Ended::Signal(number) => {
+            Err(CliError::Signal(number, Some("the report covers what was measured until then".into())))
+        }
         during::Ended::Failed(why) => Err(anyhow!("the trial ended early: {why}").into()),
     }
 }

@@ -214,13 +214,17 @@ impl Running {
         if let Some(owner) = owner {
             channel.write_all(format!("{owner}\n").as_bytes())?;
         }
-        let process = Command::new(program)
+        let mut command = Command::new(program);
+        // One that becomes somebody else leaves the session, which the leader of a group cannot.
+        if owner.is_none() {
+            command.process_group(0);
+        }
+        let process = command
             .arg(if owner.is_some() { ARGUMENT_AS } else { ARGUMENT })
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)))
             .stdout(Stdio::from(OwnedFd::from(theirs)))
             .stderr(Stdio::null())
-            .process_group(0)
             .spawn()?;
         Ok(Self { process, channel })
     }

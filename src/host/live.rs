@@ -70,6 +70,13 @@ impl LiveHost {
         content::magic::all()
     }
 
+    /// The names of signatures in parts of a device of this size, each with the place where it begins.
+    pub fn signatures_in(size: u64, parts: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Vec<String> {
+        let mut regions = content::magic::Regions::new(size);
+        parts.into_iter().for_each(|(at, bytes)| regions.add(at, bytes));
+        regions.names()
+    }
+
     /// This machine; questions that may hang go to a child of this very program, which must call
     /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {

@@ -39,9 +39,9 @@ impl TrialSilence {
     /// As the end of a sentence about the trial.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Unfinished => "it was not brought to its end",
-            Self::NoResult => "nothing in it can be compared",
-            Self::OtherLoads => "no load in it is a database's",
+            Self::Unfinished => "the trial did not finish",
+            Self::NoResult => "the trial compared nothing",
+            Self::OtherLoads => "the trial ran no load that decides for a database",
             Self::CannotTell => "the first candidate differed from itself, so the machine could not tell",
             Self::Open => "it is not settled",
         }

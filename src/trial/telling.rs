@@ -84,10 +84,10 @@ fn head(record: &TrialRecord) -> Vec<String> {
     let (candidates, blocks) = (record.candidates.len(), record.blocks.len());
     let minutes = record.seconds / 60.0;
     let ended = match record.ending {
-        Ending::Running => "it goes on",
-        Ending::Settled => "ended because it is settled",
-        Ending::Budget => "ended with its budget",
-        Ending::Stopped => "stopped by hand",
+        Ending::Running => "still running",
+        Ending::Settled => "ended when settled",
+        Ending::Budget => "ended when its budget was used up",
+        Ending::Stopped => "stopped before its end",
     };
     let stages = record.first.iter().map(|first| &first.blocks).chain([&record.blocks]);
     let written = stages.flatten().map(|block| block.written).fold(record.bytes, u64::saturating_add);
@@ -122,7 +122,7 @@ fn head(record: &TrialRecord) -> Vec<String> {
         Certificate::Unsettled(low, high) => {
             format!("Not certified: {compared} between {low:.2} and {high:.2} times as long as one of its file")
         }
-        Certificate::Faithful => format!("Certified: {compared} as long as one of its file"),
+        Certificate::Faithful => format!("Certified: {compared} as long as one of its file, within a factor of 1.3"),
         Certificate::OrderOnly(times) => {
             format!("Order only: {compared} {times:.2} times as long as one of its file, so ratios on a disk differ")
         }
@@ -138,12 +138,14 @@ fn loads(record: &TrialRecord) -> Vec<TableOfLoad> {
     let ended = record.ending != Ending::Running;
     if record.blocks.is_empty() && ended || results.is_empty() && !record.blocks.is_empty() {
         let sentence = match record.failure(0) {
-            None if record.blocks.is_empty() => "It ended before its first block was complete.".to_owned(),
+            None if record.blocks.is_empty() => {
+                "The trial ended before its first block was complete.".to_owned()
+            }
             Some(why) => format!("Nothing can be compared: the first candidate failed: {why}."),
             None if record.ranked().first() == Some(&0) => {
-                format!("Nothing can be compared: only {} is left to be ranked.", name(record, 0))
+                format!("Nothing can be compared: only {} can be ranked.", name(record, 0))
             }
-            None => "Nothing can be compared: the first candidate keeps no promise of durability.".to_owned(),
+            None => "Nothing can be compared: the first candidate's commits can be lost.".to_owned(),
         };
         return vec![TableOfLoad {
             title: "No result".to_owned(),
@@ -324,7 +326,9 @@ fn reason(record: &TrialRecord) -> String {
                 "The bare extent's own speed changed {times:.1}-fold: a neighbour, credits, heat or the disk's own work."
             )
         }
-        Some(_) | None => "The bare extent was steady; one trial in twenty ends so by chance.".to_owned(),
+        Some(_) | None => {
+            "The bare extent was steady; at most one trial in twenty ends like this by chance.".to_owned()
+        }
     }
 }
 
@@ -348,7 +352,7 @@ mod tests {
         for says in [
             "xfs is the fastest, with 95 % confidence.",
             "Certified: a flush of the loop device takes as long as one of its file",
-            "btrfs sent 0.40 flushes per commit, so it stands below the line",
+            "btrfs sent 0.40 flushes per commit, so it is not ranked",
             "ext4-nobarrier is told not to flush",
         ] {
             assert!(text.contains(says), "{says}: {text}");
@@ -382,7 +386,7 @@ mod tests {
     fn without_a_block_there_is_no_table() {
         let candidates = [(Contender::Ext4, 4_000.0, Some(1_000)), (Contender::Xfs, 4_010.0, Some(1_000))];
         let text = tell(&record(&candidates, 0)).text();
-        assert!(text.contains("No result\n  It ended before its first block was complete."), "{text}");
+        assert!(text.contains("No result\n  The trial ended before its first block was complete."), "{text}");
         assert!(!text.contains("per second") && !text.contains('—'), "{text}");
     }
 
@@ -407,7 +411,7 @@ mod tests {
             tell(&record).text()
         };
         assert!(failed(1).contains("xfs failed and is not ranked: cannot mount."));
-        assert!(failed(1).contains("only ext4 is left to be ranked"));
+        assert!(failed(1).contains("only ext4 can be ranked"));
         assert!(failed(0).contains("Nothing can be compared: the first candidate failed: cannot mount."));
     }
 
@@ -416,7 +420,7 @@ mod tests {
         let mut written = record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 5_000.0, None)], 3);
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
         assert_eq!((back.figures(&[0, 1], 0).blocks(), back.blocks.len()), (3, 3));
-        assert!(tell(&back).text().contains("its promise is unchecked"));
+        assert!(tell(&back).text().contains("durability is unchecked"));
         written.directory = "/srv/\u{1b}[31m".to_owned();
         let back = TrialRecord::parse(&serde_json::to_string(&written).unwrap()).unwrap();
         assert!(!tell(&back).text().contains('\u{1b}'));

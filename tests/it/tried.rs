@@ -87,7 +87,7 @@ fn a_trial_changes_nothing_grave_on_its_own_disk_and_nothing_at_all_elsewhere() 
             let with = session(read.clone(), vec![own]).report();
             assert_eq!(grave(&with), grave(&without), "{}: {target}", file.display());
             let notes: Vec<String> = with.warnings.iter().map(Note::to_string).collect();
-            here += usize::from(notes.iter().any(|note| note.contains("rules may choose by it")));
+            here += usize::from(notes.iter().any(|note| note.contains("rules may use the result")));
             for finding in with.findings.into_iter().filter(|finding| !without.findings.contains(finding)) {
                 let own = finding.rule.starts_with("trial.") || TIED.contains(&&*finding.rule);
                 assert!(own, "{}: {finding:#?}", file.display());

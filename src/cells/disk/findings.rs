@@ -138,6 +138,16 @@ impl DevicePlace {
         })
     }
 
+    /// Who came to use it, or what it was divided into; `None` where nobody did. The words follow its name, and an error is
+    /// for a no like any other.
+    pub fn company(&self) -> LookedAt<Option<String>> {
+        let openers = users::openers(&self.numbers()?)?;
+        let lists =
+            [("has partitions", self.parts()?), ("is in use by", self.holders()?), ("is open in", openers)];
+        let found = lists.into_iter().find(|(_, all)| !all.is_empty());
+        Ok(found.map(|(does, all)| format!("{does}: {}", all.join(", "))))
+    }
+
     /// The numbers by which it is reached: its own, and that of its disk.
     fn numbers(&self) -> LookedAt<Vec<u64>> {
         let mut all = vec![self.number];

@@ -47,7 +47,7 @@ fn about_kind(facts: &FactSet, disk: &Subject) -> Option<String> {
             | DeviceKind::Other),
         ) => {
             return Some(format!(
-                "is no disk and no partition of one, but {}",
+                "is neither a disk nor a partition, but {}",
                 crate::facts::Choice::word(kind)
             ));
         }
@@ -112,7 +112,7 @@ pub fn by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
         return Some("is a path that the kernel keeps for itself".to_owned());
     }
     if found.owner != 0 || found.is_open_to_all {
-        return Some("is given to another user by the owner or the mode of its node".to_owned());
+        return Some("has a node that another user can open".to_owned());
     }
     match &found.size {
         Ok(0) => return Some("has no size: no medium is in it".to_owned()),
@@ -128,8 +128,8 @@ pub fn by_findings(found: &DeviceFindings, bytes: u64) -> Option<String> {
     }
     let flags = [
         (&found.read_only, "is read-only", "may be read-only"),
-        (&found.removable, "has a medium that can be taken out", "may have a medium that can be taken out"),
-        (&found.claimed, "is in use: somebody has claimed it (O_EXCL)", "may be in use"),
+        (&found.removable, "is removable", "may be removable"),
+        (&found.claimed, "is in use: the kernel or a program has claimed it (O_EXCL)", "may be in use"),
     ];
     for (flag, is, may) in flags {
         match flag {

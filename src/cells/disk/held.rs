@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::findings::{DevicePlace, again, is_claimed, open};
+use super::foreign::{self, BEGINNING};
 use super::free::by_findings;
 use super::mark::{LAST, MARK, SUPERBLOCKS, TrialMark, TrialSeal, Uuid, superblocks, written};
 use super::plate::KnownBy;
@@ -99,6 +100,8 @@ pub struct HeldDisk {
     nth: Cell<u16>,
     /// The one that is there.
     last: RefCell<Option<Uuid>>,
+    /// Whether something was not as it should be after a write: nothing more is written then.
+    is_doubtful: Cell<bool>,
 }
 
 impl HeldDisk {
@@ -110,6 +113,8 @@ impl HeldDisk {
         tell: &mut dyn FnMut(u64) -> Result<(), Errno>,
     ) -> Result<Self, String> {
         let disk = Self::hold(order, bytes, TrialSeal::of(random()))?;
+        // Held while it is read and marked, so that nobody makes anything of it meanwhile.
+        let claim = disk.claim()?;
         let end = order.extent.1;
         for part in [end - LAST..end, 0..bytes] {
             match first_byte(&disk.held, part, Blankness::ZerosOrOnes, tell) {
@@ -123,8 +128,9 @@ impl HeldDisk {
                 Err(e) => return Err(format!("cannot read {}: {e}; nothing was written", order.node)),
             }
         }
-        disk.check_it_is_unused()?;
+        disk.check_nobody_came()?;
         disk.mark(true)?;
+        drop(claim);
         Ok(disk)
     }
 
@@ -141,6 +147,14 @@ impl HeldDisk {
         if TrialMark::decode(&again).as_ref() != Some(mark) {
             return Err(format!("{} changed while it was looked at; nothing was written", order.node));
         }
+        disk.check_nobody_came()?;
+        let blank = || first_byte(&disk.held, 0..SUPERBLOCKS as u64, Blankness::ZerosOrOnes, &mut |_| Ok(()));
+        if superblocks(&disk.read(0, SUPERBLOCKS)?).is_empty() && blank() != Ok(None) {
+            return Err(format!(
+                "{} holds what no trial is known to have written, so it is not cleared: look at it, and clear it by hand",
+                order.node
+            ));
+        }
         Ok(disk)
     }
 
@@ -156,7 +170,16 @@ impl HeldDisk {
         // Only now for writing.
         let held = again(&held, OFlags::RDWR).map_err(|e| format!("cannot open {}: {e}", order.node))?;
         lock(&held, &order.node)?;
-        let disk = Self { held, place, order, bytes, seal, nth: Cell::new(0), last: RefCell::new(None) };
+        let disk = Self {
+            held,
+            place,
+            order,
+            bytes,
+            seal,
+            nth: Cell::new(0),
+            last: RefCell::new(None),
+            is_doubtful: Cell::new(false),
+        };
         disk.check_it_is_the_same()?;
         Ok(disk)
     }
@@ -164,8 +187,15 @@ impl HeldDisk {
     /// Makes sure that it is still the same disk, that nobody uses it, and that it holds only what this trial made. The error
     /// is a sentence.
     pub fn check(&self) -> Result<(), String> {
+        if self.is_doubtful.get() {
+            return Err(format!(
+                "{} was not as it should be after a write, so nothing more is written to it",
+                self.order.node
+            ));
+        }
         self.check_it_is_the_same()?;
         self.check_it_is_unused()?;
+        self.check_nobody_came()?;
         let found = superblocks(&self.read(0, SUPERBLOCKS)?);
         let last = self.last.borrow();
         let has_last = last.as_ref().is_none_or(|last| found.contains(last));
@@ -205,6 +235,33 @@ impl HeldDisk {
         }
     }
 
+    /// Makes sure that nobody divided it, stands on it, has it open or made something of it. The error is a sentence.
+    fn check_nobody_came(&self) -> Result<(), String> {
+        let EraseOrder { node, extent, .. } = &self.order;
+        let begun = Instant::now();
+        while let Some(who) = self.place.company().map_err(|why| format!("{node} may be in use: {why}"))? {
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("{node} {who}"));
+            }
+            // udev looks at what was closed after a write.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let length = BEGINNING.min(usize::try_from(extent.1).unwrap_or(BEGINNING));
+        let last = self.read(extent.1 - LAST, usize::try_from(LAST).unwrap_or(MARK))?;
+        let found = foreign::signatures(extent.1, self.read(0, length)?, last);
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(format!("{node} holds what this trial did not make: {}", found.join(", ")))
+    }
+
+    /// Claims it, until the claim is dropped; the error is a sentence.
+    fn claim(&self) -> Result<OwnedFd, String> {
+        self.check_it_is_unused()?;
+        again(&self.held, OFlags::RDONLY | OFlags::EXCL)
+            .map_err(|e| format!("cannot claim {}: {e}", self.order.node))
+    }
+
     /// Says in the mark whether there may be no superblock.
     fn mark(&self, is_changing: bool) -> Result<(), String> {
         let disk = self.order.known_by.typed().to_owned();
@@ -225,8 +282,14 @@ impl HeldDisk {
         Ok(written(&uuid))
     }
 
-    /// After it was made; the error is a sentence.
+    /// After it was made; the error is a sentence, and the end of the trial.
     pub fn has_made(&self) -> Result<(), String> {
+        let done = self.knows_what_was_made();
+        self.is_doubtful.set(done.is_err());
+        done
+    }
+
+    fn knows_what_was_made(&self) -> Result<(), String> {
         let uuid = self.seal.uuid(self.nth.get());
         if !superblocks(&self.read(0, SUPERBLOCKS)?).contains(&uuid) {
             return Err(format!("{} does not hold the file system that was just made", self.order.node));
@@ -238,7 +301,10 @@ impl HeldDisk {
 
     /// Clears the extent, reads it back, and clears the mark last of all. `tell` hears how far it is. The error is a sentence.
     pub fn clear(&self, tell: &mut dyn FnMut(u64)) -> Result<(), String> {
+        // What was just written may be in doubt, and everything else is looked at all the same.
+        self.is_doubtful.set(false);
         self.check()?;
+        let claim = self.claim()?;
         self.mark(true)?;
         let told = |e: Errno| format!("cannot clear {}: {e}", self.order.node);
         clear(&self.held, 0..self.bytes, tell).map_err(told)?;
@@ -247,7 +313,9 @@ impl HeldDisk {
             return Err(format!("{} was cleared and still holds data at byte {at}", self.order.node));
         }
         let end = self.order.extent.1;
-        clear(&self.held, end - LAST..end, &mut |_| ()).map_err(told)
+        let done = clear(&self.held, end - LAST..end, &mut |_| ()).map_err(told);
+        drop(claim);
+        done
     }
 
     /// The path of the descriptor, as another process of ours takes it.
@@ -258,9 +326,9 @@ impl HeldDisk {
         Ok(format!("/proc/{}/fd/{}", ourselves.display(), self.held.as_raw_fd()))
     }
 
-    /// The device, opened again for direct I/O.
+    /// The device, opened again for direct I/O, and claimed for as long.
     pub fn direct(&self) -> Result<OwnedFd, Errno> {
-        again(&self.held, OFlags::RDWR | OFlags::DIRECT)
+        again(&self.held, OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL)
     }
 
     /// Its kernel name.

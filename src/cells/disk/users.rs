@@ -19,7 +19,7 @@ pub fn openers(numbers: &[u64]) -> Result<Vec<String>, String> {
         if !name.bytes().all(|byte| byte.is_ascii_digit()) || ourselves.as_os_str() == entry.file_name() {
             continue;
         }
-        let opened = match has_open(&entry.path().join("fd"), numbers) {
+        let opened = match any_thread_has_open(&entry.path().join("task"), numbers) {
             Ok(opened) => opened,
             // It has ended.
             Err(e) if is_gone(&e) => false,
@@ -36,6 +36,18 @@ pub fn openers(numbers: &[u64]) -> Result<Vec<String>, String> {
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
         || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
+/// Its first thread may have ended, and the others have the descriptors.
+fn any_thread_has_open(threads: &Path, numbers: &[u64]) -> io::Result<bool> {
+    for thread in fs::read_dir(threads)? {
+        match has_open(&thread?.path().join("fd"), numbers) {
+            Ok(false) => {}
+            Err(e) if is_gone(&e) => {}
+            found => return found,
+        }
+    }
+    Ok(false)
 }
 
 fn has_open(descriptors: &Path, numbers: &[u64]) -> io::Result<bool> {
@@ -94,7 +106,12 @@ fn children(directory: &Path) -> Result<Vec<std::path::PathBuf>, String> {
 /// Whether the path that is written in a file leads to one of the devices.
 fn leads_there(file: &Path, numbers: &[u64]) -> Result<bool, String> {
     match fs::read_to_string(file) {
-        Ok(path) => Ok(rustix::fs::stat(path.trim()).is_ok_and(|found| is_one(&found, numbers))),
+        Ok(path) => match rustix::fs::stat(path.trim()) {
+            Ok(found) => Ok(is_one(&found, numbers)),
+            // A file that was deleted is no device.
+            Err(_) if !path.trim_start().starts_with("/dev/") => Ok(false),
+            Err(e) => Err(format!("{}: {}: {e}", file.display(), crate::text::safe(path.trim().as_bytes()))),
+        },
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
         // A loop device that has just gone says so.
         Err(e) if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => Ok(false),

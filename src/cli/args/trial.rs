@@ -10,12 +10,12 @@ use crate::trial::{Contender, Preset};
 /// `walwise trial`.
 #[derive(Args, Debug)]
 pub struct Trial {
-    /// A directory for a loop file on the disk that is to be tried, or a spare disk or partition.
+    /// Directory for a loop file on the disk to test, or a spare disk or partition.
     pub target: PathBuf,
-    /// Erase the beginning of the spare disk with this serial number, or WWN; without it a terminal asks for it.
+    /// Serial number or WWN of the spare disk to erase; without this option a terminal asks for it.
     #[arg(long, value_name = "SERIAL")]
     pub erase: Option<String>,
-    /// Clear what a trial that was killed left on the disk, and try nothing.
+    /// Clear what an interrupted trial left on the disk, and measure nothing.
     #[arg(long)]
     pub clear: bool,
     /// The file systems, comma-separated; the others are compared with the first.
@@ -33,16 +33,16 @@ pub struct Trial {
     /// The server of `--preset oltp`.
     #[arg(long, value_enum, value_name = "SERVER", default_value_t = TrialServer::Postgres)]
     pub with: TrialServer,
-    /// The system user who runs it: not root, and of no running server.
+    /// System user that runs the server: not root, and not the user of a running server.
     #[arg(long, value_name = "NAME", default_value = "postgres")]
     pub user: String,
     /// How large and how long.
     #[command(flatten)]
     pub extent: TrialExtent,
-    /// Do not ask before anything is written to a directory.
+    /// Start a trial in a directory without asking.
     #[arg(long)]
     pub yes: bool,
-    /// Also beside a running server on the same disk, which it slows down.
+    /// Start even if a running server uses the same disk; the trial slows that server down.
     #[arg(long)]
     pub force: bool,
     /// Output format; the JSON has every sample, command line and version.
@@ -59,16 +59,16 @@ pub struct Trial {
 /// How large and how long a trial is.
 #[derive(Args, Debug)]
 pub struct TrialExtent {
-    /// MiB of the loop file, or of the disk from its beginning on.
+    /// Size in MiB of the loop file, or of the part at the beginning of the disk.
     #[arg(long, value_name = "MIB", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(320..=65_536))]
     pub size: u64,
-    /// The most GiB to write; the trial ends with them.
+    /// Most GiB to write; the trial ends before it writes more.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds of each load in each cell; 0.5, or 3 of transactions.
+    /// Seconds for each load in each cell; 0.5, or 3 for transactions.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
-    /// The seed of its dice, to repeat an order.
+    /// Seed of the random order, to repeat that order.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
 }

@@ -67,9 +67,7 @@ pub(super) fn plan(args: &Trial) -> Result<TrialPlan, CliError> {
 fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
     if args.erase.is_some() || args.clear {
         let shown = shown(directory);
-        return refuse(format!(
-            "--erase and --clear are for a disk, and {shown} is none: a trial in a directory erases nothing"
-        ));
+        return refuse(format!("{shown} is not a disk: --erase and --clear apply only to a disk"));
     }
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let facts = &session.read;
@@ -85,8 +83,8 @@ fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
     let bytes = args.extent.size << 20;
     if !place.room.has(bytes) {
         return refuse(format!(
-            "{} has {} free: a trial needs {}, and a fifth of the file system and 5 GiB stay free; choose a smaller --size or \
-             another directory",
+            "{} has {} free: the trial needs {} and must leave 20 % of the file system, and at least 5 GiB, free; \
+             choose a smaller --size or another directory",
             shown(directory),
             text::bytes(place.room.free),
             text::bytes(bytes + cells::TAIL)
@@ -204,7 +202,11 @@ fn candidates(asked: &[TrialCandidate]) -> Result<Vec<Contender>, CliError> {
             refuse(format!("{} alone has nothing to be compared with: name another candidate", first.word()))
         }
         Some(first) if first.promises_commits() => Ok(found),
-        Some(first) => refuse(format!("{} cannot be the first: it keeps no commits", first.word())),
+        Some(first) => refuse(format!(
+            "{} cannot be the first candidate, as its commits can be lost: name another \
+             one first",
+            first.word()
+        )),
         None => {
             refuse("no file system can be made here: install e2fsprogs, xfsprogs or btrfs-progs".to_owned())
         }
@@ -226,8 +228,8 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
         let may = if ours.is_empty() || theirs.is_empty() { "may be" } else { "is" };
         if may == "may be" || theirs.iter().any(|disk| ours.contains(disk)) {
             return refuse(format!(
-                "{} of a database server {may} on the same disk, and a trial would slow the server down; --force does it all \
-                 the same",
+                "{} of a database server {may} on the same disk, and a trial would slow that server down; use \
+                 --force to start anyway",
                 other.name()
             ));
         }
@@ -284,18 +286,21 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
                 disk.node
             ));
             lines.push(format!(
-                "it writes at most {all} in all to {disks}, and clears what it erased after its time"
+                "it writes at most {all} in all to {disks}; clearing the disk at the end takes extra time"
             ));
         }
     }
-    lines.push("it slows down whatever else uses that disk, and leaves nothing behind".to_owned());
+    lines.push("it slows down everything else on that disk, and removes what it wrote at the end".to_owned());
     if let Some(server) = &plan.server {
         lines.push(format!(
-            "in every cell {} runs on the candidate as user {}, without a network, for that user alone",
+            "in every cell {} runs on the candidate as user {}, without network access; only that user can connect",
             server.record.version, server.record.user
         ));
         if plan.second.is_some() {
-            lines.push(format!("before that, {FIRST_BLOCKS} blocks of commits show who need not take part"));
+            lines.push(format!(
+                "before that, {FIRST_BLOCKS} blocks of commits rule out candidates that are far \
+                 slower"
+            ));
         }
     }
     let blocks = likely_blocks(plan).floor();
@@ -338,8 +343,8 @@ fn tell_of_loops_left() {
         let clear =
             Command::new("losetup --detach ").value(&device).map(|line| line.to_string()).unwrap_or_default();
         out::notice(&format!(
-            "{device} is over a file without a name, which a killed trial may have left; where nothing else uses it, this clears \
-             it: {clear}"
+            "{device} is attached to a deleted file, perhaps by a killed trial; if nothing else uses {device}, \
+             detach it: {clear}"
         ));
     }
 }
@@ -349,9 +354,9 @@ fn ask_for_yes(yes: bool) -> Result<(), CliError> {
         return Ok(());
     }
     if !std::io::stdin().is_terminal() {
-        return refuse("nothing was written: a trial is confirmed on a terminal, or with --yes".to_owned());
+        return refuse("nothing was written: confirm the trial on a terminal, or pass --yes".to_owned());
     }
-    out::notice("type yes to begin; anything else ends this");
+    out::notice("type yes to start; anything else cancels");
     if typed().is_some_and(|answer| answer.trim() == "yes") {
         Ok(())
     } else {

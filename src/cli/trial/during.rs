@@ -70,7 +70,7 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
     });
     if trial.left {
         (trial.record.ending, done) = (Ending::Stopped, Ok(()));
-        trial.progress.show("ending: what it made is taken away");
+        trial.progress.show("ending: removing what the trial made");
         trial.progress.turn(trial.rest());
     }
     let RunningTrial { arena, mut progress, mut record, begun, remark, .. } = trial;
@@ -82,12 +82,16 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
     drop(progress);
     remark.into_iter().for_each(out::notice);
     record = record.last_with_blocks();
+    let signal = listener.ended();
+    if let (Some(_), Err(why)) = (signal, &cleared) {
+        // A signal ends with its own code, and what is left on a disk is told all the same.
+        out::notice(why);
+    }
     let done = match (done, cleared) {
         (done, Ok(())) => done,
         (Ok(()), Err(why)) => Err(why),
         (Err(why), Err(also)) => Err(format!("{why}; {also}")),
     };
-    let signal = listener.ended();
     let ending = if done.is_ok() { record.ending } else { Ending::Stopped };
     record.ended(ending, begun.elapsed().as_secs_f64());
     match (signal, done) {
@@ -149,7 +153,7 @@ impl RunningTrial {
                         }
                         ExtentKind::Disk => {
                             format!(
-                                "reading whether it is free: {bytes} of {}",
+                                "checking that the disk is free: {bytes} of {}",
                                 text::bytes(self.record.bytes)
                             )
                         }
@@ -179,7 +183,7 @@ impl RunningTrial {
         };
         self.blocks(None, Some(FIRST_BLOCKS))?;
         if self.record.blocks.len() < FIRST_BLOCKS {
-            self.remark = Some("its second stage did not begin: name a longer --budget or more --writes");
+            self.remark = Some("the second stage did not start: name a longer --budget or more --writes");
             return Ok(());
         }
         let (order, server) = server.map(|server| (server.order, server.record)).unzip();

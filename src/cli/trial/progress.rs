@@ -76,7 +76,10 @@ impl TrialProgress {
         match self {
             Self::Silent | Self::Screen(_) => says,
             Self::Lines { .. } => {
-                format!("{says}; at most {:.0} min more; Ctrl-C keeps what holds", rest / 60.0)
+                format!(
+                    "{says}; at most {:.0} min left; Ctrl-C stops and reports the result so far",
+                    rest / 60.0
+                )
             }
         }
     }

@@ -44,7 +44,8 @@ pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> 
     }
     if runs_a_server(user.uid)? {
         return refuse(format!(
-            "{name} runs a database server, and the trial's would share its rights: name another --user, who runs none"
+            "{name} already runs a database server, and the trial's server would share its rights: name another \
+             --user"
         ));
     }
     let version = match programs.version(user) {

@@ -38,7 +38,7 @@ notes! {
         /// It was made on the disk of a target, with the same kernel, firmware and options.
         Here { file: String, target: String, basis: &'static str, chooses: bool, says: String }
             = "the trial {file} was made on the disk of {target} ({basis}), and {chooses}: {says}",
-            chooses = if *chooses { "rules may choose by it" } else { "no rule of walwise chooses by it" };
+            chooses = if *chooses { "rules may use the result" } else { "no rule uses the result" };
         /// The same, and it does not answer.
         Open { file: String, target: String, why: &'static str, says: String }
             = "the trial {file} was made on the disk of {target} and decides nothing, as {why}: {says}";

@@ -73,9 +73,10 @@ pub fn within(directory: &Path, name: &str) -> Result<PathBuf, Miss> {
     find(&[directory.join(name)]).map(|(_, program)| program)
 }
 
-/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`].
+/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`]. It leaves the
+/// session by itself, which the leader of a group cannot.
 pub fn run_command(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
-    output(command, deadline, false)
+    printed(command, deadline, false)
 }
 
 /// The environment of all programs: nothing of ours.
@@ -86,7 +87,6 @@ pub fn plain(command: &mut Command) -> &mut Command {
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
         .current_dir(WORKING_DIRECTORY)
         .stdin(Stdio::null())
-        .process_group(0)
 }
 
 /// Runs a program of the system that makes something; what it may be told was decided by the caller.
@@ -159,9 +159,14 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     }
 }
 
+/// Runs a command in a group of its own, which no signal of a terminal reaches.
+fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
+    printed(command.process_group(0), deadline, printed_counts)
+}
+
 /// Runs a command whose program was checked. With `printed_counts` its output is the answer even on a failure status:
 /// such tools report the state of a controller or disk by their status, and in words too.
-fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
+fn printed(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
     let mut process =
         plain(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| files::miss(&e))?;

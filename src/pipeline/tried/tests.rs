@@ -81,7 +81,7 @@ fn what_won_on_this_disk_is_the_first_choice_and_what_lost_stays_on_offer() {
         seen.iter().any(|row| row.from == "the trial recorded in t.json, measured on this disk"),
         "the trace says where it comes from"
     );
-    assert!(said(&with).contains("was made on the disk of /dev/sdc (disk), and rules may choose by it"));
+    assert!(said(&with).contains("was made on the disk of /dev/sdc (disk), and rules may use the result"));
 
     let mut wanting = session.clone();
     wanting.trials = vec![("t.json".to_owned(), won)];
@@ -120,7 +120,7 @@ fn what_is_of_something_else_or_open_is_told_and_changes_nothing() {
     kernel.stack.iter_mut().for_each(|line| *line = line.replace("-28-", "-27-"));
     check(&session, &kernel, "kernel.release was 6.1.0-27");
     check(&session, &of(&session, &target, record(&XFS_WINS, 9)), "as it is not settled");
-    check(&session, &TrialRecord { ending: Ending::Running, ..won() }, "was not brought to its end");
+    check(&session, &TrialRecord { ending: Ending::Running, ..won() }, "did not finish");
     let mut twin = won();
     for cell in twin.blocks.iter_mut().flat_map(|block| &mut block.cells) {
         if cell.runner == crate::trial::Runner::Twin {

@@ -11,7 +11,7 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(winner) = record.winner() {
         notes.push(format!(
-            "{} is the fastest at every number of clients, for each with 95 % confidence.",
+            "{} is the fastest under every load that decides, each with 95 % confidence.",
             name(record, winner)
         ));
     }
@@ -39,12 +39,17 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         }
         match record.promise(at) {
             Promise::Broken(each) => notes.push(format!(
-                "{word} sent {each:.2} flushes per commit, so it stands below the line: its commits may be lost."
+                "{word} sent {each:.2} flushes per commit, so it is not ranked: its commits may be lost."
             )),
             Promise::NotMade => {
-                notes.push(format!("{word} is told not to flush: it shows what flushing costs and is never ranked."));
+                notes.push(format!(
+                    "{word} is told not to flush: it shows what flushing costs and is never ranked."
+                ));
             }
-            Promise::NotCounted => notes.push(format!("{word}: flushes are not counted here, so its promise is unchecked.")),
+            Promise::NotCounted => notes.push(format!(
+                "{word}: this machine does not count flushes, so durability is \
+                 unchecked."
+            )),
             Promise::Kept(_) => {}
         }
         let attribute = if made.candidate.is_nocow() { ", +C on the directory of the log" } else { "" };
@@ -61,7 +66,7 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         notes.push(format!("Its load: {}", server.pgbench.join(" ")));
     }
     notes.extend(of_disk(record));
-    notes.push("The 95 % hold for each load on its own.".to_owned());
+    notes.push("The 95 % confidence holds for each load on its own.".to_owned());
     notes.push("Every file system was new and nearly empty; ageing can change the order.".to_owned());
     notes
 }
@@ -80,7 +85,7 @@ fn stages(record: &TrialRecord) -> Vec<String> {
         let word = candidate.word();
         match why {
             LeftOut::Failed(why) => format!("{word} was left out: {why}."),
-            LeftOut::Broken => format!("{word} was left out: it keeps no commits."),
+            LeftOut::Broken => format!("{word} was left out: its commits may be lost."),
             LeftOut::Slower(share) => format!(
                 "{word} was left out: with 95 % confidence it makes at most {:.0} % of another one's commits, whatever the number of \
                  clients.",

@@ -104,7 +104,7 @@ fn kinds_by_facts() -> Vec<(FactSet, String)> {
     all.push((is(&device::ZONED, Zoned::HostManaged), "written in order only".to_owned()));
     for kind in <DeviceKind as crate::facts::Choice>::ALL.iter().copied() {
         if kind != DeviceKind::Disk && kind != DeviceKind::Partition {
-            all.push((is(&device::KIND, kind), "is no disk and no partition".to_owned()));
+            all.push((is(&device::KIND, kind), "is neither a disk nor a partition".to_owned()));
         }
     }
     for container in ["docker", "lxc", "podman"] {
@@ -120,13 +120,13 @@ fn kinds_by_findings() -> Vec<(DeviceFindings, &'static str)> {
     let one = |word: &str| Ok(vec![word.to_owned()]);
     vec![
         (DeviceFindings { hidden: true, ..findings() }, "the kernel keeps for itself"),
-        (DeviceFindings { owner: 1000, ..findings() }, "given to another user"),
-        (DeviceFindings { is_open_to_all: true, ..findings() }, "given to another user"),
+        (DeviceFindings { owner: 1000, ..findings() }, "a node that another user can open"),
+        (DeviceFindings { is_open_to_all: true, ..findings() }, "a node that another user can open"),
         (DeviceFindings { size: Ok(0), ..findings() }, "has no size"),
         (DeviceFindings { size: Ok(BYTES), ..findings() }, "choose a smaller --size"),
         (DeviceFindings { size: Ok(BYTES + LAST - 512), ..findings() }, "choose a smaller --size"),
         (DeviceFindings { read_only: Ok(true), ..findings() }, "is read-only"),
-        (DeviceFindings { removable: Ok(true), ..findings() }, "can be taken out"),
+        (DeviceFindings { removable: Ok(true), ..findings() }, "is removable"),
         (DeviceFindings { claimed: Ok(true), ..findings() }, "claimed it (O_EXCL)"),
         (DeviceFindings { holders: one("dm-0"), ..findings() }, "on it stands dm-0"),
         (DeviceFindings { parts: one("sdc1"), ..findings() }, "has partitions"),

@@ -31,7 +31,7 @@ pub(super) fn plan(args: &Trial, path: &Path) -> Result<TrialPlan, CliError> {
     let node = spare.order.node.clone();
     if args.yes {
         return refuse(format!(
-            "--yes is for a directory: {node} is erased only with --erase and {}",
+            "--yes applies only to a directory: to erase {node}, pass --erase with {}",
             asked(&spare.order)
         ));
     }
@@ -91,7 +91,7 @@ pub(in crate::cli::trial) fn to_clear(args: &Trial) -> Result<EraseOrder, CliErr
 
 fn looked_at(args: &Trial, path: &Path) -> Result<SpareDisk, CliError> {
     if !rustix::process::geteuid().is_root() {
-        return refuse("a disk is erased by root alone: run it as root".to_owned());
+        return refuse("only root can erase a disk: run walwise as root".to_owned());
     }
     let Some(node) = path.to_str() else { return refuse(format!("{} is no device", super::shown(path))) };
     if args.clear && !node.starts_with("/dev/") {
@@ -139,8 +139,8 @@ fn named_rightly(order: &EraseOrder, erase: Option<&str>) -> Result<(), CliError
 fn refusal_without_name(order: &EraseOrder, bytes: u64) -> String {
     let again = again(order, "").map_or_else(String::new, |line| format!(": {line}"));
     format!(
-        "nothing was written: what is in the first {} and the last MiB of {} would be lost; whoever wants that names the disk \
-         by {}{again}",
+        "nothing was written: the trial would erase the first {} and the last MiB of {}; to agree, pass --erase with \
+         {}{again}",
         text::bytes(bytes),
         order.node,
         asked(order)
@@ -164,7 +164,7 @@ fn left_on(spare: &SpareDisk) -> String {
     match spare.forbidden {
         Some(why) => format!("{node} has the mark of an earlier trial, and {why}; nothing was written"),
         None => format!(
-            "{node} holds what a trial that was killed left there; nothing was written. This clears it: {}",
+            "{node} still holds data of an interrupted trial; nothing was written. To clear the disk: {}",
             line_that_clears(&spare.order)
         ),
     }
@@ -176,7 +176,7 @@ pub(super) fn ask_for_its_name(order: &EraseOrder, erase: Option<&str>, bytes: u
         Some(word) => order.known_by.is(word),
         None if std::io::stdin().is_terminal() => {
             out::notice(&format!(
-                "what is in the first {} and the last MiB of {} will be lost; type {} to begin",
+                "the trial erases the first {} and the last MiB of {}; type {} to start",
                 text::bytes(bytes),
                 order.node,
                 asked(order)
