@@ -306,7 +306,8 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
     let blocks = likely_blocks(plan).floor();
     let least = LOOKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
-        let counted = if blocks == 1.0 { "1 block".to_owned() } else { format!("{blocks:.0} blocks") };
+        let counted =
+            if (1.0..2.0).contains(&blocks) { "1 block".to_owned() } else { format!("{blocks:.0} blocks") };
         lines.push(format!(
             "the budget allows about {counted}, and an answer needs {least}: name a longer --budget, or fewer --candidates or \
              --clients"
@@ -327,7 +328,9 @@ fn span(seconds: f64) -> String {
 /// Says what a trial costs, and asks; the error is the answer no.
 pub(super) fn ask(plan: &TrialPlan, args: &Trial) -> Result<(), CliError> {
     let record = &plan.record;
-    costs(plan).iter().for_each(|line| out::notice(line));
+    for line in costs(plan) {
+        out::notice(&line);
+    }
     match &plan.job.place {
         TrialPlace::Directory(_) => {
             tell_of_loops_left();
