@@ -49,19 +49,27 @@ fn printed_whole(format: Format) -> String {
     }
 }
 
+/// A time, with zeros for digits.
+const SHAPE: &str = "0000-00-00T00:00:00Z";
+
 /// Without the time at which it was made.
 fn timeless(document: &str) -> String {
-    let one = |word: &str| {
-        let time = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let shape: String = time.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
-        if shape == "0000-00-00T00:00:00Z" { word.replace(time, "NOW") } else { word.to_owned() }
-    };
     let untimed = |line: &str| {
         let run = "walwise_last_run_timestamp_seconds ";
         if line.starts_with(run) { format!("{run}NOW\n") } else { line.to_owned() }
     };
     let document: String = document.split_inclusive('\n').map(untimed).collect();
-    document.split_inclusive(char::is_whitespace).map(one).collect()
+    // Wherever it stands: in HTML a tag follows without a blank.
+    let (mut out, mut rest) = (String::new(), document.as_str());
+    while let Some(next) = rest.chars().next() {
+        let time = rest
+            .get(..SHAPE.len())
+            .filter(|word| word.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).eq(SHAPE.chars()));
+        let (says, length) = if time.is_some() { ("NOW", SHAPE.len()) } else { ("", next.len_utf8()) };
+        out.push_str(if says.is_empty() { &rest[..length] } else { says });
+        rest = &rest[length..];
+    }
+    out
 }
 
 /// Without what is blank at the ends of lines.

@@ -75,10 +75,18 @@ pub fn kill_one(
     for pid in victims {
         let _ = kill(Pid::from_raw(pid.cast_signed()), signal);
     }
-    let gone = until(Duration::from_secs(10), || {
+    let gone = || {
         let _ = outer.try_wait();
         let alive = family.iter().any(|pid| is_alive(*pid));
         !alive && members(inside.as_deref()).is_empty() && loops(directory).is_empty()
+    };
+    // Ten seconds, and as long as the kernel writes: it ends nobody who waits for a disk that others keep busy.
+    let (begun, mut idle) = (Instant::now(), Instant::now());
+    let gone = until_by(gone, || {
+        if family.iter().any(|pid| waits_for_a_disk(*pid)) {
+            idle = Instant::now();
+        }
+        idle.elapsed() < Duration::from_secs(10) && begun.elapsed() < Duration::from_secs(180)
     });
     let alive = family.into_iter().filter(|pid| is_alive(*pid)).chain(members(inside.as_deref()));
     let left = (loops(directory), alive.collect::<Vec<_>>());
@@ -188,19 +196,34 @@ fn descendants(of: u32) -> Vec<u32> {
 
 /// Whether a process runs; one that nobody has waited for yet does not.
 fn is_alive(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().next());
-    state.is_some_and(|state| !matches!(state, "Z" | "X"))
+    state(Path::new(&format!("/proc/{pid}"))).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Whether a thread of it is where no signal reaches it (proc_pid_stat(5)).
+fn waits_for_a_disk(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    threads.into_iter().any(|thread| state(&thread.path()) == Some('D'))
+}
+
+/// The state of a process or thread.
+fn state(of: &Path) -> Option<char> {
+    let stat = fs::read_to_string(of.join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.trim_start().chars().next()
 }
 
 /// Looks again and again until it holds, or time is up; returns whether it does.
-fn until(patience: Duration, mut holds: impl FnMut() -> bool) -> bool {
+fn until(patience: Duration, holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
+    until_by(holds, || begun.elapsed() <= patience)
+}
+
+/// The same as long as there is patience.
+fn until_by(mut holds: impl FnMut() -> bool, mut patient: impl FnMut() -> bool) -> bool {
     loop {
         if holds() {
             return true;
         }
-        if begun.elapsed() > patience {
+        if !patient() {
             return false;
         }
         std::thread::sleep(Duration::from_millis(10));
