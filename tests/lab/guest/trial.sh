@@ -90,14 +90,14 @@ trial() {
     for driver in ext4 xfs btrfs nvme; do modprobe "$driver"; done
     for disk in sda nvme0n1; do until_true "$disk" test -b "/dev/$disk"; done
 
-    refuses "names the disk by its serial number TRIAL-one" try /dev/vda
-    refuses "names the disk by its serial number TRIAL-scsi" try /dev/sda
-    refuses "names the disk by its serial number TRIAL-nvme" try /dev/nvme0n1
+    refuses "serial number TRIAL-one" try /dev/vda
+    refuses "serial number TRIAL-scsi" try /dev/sda
+    refuses "serial number TRIAL-nvme" try /dev/nvme0n1
     refuses "has neither a serial number nor a WWN of its own" try /dev/vdc --erase TRIAL-one
     refuses "is not the serial number of /dev/vda" try /dev/vda --erase TRIAL-two
-    refuses "--yes is for a directory" try /dev/vda --yes
-    refuses "--yes is for a directory" try /dev/vda --yes --erase TRIAL-one
-    refuses "are for a disk" try /tmp --erase TRIAL-one --yes
+    refuses "--yes applies only to a directory" try /dev/vda --yes
+    refuses "--yes applies only to a directory" try /dev/vda --yes --erase TRIAL-one
+    refuses "apply only to a disk" try /tmp --erase TRIAL-one --yes
     ln -s /dev/vda /dev/link && refuses "is a link" try /dev/link --erase TRIAL-one
     mknod /tmp/node b $(sed 's/:/ /' /sys/block/vda/dev) && refuses "kernel does" try /tmp/node --yes
     refuses "no trial left anything" try /dev/vda --erase TRIAL-one --clear
