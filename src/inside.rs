@@ -74,8 +74,8 @@ pub mod text {
 }
 pub mod trial {
     pub use crate::trial::{
-        Contender, Contest, Cuts, Ending, ExtentKind, LOOKS, MARGIN, PairedFigures, Runner, TrialOutcome,
-        TrialRecord, tell,
+        Contender, Contest, Cuts, Ending, ExtentKind, LOOKS, MARGIN, PairOutcome, PairedFigures, Runner,
+        TrialOutcome, TrialRecord, tell,
     };
 }
 pub mod ui {

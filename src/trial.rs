@@ -26,7 +26,7 @@ mod drawing;
 pub use answer::TrialAnswer;
 pub use candidate::{Contender, mkfs_of_trials, mount_of_trials};
 pub use certificate::Certificate;
-pub use contest::{Contest, Cuts, MARGIN, PairedFigures, TrialOutcome};
+pub use contest::{Contest, Cuts, MARGIN, PairOutcome, PairedFigures, TrialOutcome};
 pub use forest::{ForestPlace, ForestRow};
 pub use load::{CommitShape, Preset, SEGMENT, TrialLoad};
 pub use looks::{Ending, LOOKS};

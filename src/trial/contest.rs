@@ -9,6 +9,21 @@
 use super::looks::{ALPHA_PER_LOOK, Ending, looks};
 use super::ranks::{Interval, WalshAverages, cut};
 
+/// What is said of one candidate against another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PairOutcome {
+    /// It is faster.
+    Faster,
+    /// It is slower.
+    Slower,
+    /// Neither is more than 5 % faster.
+    Alike,
+    /// The blocks do not say.
+    Open,
+    /// The machine told the reference from itself.
+    CannotTell,
+}
+
 /// What makes no difference that matters: a twentieth more throughput, as the logarithm of the ratio.
 pub const MARGIN: f64 = 0.048_790_164_169_432;
 
@@ -133,6 +148,28 @@ impl Contest {
     /// The lower bound of the log-ratio of one candidate to another.
     pub fn lower(&self, of: usize, to: usize) -> f64 {
         self.lower.get(of * self.candidates + to).copied().unwrap_or(f64::NEG_INFINITY)
+    }
+
+    /// What is said of one candidate against another, at 95 % confidence over all looks.
+    pub fn between(&self, of: usize, to: usize) -> PairOutcome {
+        let (faster, slower) = (self.lower(of, to), self.lower(to, of));
+        if self.cannot_tell() {
+            PairOutcome::CannotTell
+        } else if faster > 0.0 {
+            PairOutcome::Faster
+        } else if slower > 0.0 {
+            PairOutcome::Slower
+        } else if faster > -MARGIN && slower > -MARGIN {
+            PairOutcome::Alike
+        } else {
+            PairOutcome::Open
+        }
+    }
+
+    /// The bounds of the log-ratio of one candidate to another; `None` before there are any.
+    pub fn bounds(&self, of: usize, to: usize) -> Option<(f64, f64)> {
+        let (low, high) = (self.lower(of, to), -self.lower(to, of));
+        (low.is_finite() && high.is_finite()).then_some((low, high))
     }
 
     /// The interval of a candidate's log-ratio to the reference; `None` for the reference, and with too few blocks.
@@ -264,6 +301,17 @@ mod tests {
         assert_eq!(outcome(&[0.0, 0.3, -0.3], 12, 0.1, Ending::Running), TrialOutcome::Best(1));
         assert_eq!(outcome(&[0.0, 0.0, -0.3], 12, 0.01, Ending::Running), TrialOutcome::Alike(vec![0, 1]));
         assert_eq!(outcome(&[0.0, 0.0, -0.9], 15, 0.5, Ending::Running), TrialOutcome::Open(vec![0, 1]));
+    }
+
+    #[test]
+    fn pairs_are_told_as_the_whole_is() {
+        let found = Contest::judged(&figures(&[0.0, 0.0, -0.3], 12, 0.01), Ending::Running);
+        assert_eq!(found.between(0, 1), PairOutcome::Alike);
+        assert_eq!((found.between(0, 2), found.between(2, 0)), (PairOutcome::Faster, PairOutcome::Slower));
+        assert!(found.bounds(0, 2).is_some_and(|(low, high)| low > 0.0 && low <= 0.3 && high >= 0.3));
+        let open = Contest::judged(&figures(&[0.0, 0.0], 15, 0.5), Ending::Running);
+        assert_eq!(open.between(0, 1), PairOutcome::Open);
+        assert_eq!(Contest::new(2).bounds(0, 1), None);
     }
 
     #[test]

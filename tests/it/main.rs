@@ -20,6 +20,7 @@ mod contents;
 mod dashboard;
 mod databases;
 mod deprived;
+mod documents;
 mod drill;
 mod examples;
 mod exports;
