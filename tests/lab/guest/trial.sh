@@ -140,7 +140,7 @@ trial() {
     is_ones /dev/vda $SIZE $MIDDLE || wrong "the disk behind the extent was written to"
     cp /tmp/said /tmp/left
     refuses "is not the serial number" try /dev/vda --erase TRIAL-two --clear
-    $(sed -n 's/.*This clears it: //p' /tmp/left) >/tmp/said 2>&1 || wrong "the line that clears"
+    $(sed -n 's/.*To clear the disk: //p' /tmp/left) >/tmp/said 2>&1 || wrong "the line that clears"
     cleared "KILL of all, and the line that clears"
 
     partition /dev/vdb "2048,$((330 * 2048))" ',,L'
