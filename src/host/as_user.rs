@@ -61,10 +61,6 @@ fn becomes(mut arguments: impl Iterator<Item = OsString>) -> String {
     if uid == 0 || gid == 0 {
         return "nothing is run as root on behalf of somebody".to_owned();
     }
-    // A session of its own has no terminal, so he types into nobody's.
-    if let Err(e) = rustix::process::setsid() {
-        return format!("cannot leave the terminal: {e}");
-    }
     // A crash would hand its memory to whatever the host does with cores.
     let limited = setrlimit(Resource::RLIMIT_CORE, 0, 0);
     if let Err(e) = limited {

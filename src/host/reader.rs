@@ -43,10 +43,7 @@ fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()>
     let mut line = String::new();
     questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)?;
     let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
-    // A session of its own has no terminal: whoever gets hold of this process types into nobody's.
-    let alone = rustix::process::setsid()
-        .map_err(|e| Miss::new(MissKind::Failed, format!("cannot leave the terminal: {e}")));
-    match alone.and_then(|_| owner.become_it()) {
+    match owner.become_it() {
         Ok(stream) => {
             let mut delegate = Delegate::new(owner, stream);
             answer_all(questions, answers, |question| delegate.answer(question))

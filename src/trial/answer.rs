@@ -5,10 +5,11 @@
 //! disk at hand is left to [`crate::pipeline`].
 
 use super::candidate::Contender;
-use super::contest::{TrialOutcome, interval};
-use super::load::{CommitShape, TrialLoad};
-use super::looks::{Ending, LAST, looks};
-use super::record::{Runner, TrialRecord};
+use super::contest::TrialOutcome;
+use super::load::CommitShape;
+use super::looks::Ending;
+use super::methods::MethodContest;
+use super::record::TrialRecord;
 use super::result::LoadResult;
 
 /// The answer of a trial that is settled.
@@ -77,22 +78,13 @@ impl TrialRecord {
     /// The logarithm of what open_datasync gains over fdatasync for one client on a candidate's file system, as the ends of
     /// an interval; `None` where the trial has no such loads, or too few blocks.
     pub fn gain_of_open_datasync(&self, candidate: Contender) -> Option<(f64, f64)> {
-        let at = self.candidates.iter().position(|made| made.candidate == candidate)?;
-        let of = |shape| {
-            let load = self.loads.iter().position(|load| *load == TrialLoad { clients: 1, shape })?;
-            Some(self.samples(Runner::Candidate(at), load))
+        let of = |found: &MethodContest| self.candidates.get(found.candidate).map(|made| made.candidate);
+        let found = self.methods().into_iter().find(|found| of(found) == Some(candidate))?;
+        let is_other = |(load, _): &(usize, &str)| {
+            self.loads.get(*load).is_some_and(|load| load.shape == CommitShape::OpenDatasync)
         };
-        let (usual, other) = (of(CommitShape::Usual)?, of(CommitShape::OpenDatasync)?);
-        // Who stops a trial may do so because of what the last blocks show.
-        let seen = looks(self.blocks.len(), self.ending).last().copied().unwrap_or_default().min(LAST);
-        let ratios: Vec<f64> = usual
-            .into_iter()
-            .zip(other)
-            .take(seen)
-            .filter_map(|(usual, other)| Some((other?.rate() / usual?.rate()).ln()))
-            .filter(|ratio| ratio.is_finite())
-            .collect();
-        interval(&ratios).map(|found| (found.low, found.high))
+        let gain = found.contest.to_reference(found.methods.iter().position(is_other)?)?;
+        Some((gain.low, gain.high))
     }
 }
 
@@ -109,7 +101,8 @@ fn decided(result: &LoadResult) -> Result<Vec<usize>, TrialSilence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trial::load::Preset;
+    use crate::trial::load::{Preset, TrialLoad};
+    use crate::trial::record::Runner;
     use crate::trial::sample::record;
 
     const ALL: [(Contender, f64, Option<u64>); 3] = [

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
-use nix::unistd::{Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid};
+use nix::unistd::{Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid};
 
 use crate::host::live::{Person, files, machine, processes};
 use crate::host::owner::Owner;
@@ -65,13 +65,15 @@ impl Owner {
     }
 }
 
-/// Becomes a person and nobody else, for good: groups, user, capabilities, and no way to new ones.
+/// Becomes a person and nobody else, for good: groups, user, capabilities, and no way to new ones. It leaves root's session
+/// first, as whoever gets hold of this process could type into the terminal of that; the leader of a process group cannot.
 pub fn give_up_root(person: &Person) -> Result<(), Miss> {
     let refused = |what: &str, e: nix::Error| {
         denied(&format!("walwise cannot become user {} ({what}: {})", person.uid, e.desc()))
     };
     let (uid, gid) = (Uid::from_raw(person.uid), Gid::from_raw(person.gid));
     let groups: Vec<Gid> = person.groups.iter().copied().map(Gid::from_raw).collect();
+    setsid().map_err(|e| refused("setsid", e))?;
     setgroups(&groups).map_err(|e| refused("setgroups", e))?;
     setresgid(gid, gid, gid).map_err(|e| refused("setresgid", e))?;
     setresuid(uid, uid, uid).map_err(|e| refused("setresuid", e))?;
