@@ -1,5 +1,5 @@
 //! The experiments of the five documents, repeated: `rules/TRIALS.md`, made of the records in `rules/trials` and of the claims
-//! there.
+//! in `tests/trials/claims.toml`. These lie outside `rules`, where each `.toml` is of the pack.
 //!
 //! `WALWISE_UPDATE=1 cargo test --test it documents` writes it again.
 
@@ -86,8 +86,8 @@ impl Claim {
 }
 
 fn told() -> String {
-    let claims: Claims =
-        toml::from_str(&fs::read_to_string(directory().join("trials/claims.toml")).unwrap()).unwrap();
+    let claims = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trials/claims.toml");
+    let claims: Claims = toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
     let mut out = String::from(
         "# The documents' experiments, repeated\n\nMade by `WALWISE_UPDATE=1 cargo test --test it documents` from the records in \
          [trials](trials); do not edit. `tests/trials/documents` made those. All are of one disk of a virtual machine, on loop files: \
