@@ -6,7 +6,8 @@
 use serde::Serialize;
 
 /// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Truth {
     /// Known not to hold.

@@ -32,7 +32,7 @@ pub(super) fn run(what: &Generate) -> ExitResult {
             print(&first.map(|(_, page)| page).unwrap_or_default())
         }
         Generate::Completions { shell } => print(&completions(*shell).1),
-        Generate::Schema => print(&json::schema_json()),
+        Generate::Schema => print(json::SCHEMA),
         Generate::Reference => print(&reference::render()),
         Generate::Screens(args) => into(&args.directory, &screens::drawn(args)?),
     }

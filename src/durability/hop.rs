@@ -4,7 +4,6 @@
 //! It is made in [`super::flush_path`] and drawn by the text, the screens and the readers of the JSON. Edges between single
 //! devices are in the stack.
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::Standing;
@@ -13,7 +12,8 @@ use crate::facts::{Choice, Subject, choice};
 
 choice! {
     /// What becomes of a commit's flush at a hop.
-    #[derive(Serialize, JsonSchema)]
+    #[derive(Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Fate {
         /// It is handed on to the hop below.
@@ -87,7 +87,8 @@ impl Fate {
 
 choice! {
     /// What a hop is.
-    #[derive(Serialize, JsonSchema)]
+    #[derive(Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum HopKind {
         /// The commit, where the way begins.
@@ -120,7 +121,8 @@ impl HopKind {
 }
 
 /// One hop of a flush path, or several alike.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlushHop {
     /// What it is.
     pub kind: HopKind,
@@ -143,7 +145,7 @@ pub struct FlushHop {
     pub rank: u32,
     /// What has become of the flush on its way here: *suppressed* is the same as none arrives.
     #[serde(serialize_with = "word")]
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub arrival: Flush,
 }
 

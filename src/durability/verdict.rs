@@ -1,6 +1,5 @@
 //! The verdict as a value, with the evidence it was joined from.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Bears, FlushHop, Mend};
@@ -8,7 +7,8 @@ pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
 /// Where a piece of evidence comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// Whether the server flushes before it reports.
@@ -58,7 +58,8 @@ impl Layer {
 }
 
 /// One piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Which layer speaks.
     pub layer: Layer,
@@ -84,7 +85,8 @@ impl Evidence {
 }
 
 /// One way from the target to a disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Path {
     /// From the target down to the disk.
     pub hops: Vec<Subject>,
@@ -95,7 +97,8 @@ pub struct Path {
 }
 
 /// The verdict of one target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The target.
     pub target: Subject,

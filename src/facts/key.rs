@@ -3,14 +3,14 @@
 
 use std::marker::PhantomData;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Choice, Propagation, Scope, Supposing, Value, ValueKind, choice};
 use crate::text;
 
 /// How a fact behaves from one look at a machine to the next, by which two reports are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Nature {
     /// It stays until somebody or something changes it.

@@ -1,12 +1,12 @@
 //! A fact that is missing, and what would supply it.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Reading, Remedy, Subject, Value, Why};
 
 /// A fact that would settle something.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Need {
     /// What it is about.
     pub subject: Subject,

@@ -5,14 +5,12 @@
 //! of them.
 
 use super::{Area, area};
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::collections::hash_map::{Entry, HashMap};
 use std::mem;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::choice::checked;
@@ -22,7 +20,8 @@ use super::{FactId, FactValue, Key, KeyInfo, Reading, Scope, Source, Subject, Va
 use crate::workers;
 
 /// One fact as every output shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FactRow<'f> {
     /// What it is about.
     pub subject: &'f Subject,
@@ -446,12 +445,13 @@ impl Serialize for FactSet {
     }
 }
 
-impl JsonSchema for FactSet {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(test)]
+impl schemars::JsonSchema for FactSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         <Vec<FactRow<'_>>>::schema_name()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         <Vec<FactRow<'_>>>::json_schema(generator)
     }
 

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// The kinds of subject, and of fact.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The machine and its operating system.
@@ -51,9 +51,10 @@ impl fmt::Display for Scope {
 /// One thing that facts are about: a scope and a name that is unique in it, such as `device sda` or `mount /srv`.
 /// The name is display-safe and stays the same from run to run. Copies share it: a subject is named in every finding,
 /// edge and trace that is about it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
-#[schemars(with = "String")]
+#[cfg_attr(test, schemars(with = "String"))]
 pub struct Subject {
     scope: Scope,
     name: Arc<str>,

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::version::Version;
 
 /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Value {
     /// Yes or no.
@@ -22,8 +22,8 @@ pub enum Value {
     /// A version, shown with its vendor tail.
     // Back from JSON, it is text.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
-    Version(#[schemars(with = "String")] Version),
+    #[cfg_attr(test, schemars(!skip_deserializing))]
+    Version(#[cfg_attr(test, schemars(with = "String"))] Version),
     /// Several words, in the order of the source.
     List(Vec<String>),
 }

@@ -1,13 +1,13 @@
 //! A figure with its certainty: the interval, whether a comparison came to an end, and the thresholds for both. How an
 //! interval is found is in [`super::order`].
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::probe::ProbeOutcome;
 
 /// A value with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The value.
     pub value: f64,
@@ -18,7 +18,8 @@ pub struct Estimate {
 }
 
 /// Whether a comparison came to an end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Conclusion {
     /// One is better beyond noise and beyond 5 %.

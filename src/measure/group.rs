@@ -1,10 +1,10 @@
 //! What the figures of another tool are of: the sections of `pg_test_fsync`, and the jobs of fio.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What a row belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Group {
     /// One write of 8 kB, then the flush.

@@ -3,13 +3,13 @@
 //!
 //! How a server writes its log is left to the prober; a measurement repeats it, so that its readers need no server.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Method;
 
 /// A kind of log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LogKind {
     /// PostgreSQL's, and what is measured without a server. Its setting has the methods' names.
@@ -20,7 +20,8 @@ pub enum LogKind {
 }
 
 /// The log of a measurement.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MeasuredLog {
     /// Which.
     pub kind: LogKind,
@@ -35,7 +36,8 @@ pub struct MeasuredLog {
 }
 
 /// The setting that chooses a method.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MethodSetting {
     /// The method.
     pub method: Method,

@@ -1,6 +1,5 @@
 //! The result of a probe, as every output shows it. Times are microseconds per commit unless the name says otherwise.
 
-use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -10,7 +9,8 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
 
 /// What was measured of one method with one write size.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MethodResult {
     /// The method.
     pub method: Method,
@@ -53,7 +53,8 @@ pub struct MethodResult {
 
 /// A method against the default, paired by round, over one- and two-page commits, and for fsync and open_sync over commits
 /// with pauses too; the smallest gain counts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The method.
     pub method: Method,
@@ -66,10 +67,11 @@ pub struct Comparison {
 }
 
 /// Something that limits what the figures mean, and what follows from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub id: CaveatId,
     /// A sentence.
     pub says: String,
@@ -81,7 +83,8 @@ pub struct Caveat {
 }
 
 /// What a probe of one directory found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The directory the scratch directory was in; display-safe.
     pub directory: String,

@@ -1,7 +1,6 @@
 //! The ways to make a WAL write durable that are measured, one row each: what each of them does. What a probe found of
 //! them is in [`super::measurement`].
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -58,7 +57,8 @@ struct MethodProperties {
 macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
         /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(test, derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Method {
             $($(#[$doc])* $method,)*

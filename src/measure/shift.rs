@@ -7,7 +7,6 @@
 //! differ more than the rounds of one do. A shift therefore counts only when it also exceeds the drift within either
 //! measurement.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::estimate::{Estimate, MEANINGFUL_PERCENT};
@@ -23,7 +22,8 @@ const FEWEST: usize = 8;
 const Z: f64 = 2.576;
 
 /// What became of the price.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Moved {
     /// It costs more, beyond noise and beyond 5 %.
@@ -35,7 +35,8 @@ pub enum Moved {
 }
 
 /// How a price moved.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shift {
     /// By how much, in percent of what it was, with its 99 % interval; negative when cheaper.
     pub percent: Estimate,

@@ -4,7 +4,6 @@
 //! The facts are settled by then; this module only words them. A device is *blank* only if it was read completely, and
 //! an unreadable device is neither free nor held.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::catalog::device::{self, Content};
@@ -12,7 +11,8 @@ use crate::facts::{FactSet, Reading, Remedy, Scope, Subject};
 use crate::text;
 
 /// What a device is to somebody who looks for one to use.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum DeviceContent {
     /// Somebody uses it, or something was found on it.

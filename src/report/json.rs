@@ -54,13 +54,9 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// The schema that every report keeps, as a JSON document.
-pub fn schema_json() -> String {
-    let schema = schemars::schema_for!(Report);
-    let mut document = serde_json::to_string_pretty(&schema).unwrap_or_default();
-    document.push('\n');
-    document
-}
+/// The schema that every report keeps, as a JSON document. A test makes it from the types and compares; so what makes
+/// schemas is no part of the program.
+pub const SCHEMA: &str = include_str!("../../assets/report.schema.json");
 
 /// The pretty layout, with what serde_json leaves in strings escaped.
 #[derive(Default)]
@@ -135,9 +131,20 @@ mod tests {
         assert!(document.ends_with("}\n"));
     }
 
+    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it anew.
+    #[test]
+    fn the_schema_that_is_kept_is_that_of_the_types() {
+        let made = serde_json::to_string_pretty(&schemars::schema_for!(Report)).unwrap() + "\n";
+        if std::env::var_os("WALWISE_UPDATE").is_some() {
+            let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/report.schema.json");
+            std::fs::write(kept, &made).unwrap();
+        }
+        assert!(made == SCHEMA, "stale: WALWISE_UPDATE=1 cargo test --lib schema, then look at it");
+    }
+
     #[test]
     fn sample_reports_keep_the_schema() {
-        let schema = serde_json::from_str(&schema_json()).unwrap();
+        let schema = serde_json::from_str(SCHEMA).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         for report in sample::all() {
             let document: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();

@@ -8,7 +8,6 @@ pub mod what_if;
 
 use std::cmp::Ordering;
 
-use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::content::DeviceContent;
@@ -27,7 +26,8 @@ use what_if::WhatIf;
 pub const SCHEMA_VERSION: u32 = 3;
 
 /// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`SCHEMA_VERSION`].
     pub schema: u32,
@@ -55,7 +55,7 @@ pub struct Report {
     pub prices: Vec<Price>,
     /// Every rule on every subject where it applies or is undecided, in this order, the worst first. The JSON has two lists.
     #[serde(flatten, serialize_with = "in_two_lists")]
-    #[schemars(flatten, with = "Findings")]
+    #[cfg_attr(test, schemars(flatten, with = "Findings"))]
     pub findings: Vec<Finding>,
     /// What each rule came to, also those that apply to nothing here.
     pub rules: Vec<Tally>,
@@ -69,7 +69,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Difference>,
     /// What concerns the run as a whole.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub warnings: Vec<Note>,
     /// What would be different if some facts were others; nothing else in this report is about that.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,8 @@ pub struct Report {
 }
 
 /// Findings as the JSON has them: what is so apart from what is open.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Findings<'a> {
     /// Every rule on every subject where it applies, the worst first.
     findings: Vec<&'a Finding>,
@@ -142,7 +143,8 @@ fn found<T>(list: &[T], place: impl Fn(&T) -> Ordering) -> Option<&T> {
 }
 
 /// What made the report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolSummary {
     /// `walwise`.
     pub name: String,
@@ -153,7 +155,8 @@ pub struct ToolSummary {
 }
 
 /// The machine in a line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HostSummary {
     /// Its name, or `unknown`.
     pub name: String,
@@ -175,7 +178,8 @@ fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S:
 }
 
 /// What advice is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetSummary {
     /// The target.
     pub target: Subject,
@@ -183,7 +187,7 @@ pub struct TargetSummary {
     pub title: String,
     /// `directory`, `created` or `device`.
     #[serde(serialize_with = "word")]
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub kind: TargetKind,
     /// Of a device: what it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,7 +212,8 @@ pub struct TargetSummary {
 }
 
 /// A directory that a database server keeps on a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DirectoryRow {
     /// What is in it, one of the target's roles.
     pub role: String,
@@ -220,7 +225,8 @@ pub struct DirectoryRow {
 }
 
 /// The stack beneath a target, as a graph: rows in drawing order, each with what it stands on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stack {
     /// The target.
     pub target: Subject,
@@ -232,7 +238,8 @@ pub struct Stack {
 }
 
 /// One layer of a stack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LayerRow {
     /// What it is.
     pub subject: Subject,
@@ -249,7 +256,8 @@ pub struct LayerRow {
 }
 
 /// A measurement of a target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeResult {
     /// The target.
     pub target: Subject,
@@ -259,7 +267,8 @@ pub struct ProbeResult {
 
 /// The consistent, ordered set of advice for one target: no setting twice. Of a free disk it begins with the file
 /// system; where there is one, what needs a new one comes last.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Plan {
     /// The target.
     pub target: Subject,
@@ -273,10 +282,11 @@ pub struct Plan {
 }
 
 /// A file system for a free disk: what speaks for it and against it here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FilesystemChoice {
     /// `ext4`, `xfs`, `btrfs` or `zfs`.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub filesystem: NewFilesystem,
     /// Whether it is the first choice here.
     pub first: bool,
@@ -294,7 +304,8 @@ pub struct FilesystemChoice {
 }
 
 /// One step of a plan.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Step {
     /// On what: the target itself, its mount, a device, a boot line, a cluster.
     pub subject: Subject,
@@ -316,7 +327,8 @@ pub struct Step {
 }
 
 /// A choice that comes after the one that is advised.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Alternative {
     /// Its place; where it is the advised one's, there is no meaningful difference.
     pub rank: u32,
@@ -332,12 +344,13 @@ pub struct Alternative {
 }
 
 /// Two findings that want different things.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Conflict {
     /// On what.
     pub subject: Subject,
     /// Of which setting.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub setting: &'static Setting,
     /// What is followed: the rule, and what it wants.
     pub followed: String,
@@ -348,7 +361,8 @@ pub struct Conflict {
 }
 
 /// Advice that was taken out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Withheld {
     /// The rule that gave it.
     pub rule: String,

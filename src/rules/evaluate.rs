@@ -7,7 +7,6 @@ use crate::facts::Area;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::advise::{self, Circumstances};
@@ -29,7 +28,8 @@ pub struct Evaluation {
 }
 
 /// What one rule came to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The rule's id.
     pub rule: String,

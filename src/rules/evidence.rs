@@ -3,11 +3,11 @@
 //! A caveat is required. A measurement of another machine is no measurement of this one, and figures without their
 //! limits have kept bad advice alive.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A measurement that was published.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Study {
     /// Who measured, and where it can be read.
     pub source: String,

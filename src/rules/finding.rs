@@ -4,7 +4,6 @@ use crate::settings::Setting;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::own::{OwnCommand, Purpose};
@@ -13,7 +12,8 @@ use crate::quote::Command;
 use crate::truth::Truth;
 
 /// How much a finding matters, least first. One scale everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Already right.
@@ -45,7 +45,8 @@ impl Level {
 }
 
 /// How sure it is, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Works, but young or rarely used.
@@ -74,7 +75,8 @@ impl Confidence {
 }
 
 /// What could go wrong when advice is followed, least first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
     /// Nothing to fear, takes effect at once.
@@ -120,7 +122,8 @@ impl Risk {
 }
 
 /// What following advice changes: its scope, in the sense of "who else is affected".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
     /// This mount only.
@@ -156,7 +159,8 @@ impl Reach {
 }
 
 /// What advice does to a setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
     /// Give it this value.
@@ -207,10 +211,11 @@ impl Change {
 }
 
 /// One thing to do, or to leave as it is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub setting: &'static Setting,
     /// What to do to it.
     pub change: Change,
@@ -227,13 +232,13 @@ pub struct Advice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Commands that do it, for review.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub apply: Vec<Command>,
     /// Commands that show that it is done.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub verify: Vec<Command>,
     /// Commands that take it back.
-    #[schemars(with = "Vec<String>")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub undo: Vec<Command>,
     /// Commands of a user's rule that walwise does not understand.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -249,7 +254,8 @@ impl Advice {
 }
 
 /// Whether a rule's condition holds for a subject.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// It holds.
@@ -275,7 +281,8 @@ impl Outcome {
 }
 
 /// A rule on a subject.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule's id.
     pub rule: String,
@@ -319,7 +326,8 @@ impl Finding {
 }
 
 /// What mends what a finding says.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Mending {
     /// Whether it can be done on this host.
     pub here: bool,
@@ -328,7 +336,8 @@ pub struct Mending {
 }
 
 /// Advice that is not given. It has no commands, so that nobody runs them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HeldBack {
     /// The setting and what it would have been: `mount.options: add nobarrier`.
     pub advice: String,
@@ -337,7 +346,8 @@ pub struct HeldBack {
 }
 
 /// A condition that was evaluated, with what it is made of, for this is what explains.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
@@ -351,7 +361,8 @@ pub struct Trace {
 }
 
 /// The reading a test looked at.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Seen {
     /// What the fact is about.
     pub subject: Subject,

@@ -7,7 +7,6 @@
 //! plans.
 
 use jiff::civil::Date;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Level;
@@ -17,14 +16,15 @@ use crate::facts::note::RulesNote;
 pub const GIVEN: [Level; 3] = [Level::Advice, Level::Warning, Level::Critical];
 
 /// A rule that was switched off.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Off {
     /// The rule's id.
     pub rule: String,
     /// Why.
     pub because: String,
     /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub until: Option<Date>,
     /// The file that says so.
     pub file: String,
@@ -33,7 +33,8 @@ pub struct Off {
 }
 
 /// A rule to which another level was given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Override {
     /// The rule's id.
     pub rule: String,
@@ -44,7 +45,7 @@ pub struct Override {
     /// Why.
     pub because: String,
     /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
-    #[schemars(with = "Option<String>")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub until: Option<Date>,
     /// The file that says so.
     pub file: String,
@@ -71,12 +72,13 @@ impl Override {
 }
 
 /// A statement about a rule whose last day has passed: the rule is as it was written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Expired {
     /// The rule's id.
     pub rule: String,
     /// The statement's last day, in UTC.
-    #[schemars(with = "String")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub until: Date,
     /// The reason that it gave.
     pub because: String,

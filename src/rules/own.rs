@@ -3,13 +3,13 @@
 //! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste can contain them by
 //! mistake. A command that can lose data never becomes one: its rule is refused.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::template::Template;
 
 /// What a command of a rule is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// It does what is advised.
@@ -43,7 +43,8 @@ pub struct OwnSpec {
 }
 
 /// A command of the user's own that is not understood: never in a script, nor among what is to be pasted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OwnCommand {
     /// What it is for.
     pub purpose: Purpose,

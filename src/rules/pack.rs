@@ -7,7 +7,6 @@
 
 use std::fmt::Write as _;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::file::{UserFile, sha256};
@@ -15,7 +14,8 @@ use super::set::RuleSet;
 use super::{Expired, Off, Override};
 
 /// The rules and tables in force.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Pack {
     /// Of those that come with walwise, whose version it is.
     pub version: String,
@@ -101,7 +101,12 @@ mod tests {
         let shipped = sums([("rules/a.toml", "a"), ("rules/b.toml", "b")]);
         let with = |name: &str, text: &str| {
             let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
-            Pack::new(&RuleSet::with_user_files(&[file], jiff::civil::Date::MIN).0, "1", &shipped).sha256
+            Pack::new(
+                &RuleSet::with_user_files(&[file], jiff::civil::Date::MIN).0,
+                "1",
+                &shipped,
+            )
+            .sha256
         };
         let none = Pack::new(&RuleSet::default(), "1", &shipped);
         assert_eq!(none.sha256, none.shipped_sha256);

@@ -1,10 +1,10 @@
 //! What becomes of an option, and what the table says of it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of an option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// It is accepted and heeded.
@@ -78,7 +78,8 @@ impl Effect {
 }
 
 /// What the table says of an option.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ruling {
     /// What becomes of it.
     pub effect: Effect,

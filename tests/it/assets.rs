@@ -1,4 +1,4 @@
-//! Generated files kept beside the sources: manual pages, completions, pictures, schema, reference. Each must equal the
+//! Generated files kept beside the sources: manual pages, completions, pictures, reference. Each must equal the
 //! output of the present program.
 //!
 //! `WALWISE_UPDATE=1 cargo test --test it assets` writes all of them again.
@@ -13,7 +13,6 @@ use walwise::inside::collect::Request;
 use walwise::inside::host::RecordedHost;
 use walwise::inside::measure::Measurement;
 use walwise::inside::pipeline::Session;
-use walwise::inside::report::json;
 use walwise::inside::rules::{RuleSet, reference};
 
 /// The size of the terminal in most pictures.
@@ -77,7 +76,6 @@ fn made() -> BTreeMap<String, String> {
     files.extend(within("assets/completions", Shell::ALL.map(generate::completions).to_vec()));
     files.extend(within("assets/screens", pictures()));
     files.insert("assets/report.html".to_owned(), page());
-    files.insert("assets/report.schema.json".to_owned(), json::schema_json());
     files.insert("rules/REFERENCE.md".to_owned(), reference::render());
     files
 }

@@ -1,6 +1,5 @@
 //! One run of another tool, as it was read: its figures, what to bear in mind, and what follows.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::measure::group::Group;
@@ -10,7 +9,8 @@ use crate::text;
 const IMPLAUSIBLE_PER_SECOND: f64 = 100_000.0;
 
 /// One run of a tool, not measured here.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Imported {
     /// The program, with its version where it says so.
     pub tool: String,
@@ -32,7 +32,8 @@ impl Imported {
 }
 
 /// One figure.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImportedRow {
     /// What was compared.
     pub group: Group,

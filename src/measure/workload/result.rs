@@ -1,12 +1,12 @@
 //! What a workload is and what was measured of it, as every output shows it.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{Conclusion, Estimate};
 
 /// Something a database or its neighbours do that is worth measuring by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or neither.
@@ -70,7 +70,8 @@ impl Workload {
 }
 
 /// What was measured of one row.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkloadRow {
     /// What is done.
     pub name: String,
@@ -119,7 +120,8 @@ pub struct WorkloadRow {
 }
 
 /// What a workload found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkloadResult {
     /// Which.
     pub workload: Workload,

@@ -1,7 +1,6 @@
 //! What is different between two reports, as a part of the later one: facts, findings, verdicts, and the price of a
 //! commit. It is found in [`crate::report::difference`].
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::durability::Standing;
@@ -10,7 +9,8 @@ use crate::measure::{Estimate, Method, Moved, Shift};
 use crate::rules::Level;
 
 /// What is different. Subjects have the names of now.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The report of before.
     pub before: Made,
@@ -53,7 +53,8 @@ impl Difference {
 }
 
 /// When, where and by what a report was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Made {
     /// When, RFC 3339 in UTC.
     pub when: String,
@@ -78,7 +79,8 @@ pub struct Made {
 }
 
 /// A thing under two names.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Renamed {
     /// Its name before.
     pub before: Subject,
@@ -87,7 +89,8 @@ pub struct Renamed {
 }
 
 /// A verdict that is another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VerdictChange {
     /// The target.
     pub target: Subject,
@@ -98,7 +101,8 @@ pub struct VerdictChange {
 }
 
 /// A fact that changed. Absent is what nobody had read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FactChange {
     /// What it is about.
     pub subject: Subject,
@@ -122,7 +126,8 @@ impl FactChange {
 }
 
 /// What was known of a fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum KeptFact {
     /// It was known.
@@ -148,7 +153,8 @@ impl KeptFact {
 }
 
 /// A value as it is shown: with its unit, and rounded as people read it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Shown {
     /// One value.
@@ -192,7 +198,8 @@ impl Shown {
 }
 
 /// A finding of either report.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FindingChange {
     /// The rule.
     pub rule: String,
@@ -233,7 +240,8 @@ impl FindingChange {
 }
 
 /// What became of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// It applies and did not.
@@ -255,7 +263,8 @@ pub enum Class {
 }
 
 /// What is compared of a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct KeptFinding {
     /// Whether it applied; it was undecided otherwise.
     pub applies: bool,
@@ -266,7 +275,8 @@ pub struct KeptFinding {
 }
 
 /// How the price of a commit moved on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ProbeShift {
     /// The target.
     pub target: Subject,
@@ -306,7 +316,8 @@ impl ProbeShift {
 }
 
 /// One method with one write size, before and now. Times are microseconds per commit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RowShift {
     /// The method.
     pub method: Method,
@@ -324,7 +335,8 @@ pub struct RowShift {
 }
 
 /// A changed fact that can move the price of a commit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cause {
     /// What it is about.
     pub subject: Subject,

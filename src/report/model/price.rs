@@ -1,14 +1,14 @@
 //! What a commit costs on a target, small enough to be carried from report to report. It is made and read in
 //! [`crate::report::price`].
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::Subject;
 use crate::measure::Method;
 
 /// What a commit costs on a target, by the last run that measured it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Price {
     /// The target.
     pub target: Subject,
@@ -21,7 +21,8 @@ pub struct Price {
 }
 
 /// What a commit costs by one method, in microseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MethodPrice {
     /// The method.
     pub method: Method,

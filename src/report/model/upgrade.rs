@@ -1,14 +1,14 @@
 //! What the next kernel changes, as a part of the report of the machine that it is for. It is found in
 //! [`crate::report::upgrade`].
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::Subject;
 use crate::rules::Level;
 
 /// What the upgrade changes, blockers first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Upgrade {
     /// Everything that is to be told, each thing once.
     pub items: Vec<Item>,
@@ -26,7 +26,8 @@ impl Upgrade {
 }
 
 /// One thing, named once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Item {
     /// What becomes of it.
     pub part: Part,
@@ -62,7 +63,8 @@ pub struct Item {
 }
 
 /// What becomes of something, in the order in which it is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// It will not mount, or the machine will not boot.
@@ -112,7 +114,8 @@ impl Part {
 }
 
 /// Something that the next boot needs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BootNeed {
     /// What kind of thing.
     pub kind: Kind,
@@ -130,7 +133,8 @@ pub struct BootNeed {
 }
 
 /// What kind of thing the boot needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A line of fstab, a mount unit, or the root file system.
@@ -168,7 +172,8 @@ impl Kind {
 }
 
 /// What becomes of something that the next boot needs, the worst last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// It works as it is.

@@ -1,14 +1,14 @@
 //! What would be different under assumed facts, as a part of the report of the real machine. It is found in
 //! [`crate::report::what_if`].
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::difference::Difference;
 use crate::facts::{Reading, Subject, Value};
 
 /// What would be different, and because of what.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WhatIf {
     /// What is assumed.
     pub assumed: Vec<Assumed>,
@@ -38,7 +38,8 @@ impl WhatIf {
 }
 
 /// A fact that is assumed.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Assumed {
     /// What it is about.
     pub subject: Subject,
@@ -58,7 +59,8 @@ impl Assumed {
 }
 
 /// A step of a plan that only one of both has.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StepChange {
     /// Of whose plan.
     pub target: Subject,
@@ -71,7 +73,8 @@ pub struct StepChange {
 }
 
 /// Advice that can lose data and is not given.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WouldBeOffered {
     /// The rule that would give it.
     pub rule: String,

@@ -1,13 +1,13 @@
 //! The conclusions about a target: the verdict, and the fate of its flushes.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::facts::choice;
 
 choice! {
     /// The verdicts, worst first.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Standing {
         /// A committed transaction may be lost.
@@ -91,7 +91,8 @@ choice! {
 choice! {
     /// What the copies and the parity beneath a target are worth when one more thing fails, worst first. The verdict is about
     /// a power failure alone.
-    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[derive(Serialize, Deserialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Redundancy {
         /// More is missing than can be done without, or it does not run.
