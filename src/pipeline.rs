@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::mem;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -49,8 +50,8 @@ pub use raw::raw;
 /// The facts read of a host, and everything needed to judge it.
 #[derive(Clone)]
 pub struct Session {
-    /// The rules.
-    pub rules: RuleSet,
+    /// The rules, shared by the sessions of a run.
+    pub rules: Arc<RuleSet>,
     /// Whether the host is this machine.
     pub live: bool,
     /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
@@ -76,16 +77,16 @@ impl Session {
     pub fn look(
         host: &dyn Host,
         request: &Request,
-        rules: RuleSet,
+        rules: impl Into<Arc<RuleSet>>,
         progress: &mut dyn FnMut(&'static str, &FactSet),
     ) -> Self {
         Self::new(collect::run_all(host, request, progress), rules, host.is_live())
     }
 
     /// A session with these facts and without measurements.
-    pub fn new(read: FactSet, rules: RuleSet, live: bool) -> Self {
+    pub fn new(read: FactSet, rules: impl Into<Arc<RuleSet>>, live: bool) -> Self {
         Self {
-            rules,
+            rules: rules.into(),
             live,
             asked: None,
             read,

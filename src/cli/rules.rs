@@ -28,7 +28,7 @@ pub(super) fn run(args: Rules) -> ExitResult {
             Ok(rule_files::exit_code(code, &rules))
         }
         Rules::Show { rule, rules } => {
-            let rules = rule_files::rules(rules.as_deref())?;
+            let rules = rule_files::rules_with_examples(rules.as_deref())?;
             let Some(found) = rules.find(&rule) else { return Err(no_rule(&rules, &rule)) };
             print(&rule_text(found, &rules))
         }
@@ -39,7 +39,7 @@ pub(super) fn run(args: Rules) -> ExitResult {
         Rules::Stale { older_than } => stale::run(&older_than),
         Rules::Diff { old, new } => diff::run(&old, new.as_deref()),
         Rules::Test { files } if files.is_empty() => {
-            let rules = rule_files::rules(None)?;
+            let rules = rule_files::rules_with_examples(None)?;
             let code = test(rules.rules())?;
             Ok(rule_files::exit_code(code, &rules))
         }

@@ -175,8 +175,8 @@ impl Worker for Desk {
         let machine = host::open(self.host.as_deref()).map_err(|error| error.to_string())?;
         let machine = RememberingHost::new(machine);
         let live = machine.is_live();
-        let rules = host::rules(None).map_err(|error| error.to_string())?;
-        progress(Partial::Rules(Arc::new(rules.clone())));
+        let rules = Arc::new(host::rules(None).map_err(|error| error.to_string())?);
+        progress(Partial::Rules(Arc::clone(&rules)));
         let mut shown = None;
         let mut so_far = |what: &'static str, facts: &FactSet| {
             progress(Partial::Reading(what.to_owned()));

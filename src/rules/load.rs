@@ -23,7 +23,7 @@ use self::pieces::TableSection;
 use self::prose::{WHICH, flowing};
 use self::remedy::RemedyTemplates;
 use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
-use super::model::{Author, Cond, Expect, Rule};
+use super::model::{Author, Cond, Example, Examples, Expect, Rule};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
@@ -40,6 +40,25 @@ const RULE: TableSchema = TableSchema {
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
     optional: &["checked", "remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
 };
+
+/// Who wrote a file, and how much of it is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    /// The author of its rules.
+    pub author: Author,
+    /// Whether their examples are read.
+    pub examples: Examples,
+}
+
+impl Terms {
+    /// Those of a file that comes with walwise.
+    pub(super) const fn ours(examples: Examples) -> Self {
+        Self { author: Author::Walwise, examples }
+    }
+
+    /// Those of a user's file.
+    pub(super) const USERS: Self = Self { author: Author::User, examples: Examples::Read };
+}
 
 /// The contents of a file.
 #[derive(Debug, Default)]
@@ -105,26 +124,26 @@ struct Read {
 const LARGEST: usize = 1 << 20;
 
 /// Reads a file. The cost is bounded by its size, the length of its texts and lists, and the number of listed mistakes.
-pub(super) fn load(file: &str, source: &str, author: Author) -> Loaded {
+pub(super) fn load(file: &str, source: &str, terms: Terms) -> Loaded {
     if source.len() > LARGEST {
         let message = format!("a file of {} bytes; the largest that is read has {LARGEST}", source.len());
         let help = "put its rules into several files".to_owned();
         return Loaded { diags: vec![Diag::mistake(0..0, message, help)], ..Loaded::default() };
     }
-    let mut loaded = whole_or_pieces(file, source, author);
+    let mut loaded = whole_or_pieces(file, source, terms);
     loaded.diags = few(loaded.diags);
     loaded
 }
 
-fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
-    let whole = read(file, source, author, true);
+fn whole_or_pieces(file: &str, source: &str, terms: Terms) -> Loaded {
+    let whole = read(file, source, terms, true);
     if !whole.broken && !whole.strange {
         return whole.loaded;
     }
     let mut loaded = Loaded::default();
     for piece in pieces::of(source) {
         let known = piece.word.is_none_or(|word| FILE.optional.contains(&word));
-        loaded.add(read(file, piece.text, author, known), &piece);
+        loaded.add(read(file, piece.text, terms, known), &piece);
     }
     // Mistakes that show only when the pieces are taken together.
     if !loaded.diags.iter().any(|diag| diag.weight == Weight::Mistake) {
@@ -134,7 +153,7 @@ fn whole_or_pieces(file: &str, source: &str, author: Author) -> Loaded {
 }
 
 /// Parses a text; if it is not known to be part of a rule file, only its keys are examined.
-fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
+fn read(file: &str, source: &str, terms: Terms, known: bool) -> Read {
     let mut problems = Diagnostics::new(source);
     let (document, errors) = DeTable::parse_recoverable(source);
     for error in errors {
@@ -146,7 +165,7 @@ fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
     let strange = problems.count() > before;
     if known {
         for item in top.many("rule", &mut problems) {
-            let rule = rule(item, file, author, &mut loaded, &mut problems);
+            let rule = rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
         for item in top.many("off", &mut problems) {
@@ -161,13 +180,31 @@ fn read(file: &str, source: &str, author: Author, known: bool) -> Read {
     Read { loaded, broken, strange }
 }
 
+/// The examples of a rule, without those that repeat another one.
+fn examples(fields: &CheckedTable<'_>, sight: &Sight, problems: &mut Diagnostics) -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    for item in fields.tables("example", problems) {
+        let Some(example) = example::example(item, sight, problems) else { continue };
+        if let Some((repeated, message)) =
+            examples.iter().find_map(|other| Some((other, example.repeats(other)?)))
+        {
+            let help =
+                format!("the other stands in line {}; give it facts and a name of its own", repeated.line);
+            problems.report(item.span(), message, help);
+        }
+        examples.push(example);
+    }
+    examples
+}
+
 fn rule(
     item: SpannedValue<'_>,
     file: &str,
-    author: Author,
+    terms: Terms,
     loaded: &mut Loaded,
     problems: &mut Diagnostics,
 ) -> Option<(Rule, Span)> {
+    let author = terms.author;
     let before = problems.count();
     let fields = CheckedTable::open(item, &RULE, problems)?;
     let id = fields.text("id", problems);
@@ -236,25 +273,17 @@ fn rule(
     for item in fields.tables("evidence", problems) {
         evidence.extend(evidence::evidence(item, problems));
     }
-    let mut examples: Vec<super::model::Example> = Vec::new();
-    for item in fields.tables("example", problems) {
-        let Some(example) = example::example(item, &sight, problems) else { continue };
-        if let Some((repeated, message)) =
-            examples.iter().find_map(|other| Some((other, example.repeats(other)?)))
-        {
-            let help =
-                format!("the other stands in line {}; give it facts and a name of its own", repeated.line);
-            problems.report(item.span(), message, help);
-        }
-        examples.push(example);
-    }
+    let examples = match terms.examples {
+        Examples::Read => examples(&fields, &sight, problems),
+        Examples::Left => Vec::new(),
+    };
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
     let sound = problems.count() == before;
     if sound {
         remedy.check(level, &advise, fields.span.clone(), problems);
     }
-    if sound && !lacking.is_empty() {
+    if sound && terms.examples == Examples::Read && !lacking.is_empty() {
         let message = format!("no example of: {}", lacking.join(", "));
         problems.missing(fields.span.clone(), message, "examples are the rule's tests".to_owned());
     }

@@ -10,8 +10,8 @@ use jiff::civil::Date;
 use super::builtin;
 use super::diagnostic::{Diag, FileDiags, SourceLocation, Span};
 use super::file::{RuleFile, UserFile};
-use super::load::{self, Loaded};
-use super::model::{Author, Rule};
+use super::load::{self, Loaded, Terms};
+use super::model::{Author, Examples, Rule};
 use super::others::{Expired, GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use crate::quote::Command;
@@ -37,21 +37,21 @@ struct ParsedFile<'a> {
 }
 
 impl<'a> ParsedFile<'a> {
-    fn parse(file: &'a RuleFile, author: Author) -> Self {
-        Self { file, author, loaded: load::load(&file.name, &file.text, author) }
+    fn parse(file: &'a RuleFile, terms: Terms) -> Self {
+        Self { file, author: terms.author, loaded: load::load(&file.name, &file.text, terms) }
     }
 }
 
 impl RuleSet {
-    /// The rules that come with walwise. A test asserts that they have no mistakes.
+    /// The rules that come with walwise, and their examples. A test asserts that they have no mistakes.
     pub fn builtin() -> Self {
         Self::parse(&builtin::files()).0
     }
 
-    /// The built-in rules and those of the user's files. The mistakes are those of the user's files.
-    /// `today` decides which of their statements have expired.
-    pub fn with_user_files(files: &[RuleFile], today: Date) -> (Self, Vec<FileDiags>) {
-        Self::read(&builtin::files(), files, today)
+    /// The built-in rules, with or without their examples, and those of the user's files. The mistakes are those of the
+    /// user's files. `today` decides which of their statements have expired.
+    pub fn with_user_files(files: &[RuleFile], examples: Examples, today: Date) -> (Self, Vec<FileDiags>) {
+        Self::read((&builtin::files(), examples), files, today)
     }
 
     /// For work on walwise's own rules: like [`Self::with_user_files`], but files of its source replace the built-in
@@ -61,19 +61,23 @@ impl RuleSet {
         let mut all = builtin::files();
         all.retain(|builtin| !ours.iter().any(|file| same(file, builtin)));
         all.extend_from_slice(ours);
-        Self::read(&all, users, today)
+        Self::read((&all, Examples::Read), users, today)
     }
 
     /// Reads files as if they came with walwise, where nothing expires; a rule with a mistake is left out.
     pub fn parse(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        Self::read(files, &[], Date::MIN)
+        Self::read((files, Examples::Read), &[], Date::MIN)
     }
 
     /// Reads the files that come with walwise, or that replace them, and those of the user.
-    pub(super) fn read(ours: &[RuleFile], users: &[RuleFile], today: Date) -> (Self, Vec<FileDiags>) {
+    pub(super) fn read(
+        (ours, examples): (&[RuleFile], Examples),
+        users: &[RuleFile],
+        today: Date,
+    ) -> (Self, Vec<FileDiags>) {
         let mut parts: Vec<ParsedFile<'_>> =
-            ours.iter().map(|file| ParsedFile::parse(file, Author::Walwise)).collect();
-        parts.extend(users.iter().map(|file| ParsedFile::parse(file, Author::User)));
+            ours.iter().map(|file| ParsedFile::parse(file, Terms::ours(examples))).collect();
+        parts.extend(users.iter().map(|file| ParsedFile::parse(file, Terms::USERS)));
         let mut found = duplicates(&mut parts);
         found.extend(empty(&parts));
         found.extend(strangers(&parts));

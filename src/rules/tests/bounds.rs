@@ -3,7 +3,6 @@
 
 use crate::rules::diagnostic::TOLD;
 use crate::rules::load;
-use crate::rules::model::Author;
 
 /// A rule with this title, reason, command and id.
 fn rule(field: &str, value: &str) -> String {
@@ -32,7 +31,7 @@ fn long_texts_are_refused_with_the_bound() {
                     continue;
                 }
                 let loaded =
-                    load::load("a.toml", &rule(field, &format!("{open}{long}{close}")), Author::User);
+                    load::load("a.toml", &rule(field, &format!("{open}{long}{close}")), load::Terms::USERS);
                 assert!(loaded.rules.is_empty(), "{field} of {text:?}");
                 assert!(loaded.diags.len() <= TOLD + 1);
                 let says = |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
@@ -40,7 +39,8 @@ fn long_texts_are_refused_with_the_bound() {
             }
         }
     }
-    let loaded = load::load("a.toml", &rule("title", &format!("\"{}\"", "t".repeat(201))), Author::User);
+    let loaded =
+        load::load("a.toml", &rule("title", &format!("\"{}\"", "t".repeat(201))), load::Terms::USERS);
     assert!(loaded.diags.iter().any(|diag| diag.message == "a title of 201 bytes; the longest has 200"));
 }
 
@@ -63,7 +63,7 @@ fn syntax_that_never_ends_comes_to_a_few_mistakes() {
         "a = [",
         "a={b=",
     ] {
-        let loaded = load::load("a.toml", &text.repeat(10_000 / text.len()), Author::User);
+        let loaded = load::load("a.toml", &text.repeat(10_000 / text.len()), load::Terms::USERS);
         let few = 1..=TOLD + 1;
         assert!(few.contains(&loaded.diags.len()), "{text:?}: {} mistakes", loaded.diags.len());
         assert!(loaded.rules.is_empty());
@@ -72,7 +72,7 @@ fn syntax_that_never_ends_comes_to_a_few_mistakes() {
 
 #[test]
 fn a_file_and_a_list_have_their_largest() {
-    let says = |text: &str| load::load("a.toml", text, Author::User).diags.remove(0).message;
+    let says = |text: &str| load::load("a.toml", text, load::Terms::USERS).diags.remove(0).message;
     assert!(says(&"#".repeat((1 << 20) + 1)).ends_with("the largest that is read has 1048576"));
     let many = "[[off]]\nrule = \"a.b\"\nbecause = \"c\"\n".repeat(1001);
     assert_eq!(says(&many), "a list of 1001; the longest that is read has 1000");
