@@ -75,7 +75,7 @@ pub mod text {
 pub mod trial {
     pub use crate::trial::{
         Contender, Contest, Cuts, Ending, ExtentKind, LOOKS, MARGIN, PairOutcome, PairedFigures, Runner,
-        TrialOutcome, TrialRecord, tell,
+        TrialOutcome, TrialRecord, percent, tell,
     };
 }
 pub mod ui {

@@ -276,14 +276,14 @@ impl CellRunner<'_> {
         }
     }
 
-    fn means(&self, seconds: f64) -> LoadMeans<'_> {
-        LoadMeans { seconds, pages: self.pages, meters: self.meters }
+    fn means(&self, seconds: f64, wasted: f64) -> LoadMeans<'_> {
+        LoadMeans { seconds, pages: self.pages, meters: self.meters, wasted }
     }
 
     fn bare(&self, file: Result<OwnedFd, Errno>, at: u64) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
         self.extent.fill()?;
-        Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS)))?])
+        Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS), 0.0))?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it in this order.
@@ -307,7 +307,7 @@ impl CellRunner<'_> {
         mounted: &Mounted<'_>,
         order: &[usize],
     ) -> Result<Vec<Sample>, String> {
-        let means = self.means(self.stage.load_seconds);
+        let means = self.means(self.stage.load_seconds, candidate.candidate.wasted());
         let Some(wanted) = &self.stage.server else {
             return self.in_order(order, |load| load::run(load, &mounted.log, &means));
         };

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -117,9 +117,8 @@ fn shared(clients: u32, writer: &Writer, means: &LoadMeans<'_>) -> Result<Sample
     }
     let (position, changed) = (Mutex::new(Position::default()), Condvar::new());
     let calls = || Some(position.lock().unwrap_or_else(PoisonError::into_inner).calls);
-    let found = together(clients, means, &calls, &|_, _| {
-        group_commit(&position, &changed, writer, means.pages).is_ok()
-    })?;
+    let found =
+        together(clients, means, &calls, &|_, _| group_commit(&position, &changed, writer, means).is_ok())?;
     let position = position.into_inner().unwrap_or_else(PoisonError::into_inner);
     match position.failed {
         Some(errno) => Err(format!("a group commit: {errno}")),
@@ -132,7 +131,7 @@ fn group_commit(
     position: &Mutex<Position>,
     changed: &Condvar,
     writer: &Writer,
-    pages: &Pages,
+    means: &LoadMeans<'_>,
 ) -> Result<(), Errno> {
     let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
     log.inserted += 1;
@@ -152,7 +151,9 @@ fn group_commit(
     log.busy = true;
     let (from, to) = (log.flushed, log.inserted);
     drop(log);
-    let done = write_pages(writer, pages, from, to);
+    let begun = Instant::now();
+    let done = write_pages(writer, means.pages, from, to);
+    means.waste(begun.elapsed().as_nanos() as f64 / 1e3);
     let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
     (log.busy, log.calls) = (false, log.calls + 1);
     match done {

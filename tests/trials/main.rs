@@ -1,5 +1,5 @@
 //! What takes too long for every change: the table of simulated trials in `tests/bench/TRIAL.md`, which `tests/trials/run`
-//! makes, and a thousand kills (`tests/trials/kills`).
+//! makes, that of real ones (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
     reason = "a test may fail loudly"
 )]
 
+mod controls;
 mod kills;
 mod simulated;
 
@@ -77,12 +78,23 @@ fn the_table_of_simulated_trials() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// WALWISE_KILLS says how many; a thousand takes an afternoon.
+/// WALWISE_RECORDS names the directory of their records.
+#[test]
+#[ignore = "two hours, and needs root: tests/trials/controls"]
+fn the_table_of_controls() {
+    let (table, wrong) = controls::table(Path::new(&std::env::var_os("WALWISE_RECORDS").unwrap()));
+    print!("{table}");
+    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/CONTROLS.md"), &table).unwrap();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// WALWISE_KILLS says how many, and WALWISE_SEED which; a thousand takes an afternoon.
 #[test]
 #[ignore = "an afternoon, and needs root: tests/trials/kills"]
 fn kills_leave_nothing() {
     let kills: u64 = std::env::var("WALWISE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
-    let mut dice = Dice::new(7);
+    let seed = std::env::var("WALWISE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(7);
+    let mut dice = Dice::new(seed);
     let mut left = Vec::new();
     for nth in 0..kills {
         let directory = tempfile::tempdir().unwrap();

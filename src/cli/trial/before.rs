@@ -110,6 +110,13 @@ fn planned(
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
     let (preset, candidates) = (args.preset.preset(), candidates(&args.candidates)?);
+    let slowed = candidates.iter().find(|candidate| candidate.wasted() > 0.0);
+    if let (true, Some(slowed)) = (preset.has_server(), slowed) {
+        return refuse(format!(
+            "a server cannot be slowed: leave out {}, or use another preset",
+            slowed.word()
+        ));
+    }
     let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
     let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
     let loads = TrialLoad::of(preset, &args.clients);

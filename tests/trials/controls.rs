@@ -1,0 +1,101 @@
+//! Real trials of what is known: a candidate against itself, and one whose writer wastes a part of each commit.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use walwise::inside::trial::{Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent};
+
+/// What one record shows.
+struct Control {
+    row: String,
+    names_a_winner: bool,
+    cannot_tell: bool,
+    finds_it: bool,
+}
+
+/// The records in a directory, by name.
+fn records(directory: &Path) -> Vec<TrialRecord> {
+    let mut files: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.iter().map(|file| TrialRecord::parse(&fs::read_to_string(file).unwrap()).unwrap()).collect()
+}
+
+/// The reference and its twin as the two candidates of a trial of their own.
+fn against_itself(record: &TrialRecord) -> Contest {
+    let PairedFigures { candidates, twin } = record.figures(&[0], 0);
+    let reference = candidates.into_iter().next().unwrap();
+    // What cannot differ is its sentinel: the two are judged as any two candidates are.
+    let sentinel = reference.clone();
+    Contest::judged(&PairedFigures { candidates: vec![reference, twin], twin: sentinel }, record.ending)
+}
+
+fn control(nth: usize, record: &TrialRecord) -> Control {
+    let itself = against_itself(record);
+    let found = &record.results()[0].contest;
+    let names_a_winner = matches!(itself.outcome(), TrialOutcome::Best(_));
+    let outcome = found.between(0, 1);
+    let said = |interval| Option::map_or(interval, "—".to_owned(), percent);
+    let row = format!(
+        "| {nth} | {} | {} | {:.0} s | {} | {} | {} | {} |",
+        record.seed,
+        record.blocks.len(),
+        record.seconds,
+        said(itself.to_reference(1)),
+        if names_a_winner { "**a winner**" } else { "none" },
+        said(found.to_reference(1)),
+        match outcome {
+            PairOutcome::Faster => "slower",
+            PairOutcome::Slower => "**faster**",
+            PairOutcome::Alike => "**alike**",
+            PairOutcome::Open => "not settled",
+            PairOutcome::CannotTell => "cannot tell",
+        },
+    );
+    Control {
+        row,
+        names_a_winner,
+        cannot_tell: found.cannot_tell(),
+        finds_it: outcome == PairOutcome::Faster,
+    }
+}
+
+/// The table of these records as Markdown, and what of it is wrong.
+pub fn table(directory: &Path) -> (String, Vec<String>) {
+    let records = records(directory);
+    let Some(first) = records.first() else {
+        return (String::new(), vec!["there are no records".to_owned()]);
+    };
+    let rows: Vec<Control> =
+        records.iter().enumerate().map(|(nth, record)| control(nth + 1, record)).collect();
+    let mut out = format!(
+        "# Real trials of what is known\n\n`tests/trials/controls` makes this table: trials of ext4, of ext4 again under another \
+         name, and of ext4 whose writer wastes\n15 % of each commit's time (-13.0 %), on a loop file of {} MiB on {}, begun \
+         {}. A trial ends when it is settled, or with\nits budget of {:.0} s. Intervals hold with 95 % confidence over all looks.\n\n\
+         | trial | seed | blocks | took | ext4 to itself | winner | slowed | it is |\n|---|---|---|---|---|---|---|---|\n",
+        first.bytes >> 20,
+        first.host_filesystem,
+        first.started,
+        first.budget,
+    );
+    for row in &rows {
+        writeln!(out, "{}", row.row).unwrap();
+    }
+    let count = |of: fn(&Control) -> bool| rows.iter().filter(|row| of(row)).count();
+    let (winners, lost, found) =
+        (count(|row| row.names_a_winner), count(|row| row.cannot_tell), count(|row| row.finds_it));
+    let all = rows.len();
+    writeln!(
+        out,
+        "\nOf {all} trials {winners} name a winner between ext4 and itself, {lost} cannot tell, and {found} find the slowed one."
+    )
+    .unwrap();
+    let mut wrong = Vec::new();
+    if winners * 20 > all * 3 {
+        wrong.push(format!("{winners} of {all} name a winner among equals"));
+    }
+    if found + lost < all {
+        wrong.push(format!("{} of {all} miss the slowed one", all - found - lost));
+    }
+    (out, wrong)
+}
