@@ -3,8 +3,8 @@ import os, subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WALWISE = os.path.join(ROOT, "target", "dist", "walwise")
-BUILD = "cargo rustc --profile dist --locked -q --bin walwise -- -C target-feature=+crt-static"
+BUILD = ". packaging/common; exec cargo rustc --profile dist --locked -q --bin walwise -- $static"
 
 
 def build():
-    subprocess.run(BUILD.split(), cwd=ROOT, check=True)
+    subprocess.run(["sh", "-euc", BUILD, "packaging/binary"], cwd=ROOT, check=True)
