@@ -38,7 +38,7 @@ pub use file::RuleFile;
 pub use finding::{
     Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
 };
-pub use model::{Examples, Rule};
+pub use model::{Rule, RuleExamples};
 pub use others::{Expired, Off, Override};
 pub use own::OwnCommand;
 pub use pack::Pack;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::rule_directory::{OF_THIS_MACHINE, RuleFiles, Together, says, shown};
 use super::{CliError, input, out};
 use crate::pipeline;
-use crate::rules::{Examples, RuleFile, RuleSet};
+use crate::rules::{RuleExamples, RuleFile, RuleSet};
 use crate::text;
 
 /// The exit code when rules that should be in force are not, and there is no other failure.
@@ -20,15 +20,15 @@ const NOT_IN_FORCE: u8 = 2;
 
 /// The rules: built in, those of this machine, and those of `--rules`.
 pub(super) fn rules(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-    read(dir, Examples::Left)
+    read(dir, RuleExamples::Left)
 }
 
 /// The same with the examples of those that are built in.
 pub(super) fn rules_with_examples(dir: Option<&Path>) -> Result<RuleSet, CliError> {
-    read(dir, Examples::Read)
+    read(dir, RuleExamples::Read)
 }
 
-fn read(dir: Option<&Path>, examples: Examples) -> Result<RuleSet, CliError> {
+fn read(dir: Option<&Path>, examples: RuleExamples) -> Result<RuleSet, CliError> {
     let of_machine = Path::new(OF_THIS_MACHINE);
     // Nearly every machine has none, which is visible at once.
     let none = fs::symlink_metadata(of_machine).is_err_and(|e| e.kind() == io::ErrorKind::NotFound);

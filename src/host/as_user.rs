@@ -12,7 +12,8 @@ use std::process::{Command, ExitCode};
 use nix::sys::resource::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use super::live::{Person, machine, programs};
+use super::Miss;
+use super::live::{Person, machine, processes, programs};
 use super::reader::change::give_up_root;
 
 /// The hidden first argument that makes our binary this child; user, group, program and its arguments follow.
@@ -31,6 +32,11 @@ impl SystemUser {
     /// The user of this name in /etc/passwd.
     pub fn called(name: &str) -> Option<Self> {
         machine::user_called(name).map(|(uid, gid)| Self { uid, gid })
+    }
+
+    /// A process of his, as `name (pid)`; `None` where there is none.
+    pub fn process(self) -> Result<Option<String>, Miss> {
+        processes::one_of(self.uid)
     }
 
     /// A command by which he runs a program.

@@ -23,7 +23,7 @@ use self::pieces::TableSection;
 use self::prose::{WHICH, flowing};
 use self::remedy::RemedyTemplates;
 use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
-use super::model::{Author, Cond, Example, Examples, Expect, Rule};
+use super::model::{Author, Cond, Example, Expect, Rule, RuleExamples};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
@@ -47,17 +47,17 @@ pub(super) struct Terms {
     /// The author of its rules.
     pub author: Author,
     /// Whether their examples are read.
-    pub examples: Examples,
+    pub examples: RuleExamples,
 }
 
 impl Terms {
     /// Those of a file that comes with walwise.
-    pub(super) const fn ours(examples: Examples) -> Self {
+    pub(super) const fn ours(examples: RuleExamples) -> Self {
         Self { author: Author::Walwise, examples }
     }
 
     /// Those of a user's file.
-    pub(super) const USERS: Self = Self { author: Author::User, examples: Examples::Read };
+    pub(super) const USERS: Self = Self { author: Author::User, examples: RuleExamples::Read };
 }
 
 /// The contents of a file.
@@ -274,8 +274,8 @@ fn rule(
         evidence.extend(evidence::evidence(item, problems));
     }
     let examples = match terms.examples {
-        Examples::Read => examples(&fields, &sight, problems),
-        Examples::Left => Vec::new(),
+        RuleExamples::Read => examples(&fields, &sight, problems),
+        RuleExamples::Left => Vec::new(),
     };
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
@@ -283,7 +283,7 @@ fn rule(
     if sound {
         remedy.check(level, &advise, fields.span.clone(), problems);
     }
-    if sound && terms.examples == Examples::Read && !lacking.is_empty() {
+    if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
         let message = format!("no example of: {}", lacking.join(", "));
         problems.missing(fields.span.clone(), message, "examples are the rule's tests".to_owned());
     }

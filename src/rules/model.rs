@@ -82,7 +82,7 @@ pub enum Author {
 /// Whether the examples of the rules that come with walwise are read. They are half of what a rule holds, its tests alone
 /// need them, and the tests of the tree have read them. A user's always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Examples {
+pub enum RuleExamples {
     /// Read and checked.
     Read,
     /// Left: those rules have none.

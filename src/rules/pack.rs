@@ -88,7 +88,7 @@ pub fn fingerprint(sums: &Sums) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{Examples, RuleFile};
+    use crate::rules::{RuleExamples, RuleFile};
 
     /// The example of FIPS 180-4.
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let with = |name: &str, text: &str| {
             let file = RuleFile { name: name.to_owned(), text: text.to_owned() };
             Pack::new(
-                &RuleSet::with_user_files(&[file], Examples::Left, jiff::civil::Date::MIN).0,
+                &RuleSet::with_user_files(&[file], RuleExamples::Left, jiff::civil::Date::MIN).0,
                 "1",
                 &shipped,
             )

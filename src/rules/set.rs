@@ -11,7 +11,7 @@ use super::builtin;
 use super::diagnostic::{Diag, FileDiags, SourceLocation, Span};
 use super::file::{RuleFile, UserFile};
 use super::load::{self, Loaded, Terms};
-use super::model::{Author, Examples, Rule};
+use super::model::{Author, Rule, RuleExamples};
 use super::others::{Expired, GIVEN, Off, Override};
 use super::suggest::did_you_mean;
 use crate::quote::Command;
@@ -50,7 +50,11 @@ impl RuleSet {
 
     /// The built-in rules, with or without their examples, and those of the user's files. The mistakes are those of the
     /// user's files. `today` decides which of their statements have expired.
-    pub fn with_user_files(files: &[RuleFile], examples: Examples, today: Date) -> (Self, Vec<FileDiags>) {
+    pub fn with_user_files(
+        files: &[RuleFile],
+        examples: RuleExamples,
+        today: Date,
+    ) -> (Self, Vec<FileDiags>) {
         Self::read((&builtin::files(), examples), files, today)
     }
 
@@ -61,17 +65,17 @@ impl RuleSet {
         let mut all = builtin::files();
         all.retain(|builtin| !ours.iter().any(|file| same(file, builtin)));
         all.extend_from_slice(ours);
-        Self::read((&all, Examples::Read), users, today)
+        Self::read((&all, RuleExamples::Read), users, today)
     }
 
     /// Reads files as if they came with walwise, where nothing expires; a rule with a mistake is left out.
     pub fn parse(files: &[RuleFile]) -> (Self, Vec<FileDiags>) {
-        Self::read((files, Examples::Read), &[], Date::MIN)
+        Self::read((files, RuleExamples::Read), &[], Date::MIN)
     }
 
     /// Reads the files that come with walwise, or that replace them, and those of the user.
     pub(super) fn read(
-        (ours, examples): (&[RuleFile], Examples),
+        (ours, examples): (&[RuleFile], RuleExamples),
         users: &[RuleFile],
         today: Date,
     ) -> (Self, Vec<FileDiags>) {

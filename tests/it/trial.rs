@@ -422,8 +422,9 @@ fn real_trials_leave_nothing_when_they_are_killed() {
     }
 }
 
-/// Other tests run servers as `postgres`, whom a trial then refuses; this user of every system runs none.
-const AS_NOBODYS_SERVER: [&str; 2] = ["--user", "games"];
+/// Other tests run servers as `postgres`, whom a trial then refuses, as it does who runs anything; these users of every system
+/// run nothing, and each test that makes a server has one of its own.
+const USERS: [[&str; 2]; 3] = [["--user", "games"], ["--user", "news"], ["--user", "uucp"]];
 
 #[test]
 #[ignore = "needs root: loop devices"]
@@ -434,8 +435,7 @@ fn real_transactions_on_a_postgres_server_flush_each_commit() {
         ["--yes", "--force", "--preset", "oltp", "--with", "postgres", "--candidates", "ext4,ext4-nobarrier"];
     let extent =
         ["--size", "512", "--budget", "10m", "--writes", "4", "--clients", "1,4", "--seconds", "0.5"];
-    let output =
-        trial(&directory, &[&words[..], &extent, &AS_NOBODYS_SERVER, &["--format", "json"]].concat());
+    let output = trial(&directory, &[&words[..], &extent, &USERS[0], &["--format", "json"]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
         .unwrap_or_else(|e| panic!("{e}: {said}"));
@@ -472,7 +472,7 @@ fn real_trials_with_a_postgres_server_are_refused_to_whom_it_is_not_for() {
     let home = disk.dir("db");
     let cluster = Cluster::beneath(&home, &home);
     cluster.start();
-    assert!(with("postgres").contains("postgres already runs a database server"));
+    assert!(with("postgres").contains("postgres already runs "));
     assert_eq!(kills::loops(&own), Vec::<String>::new());
 }
 
@@ -489,7 +489,7 @@ fn real_trials_with_a_postgres_server_leave_nothing_when_they_are_killed() {
         (Moment::Server(2_100), Victim::Inside, SIGKILL),
         (Moment::Server(2_800), Victim::Outer, SIGTERM),
     ];
-    let trial = [&kills::TRANSACTIONS[..], &AS_NOBODYS_SERVER].concat();
+    let trial = [&kills::TRANSACTIONS[..], &USERS[1]].concat();
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
         let directory = disk.dir(&nth.to_string());
         let binary = env!("CARGO_BIN_EXE_walwise");
@@ -516,8 +516,7 @@ fn real_servers_of_trials_have_no_terminal() {
     let disk = roomy();
     let own = disk.dir("own");
     let words =
-        [&["trial", "--yes", "--force", own.to_str().unwrap()][..], &kills::TRANSACTIONS, &AS_NOBODYS_SERVER]
-            .concat();
+        [&["trial", "--yes", "--force", own.to_str().unwrap()][..], &kills::TRANSACTIONS, &USERS[2]].concat();
     let mut pty = Pty::walwise(&words);
     let begun = std::time::Instant::now();
     let mut seen = 0;

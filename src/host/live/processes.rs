@@ -59,6 +59,33 @@ pub fn person(status: &[u8]) -> Option<Person> {
     Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
 }
 
+/// A process that runs as a user by any of its ids, as `name (pid)`, display-safe; `None` where there is none.
+pub fn one_of(uid: u32) -> Result<Option<String>, Miss> {
+    for pid in files::processes()? {
+        let pid = pid?;
+        let path = format!("/proc/{pid}/status");
+        match files::read(Path::new(&path)) {
+            Ok(status) if has_id(&status, uid) => return Ok(Some(format!("{} ({pid})", name(&status)))),
+            Ok(_) => {}
+            // It has ended.
+            Err(miss) if miss.kind == MissKind::Absent => {}
+            Err(miss) => return Err(miss),
+        }
+    }
+    Ok(None)
+}
+
+fn has_id(status: &[u8], uid: u32) -> bool {
+    let text = String::from_utf8_lossy(status);
+    let ids = text.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    ids.split_ascii_whitespace().any(|id| id.parse() == Ok(uid))
+}
+
+fn name(status: &[u8]) -> String {
+    let first = status.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    crate::text::safe(first.strip_prefix(b"Name:").unwrap_or(first).trim_ascii())
+}
+
 /// The number after this word, if the real, effective, saved and file-system ids are the same.
 fn one(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
@@ -213,6 +240,16 @@ mod tests {
         let stat = b"12 (a) b) (c) S 7 12 12 0 -1";
         assert_eq!(comm_and_parent(stat), Some(("a) b) (c".to_owned(), 7)));
         assert_eq!(comm_and_parent(b"12 (a"), None);
+    }
+
+    #[test]
+    fn whoever_has_one_of_its_ids_runs_it() {
+        let status = b"Name:\ta\x1b[31m b\nUid:\t4242\t0\t7\t0\nGid:\t9\t9\t9\t9\n";
+        assert!(has_id(status, 4242) && has_id(status, 0) && has_id(status, 7));
+        assert!(!has_id(status, 9) && !has_id(status, 42) && !has_id(b"", 0));
+        assert!(name(status).starts_with('a') && !name(status).contains('\x1b'));
+        let own = rustix::process::getuid().as_raw();
+        assert!(one_of(own).unwrap().is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The manual of the rules: every rule that it names exists, and what it shows of files is valid.
 
-use super::super::{Examples, RuleFile, RuleSet, examples};
+use super::super::{RuleExamples, RuleFile, RuleSet, examples};
 use super::TODAY;
 
 const MANUAL: &str = include_str!("../../../rules/README.md");
@@ -39,7 +39,7 @@ fn the_rule_that_the_manual_shows_is_taken_and_its_examples_hold() {
 fn what_the_manual_shows_of_a_users_file_is_taken() {
     let shown = samples().into_iter().find(|sample| sample.contains("[[off]]")).unwrap();
     let file = RuleFile { name: "user.toml".to_owned(), text: shown.to_owned() };
-    let (set, mistakes) = RuleSet::with_user_files(&[file], Examples::Read, TODAY);
+    let (set, mistakes) = RuleSet::with_user_files(&[file], RuleExamples::Read, TODAY);
     assert!(mistakes.is_empty(), "{}", mistakes.first().map(|all| all.render(false)).unwrap_or_default());
     assert_eq!(
         (set.off().len(), set.overrides().len(), set.remarks().len()),

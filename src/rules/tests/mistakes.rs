@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::TODAY;
 use crate::rules::diagnostic::Weight;
-use crate::rules::{Examples, RuleFile, RuleSet};
+use crate::rules::{RuleExamples, RuleFile, RuleSet};
 
 #[derive(Deserialize)]
 struct Table {
@@ -66,7 +66,7 @@ impl Mistake {
         if !self.beside.is_empty() {
             files.insert(0, RuleFile { name: "other.toml".to_owned(), text: self.beside.clone() });
         }
-        let (_, found) = RuleSet::with_user_files(&files, Examples::Left, TODAY);
+        let (_, found) = RuleSet::with_user_files(&files, RuleExamples::Left, TODAY);
         let [file] = found.as_slice() else { return Some(format!("{} files have mistakes", found.len())) };
         let shown = file.render(false);
         let told: Vec<_> = file.diags.iter().map(|diag| diag.span.clone()).collect();
@@ -106,7 +106,7 @@ impl Mistake {
 fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
     let table: Table = toml::from_str(include_str!("../../../tests/rules/mistakes.toml")).unwrap();
     let good = RuleFile { name: "site.toml".to_owned(), text: table.rule.clone() };
-    let (_, found) = RuleSet::with_user_files(std::slice::from_ref(&good), Examples::Left, TODAY);
+    let (_, found) = RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Left, TODAY);
     assert!(found.is_empty(), "{}", found[0].render(false));
     let mut wrong = String::new();
     for mistake in &table.mistake {

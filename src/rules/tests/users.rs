@@ -7,7 +7,7 @@ use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Source, Subject};
 use crate::rules::diagnostic::{FileDiags, Weight};
 use crate::rules::{
-    Circumstances, Examples, Level, Override, Risk, Rule, RuleFile, RuleSet, builtin, evaluate_one,
+    Circumstances, Level, Override, Risk, Rule, RuleExamples, RuleFile, RuleSet, builtin, evaluate_one,
 };
 
 fn file(name: &str, text: String) -> RuleFile {
@@ -16,7 +16,7 @@ fn file(name: &str, text: String) -> RuleFile {
 
 /// One file of a user's, alone.
 fn of_user(text: String) -> (RuleSet, Vec<FileDiags>) {
-    RuleSet::read((&[], Examples::Read), &[file("user.toml", text)], TODAY)
+    RuleSet::read((&[], RuleExamples::Read), &[file("user.toml", text)], TODAY)
 }
 
 /// A rule without a mistake.
@@ -141,7 +141,7 @@ fn no_level_changes_what_is_advised() {
             format!("[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n", rule.id, level.word())
         };
         let text: String = builtin.rules().iter().map(say).collect();
-        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], Examples::Left, TODAY);
+        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Left, TODAY);
         assert_eq!(
             found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
             builtin.rules().len()
@@ -163,7 +163,7 @@ fn no_level_changes_what_is_advised() {
 /// The built-in rules that can lose data, as rules of a user's: none is accepted.
 #[test]
 fn a_users_rule_never_advises_what_can_lose_data() {
-    let (set, found) = RuleSet::read((&[], Examples::Read), &builtin::files(), TODAY);
+    let (set, found) = RuleSet::read((&[], RuleExamples::Read), &builtin::files(), TODAY);
     let risky = |rule: &&Rule| rule.advise.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
     let ours = RuleSet::builtin();
     let ours: Vec<&Rule> = ours.rules().iter().filter(risky).collect();
@@ -224,7 +224,7 @@ fn one_rule_has_one_level() {
         format!("[[override]]\nrule = \"a.b\"\nlevel = \"{level}\"\nbecause = \"as we see it\"\n")
     };
     let (set, found) = RuleSet::read(
-        (&[], Examples::Read),
+        (&[], RuleExamples::Read),
         &[file("1.toml", good("a.b") + &say("critical")), file("2.toml", say("advice"))],
         TODAY,
     );

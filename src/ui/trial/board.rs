@@ -82,7 +82,7 @@ fn of_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
         }
         TrialOutcome::Best(place) => (format!("{} is the fastest", name(place)), TextRole::Good),
         TrialOutcome::Alike(set) => {
-            (format!("no difference that matters between {}", set.len()), TextRole::Good)
+            (format!("no difference that matters between {} candidates", set.len()), TextRole::Good)
         }
         TrialOutcome::Open(set) => (format!("may still be best: {} of {of}", set.len()), TextRole::Plain),
     };
