@@ -141,7 +141,7 @@ fn no_level_changes_what_is_advised() {
             format!("[[override]]\nrule = \"{}\"\nlevel = \"{}\"\nbecause = \"b\"\n", rule.id, level.word())
         };
         let text: String = builtin.rules().iter().map(say).collect();
-        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Left, TODAY);
+        let (set, found) = RuleSet::with_user_files(&[file("user.toml", text)], RuleExamples::Read, TODAY);
         assert_eq!(
             found.iter().map(|file| file.diags.len()).sum::<usize>() + set.overrides().len(),
             builtin.rules().len()
