@@ -1,5 +1,5 @@
 //! What takes too long for every change: the table of simulated trials in `tests/bench/TRIAL.md`, which `tests/trials/run`
-//! makes, that of real ones (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
+//! makes, that of real ones (`tests/trials/controls`), that beside a sweep (`tests/bench/sweep`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -13,6 +13,7 @@
 mod controls;
 mod kills;
 mod simulated;
+mod sweep;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -85,6 +86,17 @@ fn the_table_of_controls() {
     let (table, wrong) = controls::table(Path::new(&std::env::var_os("WALWISE_RECORDS").unwrap()));
     print!("{table}");
     std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/CONTROLS.md"), &table).unwrap();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// Of what `tests/bench/sweep` kept.
+#[test]
+#[ignore = "needs what an hour's sweep kept: tests/bench/sweep"]
+fn the_table_of_the_sweep() {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench");
+    let (table, wrong) = sweep::table(&bench.join("sweep.json"));
+    print!("{table}");
+    std::fs::write(bench.join("SWEEP.md"), &table).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
