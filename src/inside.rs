@@ -81,6 +81,7 @@ pub mod trial {
 pub mod ui {
     pub use crate::ui::{
         Exit, Options, Partial, Saved, Supposed, Supposition, Worker, dead_links, pictures, run, texts,
+        trial_picture,
     };
 }
 pub mod validity {

@@ -53,7 +53,7 @@ pub use jobs::Worker;
 pub use msg::Exit;
 pub use pictures::{dead_links, pictures, texts};
 pub use supposed::{Supposed, Supposition};
-pub use trial::TrialScreen;
+pub use trial::{TrialScreen, trial_picture};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 

@@ -112,7 +112,7 @@ impl MarkdownBuilder {
         self.condition(0, &rule.when);
         self.undecided(rule);
         self.line(0, &format!("\nThe question is then: {}", prose(&rule.question)));
-        self.heading("RuleExamples");
+        self.heading("Examples");
         for expect in Expect::ALL {
             for example in rule.examples.iter().filter(|example| example.expect == expect) {
                 self.line(0, &format!("- {}: {}", expect.word(), escaped(&example.name)));

@@ -255,7 +255,13 @@ pub fn percent(found: Interval) -> String {
     let of = |log: f64| 100.0 * log.exp_m1();
     let [value, low, high] = [found.value, found.low, found.high].map(of);
     let digits = usize::from(low.abs().max(high.abs()) < 10.0);
-    format!("{value:+.digits$} % ({low:+.digits$} to {high:+.digits$})")
+    let signed = |value: f64| {
+        let text = format!("{value:+.digits$}");
+        // Nothing is neither more nor less.
+        let is_nothing = text.bytes().all(|byte| !byte.is_ascii_digit() || byte == b'0');
+        if is_nothing { text.replace(['+', '-'], "") } else { text }
+    };
+    format!("{} % ({} to {})", signed(value), signed(low), signed(high))
 }
 
 /// The answer of a load.
@@ -336,6 +342,17 @@ fn reason(record: &TrialRecord) -> String {
 mod tests {
     use super::*;
     use crate::trial::sample::record;
+
+    #[test]
+    fn nothing_has_no_sign() {
+        let said = |value: f64, low: f64, high: f64| {
+            let [value, low, high] = [value, low, high].map(|percent: f64| (percent / 100.0).ln_1p());
+            percent(Interval { low, value, high })
+        };
+        assert_eq!(said(-0.2, -26.0, 203.0), "0 % (-26 to +203)");
+        assert_eq!(said(0.04, -0.04, 6.0), "0.0 % (0.0 to +6.0)");
+        assert_eq!(said(-3.0, -10.2, 0.4), "-3 % (-10 to 0)");
+    }
 
     #[test]
     fn a_winner_is_named_and_who_does_not_flush_never_is() {

@@ -10,15 +10,27 @@ use std::io;
 use std::sync::mpsc::{self, Receiver};
 
 use nix::sys::signal::{Signal, raise};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use signal_hook::consts::{SIGCONT, SIGTSTP};
 
 use super::Options;
 use super::input;
 use super::msg::Msg;
+use super::svg;
 use super::terminal::{Display, Tty};
 use super::theme::Theme;
 use crate::trial::TrialRecord;
 use board::TrialBoard;
+
+/// The screen after the last block of a record, on a terminal of so many columns and rows, as SVG.
+pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> String {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
+    let left = (record.budget - record.seconds).max(0.0);
+    let theme = Theme { colour: true, ascii: false };
+    picture::draw(&TrialBoard::of(record), "the last block is complete", left, theme, &mut buffer);
+    svg::svg(&buffer, "walwise: a trial")
+}
 
 /// The terminal while a trial runs. It is given back when this is dropped.
 pub struct TrialScreen {

@@ -13,7 +13,10 @@ use walwise::inside::collect::Request;
 use walwise::inside::host::RecordedHost;
 use walwise::inside::measure::Measurement;
 use walwise::inside::pipeline::Session;
+use walwise::inside::report::html;
 use walwise::inside::rules::{RuleSet, reference};
+use walwise::inside::trial::TrialRecord;
+use walwise::inside::ui::trial_picture;
 
 /// The size of the terminal in most pictures.
 const SIZE: (u16, u16) = (100, 32);
@@ -76,6 +79,11 @@ fn made() -> BTreeMap<String, String> {
     files.extend(within("assets/completions", Shell::ALL.map(generate::completions).to_vec()));
     files.extend(within("assets/screens", pictures()));
     files.insert("assets/report.html".to_owned(), page());
+    let trial =
+        TrialRecord::parse(&fs::read_to_string(of_repository("rules/trials/filesystems.json")).unwrap());
+    let trial = trial.unwrap();
+    files.insert("assets/trial.html".to_owned(), html::trial::render(&trial));
+    files.insert("assets/screens/trial.svg".to_owned(), trial_picture(&trial, (100, 30)));
     files.insert("rules/REFERENCE.md".to_owned(), reference::render());
     files
 }

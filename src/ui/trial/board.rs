@@ -37,6 +37,9 @@ pub struct BoardLoad {
     pub rows: Vec<ForestRow>,
 }
 
+/// The longest time in seconds that a trial is said to need: with more, the disk is too unsteady for one.
+const WORTH_WAITING: f64 = 86_400.0;
+
 impl TrialBoard {
     /// What a record says now.
     pub fn of(record: &TrialRecord) -> Self {
@@ -58,7 +61,7 @@ impl TrialBoard {
             blocks: record.blocks.len(),
             axis,
             floor: record.floor().into_iter().flatten().collect(),
-            needed: record.seconds_needed(),
+            needed: record.seconds_needed().filter(|seconds| *seconds <= WORTH_WAITING),
             nothing: if loads.is_empty() { says() } else { None },
             loads,
         }
@@ -94,11 +97,23 @@ pub fn rate(rate: Option<f64>) -> String {
     rate.map_or_else(|| "–".to_owned(), |rate| format!("{}/s", text::rounded(rate)))
 }
 
-/// A time in a few words: `40 s`, `12 min`.
+/// A time in a few words: `40 s`, `12 min`, `3 h`.
 pub fn time(seconds: f64) -> String {
     if seconds < 60.0 {
         format!("{:.0} s", seconds.max(0.0))
-    } else {
+    } else if seconds <= 7_200.0 {
         format!("{:.0} min", (seconds / 60.0).ceil())
+    } else {
+        format!("{:.0} h", (seconds / 3_600.0).ceil())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::time;
+
+    #[test]
+    fn a_time_has_the_unit_that_suits_it() {
+        assert_eq!([0.0, 59.4, 61.0, 7_200.0, 7_300.0].map(time), ["0 s", "59 s", "2 min", "120 min", "3 h"]);
     }
 }
