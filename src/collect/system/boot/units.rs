@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::entry::{BootEntry, Unread, note, shown};
 use crate::collect::refusal::refused;
@@ -30,8 +31,9 @@ const PULLING: [&[u8]; 3] = [b".wants", b".requires", b".upholds"];
 /// The units on this machine.
 pub struct Units {
     listed: Vec<(PathBuf, Vec<OsString>)>,
-    /// Names of units that something pulls in; the error says why that is not known.
-    pulled: Result<BTreeSet<Vec<u8>>, Miss>,
+    /// Names of units that something pulls in; the error says why that is not known. Most machines have no unit of which
+    /// that is asked, and two dozen directories that say it.
+    pulled: OnceLock<Result<BTreeSet<Vec<u8>>, Miss>>,
 }
 
 /// A setting of a unit, with the file that it stands in.
@@ -63,8 +65,7 @@ impl Units {
                 Err(miss) => unread = note(facts, &miss, &shown(&directory)).or(unread),
             }
         }
-        let pulled = pulled_in(host, &listed);
-        (Self { listed, pulled }, unread)
+        (Self { listed, pulled: OnceLock::new() }, unread)
     }
 
     /// Records the mount of every mount unit. A distribution's units count where they mount a device and fstab has no
@@ -90,7 +91,7 @@ impl Units {
             {
                 continue;
             }
-            match self.entry(name, &main, &settings) {
+            match self.entry(host, name, &main, &settings) {
                 Ok(entry) => entry.put(facts),
                 Err(flaw) => facts.warn(flaw),
             }
@@ -177,7 +178,13 @@ impl Units {
         Ok(found.into_values().filter(|path| !masked(path)).collect())
     }
 
-    fn entry(&self, name: &OsString, main: &Path, lines: &[UnitDirective]) -> Result<BootEntry, BootNote> {
+    fn entry(
+        &self,
+        host: &dyn Host,
+        name: &OsString,
+        main: &Path,
+        lines: &[UnitDirective],
+    ) -> Result<BootEntry, BootNote> {
         let word = |key: &[u8], what: &str| match last(lines, key) {
             Some(line) => Reading::known(safe(&line.setting.value), line.source()),
             None => Reading::unknown(Why::Absent, format!("{what} in {}", shown(main))),
@@ -190,7 +197,7 @@ impl Units {
             return Err(BootNote::OtherName { unit: shown(main) });
         }
         let stem = |name: &[u8]| name.rsplit(|b| *b == b'.').nth(1).map(<[u8]>::to_vec);
-        let auto = match &self.pulled {
+        let auto = match self.pulled.get_or_init(|| pulled_in(host, &self.listed)) {
             Ok(pulled) => {
                 let ours = path_bytes(Path::new(name));
                 let wanted = pulled.iter().any(|pulled| stem(pulled) == stem(ours));
