@@ -32,7 +32,7 @@ pub use load::{CommitShape, Preset, SEGMENT, TrialLoad};
 pub use looks::{Ending, LOOKS};
 pub use ranks::Interval;
 pub use record::{CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord};
-pub use result::LoadResult;
+pub use result::{LoadResult, WORTH_WAITING};
 pub use server::{ServerRecord, scale, server_settings};
 pub use stages::{FIRST_BLOCKS, first_stage_is_worth_it};
 pub use telling::{TableCell, TableOfLoad, percent, summary, tell};

@@ -172,7 +172,7 @@ methods\t'Commits of one session by each sync method'
 fs-mark\t'New files that are written and flushed in many directories'
 oltp\t'Transactions of pgbench on a temporary server'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and nobody who runs anything' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and without running processes' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; 0.5, or 3 for transactions' -r

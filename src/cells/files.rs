@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -29,12 +28,11 @@ pub fn create(clients: u32, log: &Path, means: &LoadMeans<'_>) -> Result<Sample,
     let failed = Mutex::new(None);
     let bytes = means.pages.bytes(FILE);
     let sample = together(clients, means, &|| None, &|client, nth| {
-        let begun = Instant::now();
-        let made = file(&place(client, nth % DIRECTORIES).join(nth.to_string()), bytes);
+        let path = place(client, nth % DIRECTORIES).join(nth.to_string());
+        let made = means.wasting(|| file(&path, bytes));
         if let Err(errno) = made {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(errno);
         }
-        means.waste(begun.elapsed().as_nanos() as f64 / 1e3);
         made.is_ok()
     });
     fs::remove_dir_all(&top).map_err(|e| format!("new files: {e}"))?;

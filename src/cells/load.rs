@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -151,9 +151,7 @@ fn group_commit(
     log.busy = true;
     let (from, to) = (log.flushed, log.inserted);
     drop(log);
-    let begun = Instant::now();
-    let done = write_pages(writer, means.pages, from, to);
-    means.waste(begun.elapsed().as_nanos() as f64 / 1e3);
+    let done = means.wasting(|| write_pages(writer, means.pages, from, to));
     let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
     (log.busy, log.calls) = (false, log.calls + 1);
     match done {

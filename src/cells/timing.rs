@@ -43,6 +43,14 @@ impl LoadMeans<'_> {
         }
         micros + more
     }
+
+    /// Does what commits, and wastes the share of the time that it took.
+    pub fn wasting<T>(&self, commit: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let done = commit();
+        self.waste(begun.elapsed().as_nanos() as f64 / 1e3);
+        done
+    }
 }
 
 /// Commits one after the other for the time, each a flush call.

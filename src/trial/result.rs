@@ -5,6 +5,9 @@ use super::load::TrialLoad;
 use super::looks::{Ending, LAST};
 use super::record::TrialRecord;
 
+/// The longest time in seconds that a trial is said to need: with more, the disk is too unsteady for one.
+pub const WORTH_WAITING: f64 = 86_400.0;
+
 /// What the blocks say about one load.
 #[derive(Clone, Debug)]
 pub struct LoadResult {

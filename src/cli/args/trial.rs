@@ -33,7 +33,7 @@ pub struct Trial {
     /// The server of `--preset oltp`.
     #[arg(long, value_enum, value_name = "SERVER", default_value_t = TrialServer::Postgres)]
     pub with: TrialServer,
-    /// System user that runs the server: not root, and nobody who runs anything.
+    /// System user that runs the server: not root, and without running processes.
     #[arg(long, value_name = "NAME", default_value = "postgres")]
     pub user: String,
     /// How large and how long.

@@ -47,7 +47,7 @@ pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> 
         .map_err(|miss| CliError::Usage(format!("cannot tell whether {name} runs programs: {miss}")))?;
     if let Some(process) = process {
         return refuse(format!(
-            "{name} already runs {process}, which could reach into the trial's server: name a --user who runs nothing"
+            "{name} already runs {process}, which could reach into the trial's server: name a --user without running processes"
         ));
     }
     let version = match programs.version(user) {

@@ -4,6 +4,7 @@ use super::{name, percent};
 use crate::trial::candidate::Contender;
 use crate::trial::promise::Promise;
 use crate::trial::record::{ExtentKind, TrialRecord};
+use crate::trial::result::WORTH_WAITING;
 use crate::trial::stages::LeftOut;
 
 /// All notes, in order.
@@ -122,7 +123,7 @@ fn still_needed(seconds: f64) -> String {
     let (minutes, hours) = ((seconds / 60.0).ceil(), (seconds / 3600.0).ceil());
     if minutes <= 120.0 {
         format!("Not settled; about {minutes:.0} more minutes like these would be needed.")
-    } else if hours <= 24.0 {
+    } else if seconds <= WORTH_WAITING {
         format!("Not settled; about {hours:.0} more hours like these would be needed.")
     } else {
         "Not settled; more time would not help while the disk is as unsteady as now.".to_owned()

@@ -2,7 +2,7 @@
 
 use crate::report::ratios::RatioAxis;
 use crate::text;
-use crate::trial::{ForestRow, LOOKS, LoadResult, TrialOutcome, TrialRecord, tell};
+use crate::trial::{ForestRow, LOOKS, LoadResult, TrialOutcome, TrialRecord, WORTH_WAITING, tell};
 use crate::ui::theme::TextRole;
 
 /// What is known after a block.
@@ -36,9 +36,6 @@ pub struct BoardLoad {
     /// The candidates.
     pub rows: Vec<ForestRow>,
 }
-
-/// The longest time in seconds that a trial is said to need: with more, the disk is too unsteady for one.
-const WORTH_WAITING: f64 = 86_400.0;
 
 impl TrialBoard {
     /// What a record says now.
