@@ -129,6 +129,9 @@ const MORE: u8 = b'm';
 /// The longest part of a message in bytes.
 const PART: usize = 512 << 10;
 
+/// The longest message in bytes: a block of a hundred cells has a tenth of it.
+const WHOLE_MESSAGE: usize = 16 << 20;
+
 /// Says something.
 pub fn say<T: Serialize>(line: &mut SocketChannel, what: &T) -> std::io::Result<()> {
     let text = serde_json::to_vec(what).map_err(std::io::Error::other)?;
@@ -144,13 +147,33 @@ pub fn say<T: Serialize>(line: &mut SocketChannel, what: &T) -> std::io::Result<
 pub struct Ear(Vec<u8>);
 
 impl Ear {
-    /// Takes a part; something where it was the last, `Err` where it is nonsense.
+    /// Takes a part; something where it was the last, `Err` where it is nonsense or
+    /// longer than any message is.
     pub fn take<T: for<'de> Deserialize<'de>>(&mut self, (kind, part): Message) -> Result<Option<T>, ()> {
+        if self.0.len() + part.len() > WHOLE_MESSAGE {
+            return Err(());
+        }
         self.0.extend(part);
         match kind {
             MORE => Ok(None),
             WHOLE => serde_json::from_slice(&std::mem::take(&mut self.0)).map(Some).map_err(|_| ()),
             _ => Err(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_without_an_end_is_refused() {
+        let mut ear = Ear::default();
+        let part = || (MORE, vec![b' '; PART]);
+        let heard = (0..=WHOLE_MESSAGE / PART).map(|_| ear.take::<News>(part()));
+        assert_eq!(heard.filter(Result::is_err).count(), 1);
+        let mut ear = Ear::default();
+        assert_eq!(ear.take::<News>((MORE, b"\"Clea".to_vec())), Ok(None));
+        assert_eq!(ear.take::<News>((WHOLE, b"red\"".to_vec())), Ok(Some(News::Cleared)));
     }
 }
