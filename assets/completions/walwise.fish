@@ -175,7 +175,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The s
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and without running processes' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; 0.5, or 3 for transactions' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; 0.5, or for transactions 3 to 0.8, as the budget allows' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat that order' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
 markdown\t'For people, as Markdown'

@@ -65,7 +65,7 @@ pub struct TrialExtent {
     /// Most GiB to write; the trial ends before it writes more.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds for each load in each cell; 0.5, or 3 for transactions.
+    /// Seconds for each load in each cell; 0.5, or for transactions 3 to 0.8, as the budget allows.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Seed of the random order, to repeat that order.

@@ -20,10 +20,16 @@ use crate::quote::Command;
 use crate::rules::RuleSet;
 use crate::text;
 use crate::trial::{
-    Contender, Ending, ExtentKind, FIRST_BLOCKS, FORMAT, LOOKS, Preset, TrialLoad, TrialRecord,
+    Contender, Ending, ExtentKind, FIRST_BLOCKS, FORMAT, LOOKS, TrialLoad, TrialRecord,
     first_stage_is_worth_it,
 };
 use crate::way::random;
+
+/// The longest load of a first stage, in seconds.
+const FIRST_STAGE_SECONDS: f64 = 0.5;
+
+/// The number of blocks for which a budget should do: the first look can name only what is far behind.
+const ENOUGH_BLOCKS: f64 = LOOKS[3] as f64;
 
 /// What a trial would do.
 pub(super) struct TrialPlan {
@@ -120,15 +126,13 @@ fn planned(
     let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
     let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
     let loads = TrialLoad::of(preset, &args.clients);
-    let load_seconds = args.extent.seconds.unwrap_or_else(|| preset.usual_seconds());
+    let asked = args.extent.seconds.as_slice();
+    let lengths = if asked.is_empty() { preset.usual_seconds() } else { asked };
+    let load_seconds = lengths.first().copied().unwrap_or_default();
     // What costs so much more than commits is asked of those alone that commits do not rule out.
     let (loads, load_seconds, second) = if server.is_some() && first_stage_is_worth_it(&candidates) {
         let second = PlannedStage { loads, load_seconds };
-        (
-            TrialLoad::of_first_stage(&args.clients),
-            load_seconds.min(Preset::Commits.usual_seconds()),
-            Some(second),
-        )
+        (TrialLoad::of_first_stage(&args.clients), load_seconds.min(FIRST_STAGE_SECONDS), Some(second))
     } else {
         (loads, load_seconds, None)
     };
@@ -156,7 +160,23 @@ fn planned(
     };
     let (budget, writes) = (args.budget, args.extent.writes << 30);
     let job = TrialJob { place, bytes, seed, leaves, budget, writes };
-    Ok(TrialPlan { job, candidates, record, server, second })
+    let mut plan = TrialPlan { job, candidates, record, server, second };
+    shorten(&mut plan, lengths);
+    Ok(plan)
+}
+
+/// Gives its loads the first of these lengths, in seconds, at which its budget allows enough blocks, or the last.
+fn shorten(plan: &mut TrialPlan, lengths: &[f64]) {
+    for seconds in lengths {
+        let of_plan = match &mut plan.second {
+            Some(second) => &mut second.load_seconds,
+            None => &mut plan.record.load_seconds,
+        };
+        *of_plan = *seconds;
+        if likely_blocks(plan) >= ENOUGH_BLOCKS {
+            return;
+        }
+    }
 }
 
 /// Refuses a directory that is not on a block device of this machine.
@@ -249,7 +269,7 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
 fn likely_block(loads: &[TrialLoad], load_seconds: f64, server: bool, candidates: usize) -> f64 {
     // A server is made and filled in each cell, and comes to rest before each load, which takes whole seconds.
     let (making, each) =
-        if server { (8.0, (1.2 * load_seconds).ceil() + 0.5) } else { (2.0, 1.2 * load_seconds) };
+        if server { (4.0, (1.2 * load_seconds).ceil() + 0.5) } else { (2.0, 1.2 * load_seconds) };
     (making + each * loads.len() as f64) * (candidates + 1) as f64
 }
 
