@@ -22,6 +22,7 @@ mod files;
 mod load;
 mod settle;
 mod pgbench;
+mod sysbench;
 mod server;
 mod ending;
 mod inside;

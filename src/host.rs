@@ -38,7 +38,7 @@ pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;
-pub use server::{LoadScript, PostgresPrograms, SERVER_LOGS, ServerTask, initdb_line, pgbench_line};
+pub use server::{LoadScript, SERVER_LOGS, ServerPrograms, ServerTask};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
 use crate::text;

@@ -33,6 +33,6 @@ pub use looks::{Ending, LOOKS};
 pub use ranks::Interval;
 pub use record::{CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord};
 pub use result::{LoadResult, WORTH_WAITING};
-pub use server::{ServerRecord, scale, server_settings};
+pub use server::{ServerRecord, mariadb_settings, postgres_settings, scale};
 pub use stages::{FIRST_BLOCKS, first_stage_is_worth_it};
 pub use telling::{TableCell, TableOfLoad, percent, summary, tell};

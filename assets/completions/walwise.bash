@@ -1524,7 +1524,7 @@ _walwise() {
                     return 0
                     ;;
                 --with)
-                    COMPREPLY=($(compgen -W "postgres" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "postgres mariadb" -- "${cur}"))
                     return 0
                     ;;
                 --user)

@@ -170,9 +170,10 @@ complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Nu
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
 methods\t'Commits of one session by each sync method'
 fs-mark\t'New files that are written and flushed in many directories'
-oltp\t'Transactions of pgbench on a temporary server'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and without running processes' -r
+oltp\t'Transactions of pgbench or sysbench on a temporary server'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`' -r -f -a "postgres\t'PostgreSQL, under pgbench'
+mariadb\t'MariaDB, under sysbench'"
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and without running processes; postgres or mysql if not named' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; 0.5, or for transactions 3 to 0.8, as the budget allows' -r

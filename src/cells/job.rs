@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::EraseOrder;
 use crate::errand::{Message, SocketChannel};
+use crate::host::ServerPrograms;
 use crate::host::as_user::SystemUser;
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 
@@ -45,13 +46,13 @@ pub struct StageOrder {
 /// How a temporary server is made in each cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerOrder {
-    /// The directory of its programs.
-    pub programs: PathBuf,
+    /// Its programs.
+    pub programs: ServerPrograms,
     /// Whom it runs as.
     pub user: SystemUser,
     /// Its settings, `name=value`.
     pub settings: Vec<String>,
-    /// pgbench's scale.
+    /// The scale of its tables.
     pub scale: u64,
 }
 

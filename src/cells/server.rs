@@ -1,7 +1,7 @@
-//! A temporary PostgreSQL on a mounted candidate: made, filled, loaded by pgbench, and stopped before it is unmounted.
+//! A temporary server on a mounted candidate: made, filled, loaded by pgbench or sysbench, and stopped before it is unmounted.
 //!
 //! Its data directory, its log and its socket are in the directory of the candidate's log, which is its user's alone. Only
-//! what pgbench writes down is in memory, so that no write of it reaches the candidate. Server and pgbench run as that user.
+//! what pgbench writes down is in memory, so that no write of it reaches the candidate. All its programs run as that user.
 //! Whatever they leave in that directory is a stranger's word: it is opened without following links, and read with a bound.
 
 use std::fs::File;
@@ -19,9 +19,10 @@ use rustix::fs::{Dir, FileType, MemfdFlags, Mode, OFlags};
 
 use super::job::ServerOrder;
 use super::pgbench::{self, LoadTime};
+use super::sysbench;
 use super::timing::{LoadMeans, counted, sample};
 use super::volume::Mounted;
-use crate::host::{LoadScript, PostgresPrograms, SERVER_LOGS, ServerTask};
+use crate::host::{LoadScript, SERVER_LOGS, ServerTask};
 use crate::trial::{CandidateRecord, CommitShape, Sample, TrialLoad};
 
 /// How long the server may take until it answers, and to stop.
@@ -38,7 +39,6 @@ const LONGEST_COMPLAINT: u64 = 64 << 10;
 /// A running server. It is stopped when it is dropped.
 pub struct TemporaryServer<'a> {
     order: &'a ServerOrder,
-    programs: PostgresPrograms,
     process: Child,
     /// What the server says.
     says: OwnedFd,
@@ -56,16 +56,16 @@ impl<'a> TemporaryServer<'a> {
     ) -> Result<Self, String> {
         give(&on.log, order)?;
         let logs = LogRoom::make(order)?;
-        let programs = PostgresPrograms::of(order.programs.clone());
-        run(&programs, ServerTask::Make, order)?;
+        run(ServerTask::Make, order)?;
         let says = rustix::fs::memfd_create("walwise", MemfdFlags::CLOEXEC);
         let says = says.map_err(|e| format!("cannot hear the server: {e}"))?;
-        let settings = order.settings.iter().chain(&candidate.settings);
-        let process =
-            programs.start(settings, order.user, &says).map_err(|miss| format!("postgres: {miss}"))?;
-        let mut server = Self { order, programs, process, says, logs, runs: 0 };
+        let settings: Vec<&str> =
+            order.settings.iter().chain(&candidate.settings).map(String::as_str).collect();
+        let process = order.programs.start(&settings, order.user, &says);
+        let process = process.map_err(|miss| format!("{}: {miss}", order.programs.server().name()))?;
+        let mut server = Self { order, process, says, logs, runs: 0 };
         server.wait()?;
-        run(&server.programs, ServerTask::Fill(order.scale), order)?;
+        run(ServerTask::Fill(order.scale), order)?;
         on.sync()?;
         Ok(server)
     }
@@ -74,7 +74,7 @@ impl<'a> TemporaryServer<'a> {
     fn wait(&mut self) -> Result<(), String> {
         let begun = Instant::now();
         loop {
-            if self.checkpoint().is_ok() {
+            if run(ServerTask::Greet, self.order).is_ok() {
                 return Ok(());
             }
             match self.process.try_wait() {
@@ -99,15 +99,12 @@ impl<'a> TemporaryServer<'a> {
         last_words(&String::from_utf8_lossy(&read.unwrap_or_default()))
     }
 
-    fn checkpoint(&self) -> Result<(), String> {
-        run(&self.programs, ServerTask::Checkpoint, self.order).map(drop)
-    }
-
     /// Runs a load on it, after a checkpoint.
     pub fn run(&mut self, load: TrialLoad, means: &LoadMeans<'_>) -> Result<Sample, String> {
         let script = match load.shape {
             CommitShape::SimpleUpdate => LoadScript::SimpleUpdate,
             CommitShape::TpcB => LoadScript::TpcB,
+            CommitShape::WriteOnly => LoadScript::WriteOnly,
             CommitShape::Usual
             | CommitShape::TwoPages
             | CommitShape::Appends
@@ -117,24 +114,35 @@ impl<'a> TemporaryServer<'a> {
             | CommitShape::Neighbour
             | CommitShape::Files => return Err(format!("{}: no load of a server", load.name())),
         };
-        self.checkpoint()?;
+        run(ServerTask::Checkpoint, self.order)?;
         let time = LoadTime::new(means.seconds);
         self.runs += 1;
-        let nth = self.runs;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = u32::try_from(processors).unwrap_or(1).min(load.clients);
         let (clients, seconds) = (load.clients, time.seconds);
         let before = counted(means.meters);
-        let task = ServerTask::Load { script, clients, threads, seconds, run: nth };
-        let printed = run(&self.programs, task, self.order);
+        let (scale, nth) = (self.order.scale, self.runs);
+        let task = ServerTask::Load { script, clients, threads, seconds, scale, run: nth };
+        let printed = run(task, self.order);
         let after = counted(means.meters);
-        let printed = printed.map_err(|why| format!("{}: {why}{}", load.name(), self.complaint()))?;
-        let made = pgbench::transactions(&self.logs.take(&nth.to_string())?, load.clients)?;
-        if pgbench::processed(&printed) != Some(made.len() as u64) {
-            return Err(format!("{}: pgbench's log lacks transactions", load.name()));
+        let named = |why: String| format!("{}: {why}", load.name());
+        let printed = printed.map_err(|why| named(format!("{why}{}", self.complaint())))?;
+        let told = match script {
+            LoadScript::SimpleUpdate | LoadScript::TpcB => self.told_by_pgbench(&printed, clients, time),
+            LoadScript::WriteOnly => told_by_sysbench(&printed),
+        };
+        let told = told.map_err(named)?;
+        Ok(sample(&told.micros, told.seconds, told.calls, (before, after)))
+    }
+
+    /// What pgbench's log holds of a load.
+    fn told_by_pgbench(&self, printed: &str, clients: u32, time: LoadTime) -> Result<ToldLoad, String> {
+        let made = pgbench::transactions(&self.logs.take(&self.runs.to_string())?, clients)?;
+        let calls = made.len() as u64;
+        if pgbench::processed(printed) != Some(calls) {
+            return Err("pgbench's log lacks transactions".to_owned());
         }
-        let micros = pgbench::counted(&made, time)?;
-        Ok(sample(&micros, time.counted, made.len() as u64, (before, after)))
+        Ok(ToldLoad { micros: pgbench::counted(&made, time)?, seconds: time.counted, calls })
     }
 
     /// Stops it; the error is a sentence.
@@ -146,7 +154,7 @@ impl<'a> TemporaryServer<'a> {
     fn end(&mut self) -> Result<(), String> {
         let pid = Pid::from_raw(self.process.id().cast_signed());
         let begun = Instant::now();
-        let mut signal = Some(Signal::SIGQUIT);
+        let mut signal = Some(self.order.programs.stops_by());
         let gone = || {
             // Whatever its user left running in here goes too. The first process of a namespace reaches nobody outside.
             if std::process::id() == 1 {
@@ -178,8 +186,22 @@ impl Drop for TemporaryServer<'_> {
     }
 }
 
-fn run(programs: &PostgresPrograms, task: ServerTask, order: &ServerOrder) -> Result<String, String> {
-    programs.run(task, order.user).map_err(|miss| format!("{}: {miss}", task.program().name()))
+/// What a load's own program tells of it: transactions that count, and how many there were in all.
+struct ToldLoad {
+    micros: Vec<f64>,
+    seconds: f64,
+    calls: u64,
+}
+
+/// What sysbench prints of a load, all of which counts.
+fn told_by_sysbench(printed: &str) -> Result<ToldLoad, String> {
+    let load = sysbench::load(printed)?;
+    let calls = load.micros.len() as u64;
+    Ok(ToldLoad { micros: load.micros, seconds: load.seconds, calls })
+}
+
+fn run(task: ServerTask, order: &ServerOrder) -> Result<String, String> {
+    order.programs.run(task, order.user).map_err(|miss| miss.to_string())
 }
 
 /// Why a server ended, from what it said, behind a colon and display-safe: the last reason, or the last line.
@@ -187,7 +209,8 @@ fn last_words(said: &str) -> String {
     let lines = || said.lines().rev().filter(|line| !line.trim().is_empty());
     // Behind the reason there may be hints and what followed from it; while it starts we are told that it does.
     let is_reason = |line: &&str| {
-        ["FATAL:", "PANIC:"].iter().any(|word| line.contains(word)) && !line.ends_with("is starting up")
+        ["FATAL:", "PANIC:", "[ERROR]"].iter().any(|word| line.contains(word))
+            && !line.ends_with("is starting up")
     };
     let reason = lines().find(is_reason);
     let last = reason.or_else(|| lines().next());

@@ -142,6 +142,10 @@ pub const ALL: &[Examples] = &[
                 "pgbench on a temporary PostgreSQL, which runs as user postgres",
             ),
             (
+                "walwise trial /srv --preset oltp --with mariadb --budget 1h",
+                "sysbench on a temporary MariaDB, which runs as user mysql",
+            ),
+            (
                 "walwise trial /srv --format html --output trial.html",
                 "a page with pictures and the record inside",
             ),

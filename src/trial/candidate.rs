@@ -101,7 +101,7 @@ impl Contender {
     }
 
     /// Settings of a PostgreSQL that walwise advises on it, beside the server's defaults (rules `pg.wal-init-zero-cow`).
-    pub fn server_settings(self) -> &'static [&'static str] {
+    pub fn postgres_settings(self) -> &'static [&'static str] {
         match self {
             Self::Btrfs => &["wal_init_zero=off", "wal_recycle=off"],
             Self::Ext4

@@ -38,6 +38,8 @@ pub enum CommitShape {
     SimpleUpdate,
     /// pgbench's transaction after TPC-B, in which sessions also wait for each other's rows.
     TpcB,
+    /// sysbench's `oltp_write_only` on a temporary MariaDB: two updates, a deletion and an insertion.
+    WriteOnly,
 }
 
 impl CommitShape {
@@ -60,7 +62,9 @@ pub enum Preset {
     /// Files that are created, written and flushed, as by fs_mark.
     FsMark,
     /// Transactions on a temporary PostgreSQL.
-    Oltp,
+    OltpPostgres,
+    /// Transactions on a temporary MariaDB.
+    OltpMariadb,
 }
 
 impl Preset {
@@ -68,17 +72,17 @@ impl Preset {
     pub fn has_server(self) -> bool {
         match self {
             Self::Commits | Self::Methods | Self::FsMark => false,
-            Self::Oltp => true,
+            Self::OltpPostgres | Self::OltpMariadb => true,
         }
     }
 
     /// Seconds of each load in a cell where nobody says otherwise, the longest first: shorter ones serve where the budget
-    /// allows too few blocks. pgbench runs for whole seconds; a fifth of a load more
-    /// is for warming up.
+    /// allows too few blocks. pgbench and sysbench run for whole seconds; a fifth of
+    /// a load more is for warming up.
     pub fn usual_seconds(self) -> &'static [f64] {
         match self {
             Self::Commits | Self::Methods | Self::FsMark => &[0.5],
-            Self::Oltp => &[3.0, 2.5, 1.6, 0.8],
+            Self::OltpPostgres | Self::OltpMariadb => &[3.0, 2.5, 1.6, 0.8],
         }
     }
 }
@@ -95,9 +99,10 @@ impl TrialLoad {
             }
             Preset::Methods => CommitShape::OF_METHODS.map(|(shape, _)| Self { clients: 1, shape }).to_vec(),
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
-            Preset::Oltp => {
+            Preset::OltpPostgres => {
                 by_clients(CommitShape::SimpleUpdate).chain(by_clients(CommitShape::TpcB)).collect()
             }
+            Preset::OltpMariadb => by_clients(CommitShape::WriteOnly).collect(),
         }
     }
 
@@ -113,7 +118,9 @@ impl TrialLoad {
         match self.shape {
             CommitShape::Usual => Some(1.0),
             CommitShape::Files => (self.clients == 1).then_some(1.0),
-            CommitShape::SimpleUpdate | CommitShape::TpcB => Some(1.0 / f64::from(self.clients.max(1))),
+            CommitShape::SimpleUpdate | CommitShape::TpcB | CommitShape::WriteOnly => {
+                Some(1.0 / f64::from(self.clients.max(1)))
+            }
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
@@ -126,7 +133,9 @@ impl TrialLoad {
     /// Whether a trial goes on until this load is settled.
     pub fn decides(self) -> bool {
         match self.shape {
-            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate => true,
+            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate | CommitShape::WriteOnly => {
+                true
+            }
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
@@ -140,7 +149,7 @@ impl TrialLoad {
     /// Whether it also decides which file system suits a database's log.
     pub fn decides_for_a_database(self) -> bool {
         match self.shape {
-            CommitShape::Usual | CommitShape::SimpleUpdate => true,
+            CommitShape::Usual | CommitShape::SimpleUpdate | CommitShape::WriteOnly => true,
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
@@ -167,6 +176,8 @@ impl TrialLoad {
             (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
             (CommitShape::SimpleUpdate, 1) => "transactions (pgbench -N), 1 client".to_owned(),
             (CommitShape::SimpleUpdate, clients) => format!("transactions (pgbench -N), {clients} clients"),
+            (CommitShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
+            (CommitShape::WriteOnly, clients) => format!("transactions (sysbench), {clients} clients"),
             (CommitShape::TpcB, 1) => "transactions (TPC-B), 1 client".to_owned(),
             (CommitShape::TpcB, clients) => format!("transactions (TPC-B), {clients} clients"),
         }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the extent for each unit of pgbench's scale, which is 15 MB of tables and as much WAL when they are filled.
+/// Bytes of the extent for each unit of scale: of pgbench's, which is 15 MB of tables and as much WAL when they are filled.
 const EXTENT_OF_A_SCALE: u64 = 100 << 20;
 
 /// The largest scale: what takes longer to fill than to measure is no trial.
@@ -18,18 +18,18 @@ pub struct ServerRecord {
     pub user: String,
     /// Its settings in every cell, `name=value`; those of a candidate stand beside its mount options.
     pub settings: Vec<String>,
-    /// pgbench's scale: a hundred thousand accounts each.
+    /// The scale of its tables: a hundred thousand accounts of pgbench each, or two thousand rows in each of sysbench's tables.
     pub scale: u64,
-    /// The program and arguments that made its data directory.
-    pub initdb: Vec<String>,
+    /// The program and arguments that made its files.
+    pub make: Vec<String>,
     /// The program and arguments of its loads, without what differs between them.
-    pub pgbench: Vec<String>,
+    pub load: Vec<String>,
 }
 
 impl ServerRecord {
     /// All its texts.
     pub fn texts(&mut self) -> impl Iterator<Item = &mut String> {
-        let lists = self.settings.iter_mut().chain(&mut self.initdb).chain(&mut self.pgbench);
+        let lists = self.settings.iter_mut().chain(&mut self.make).chain(&mut self.load);
         lists.chain([&mut self.version, &mut self.user])
     }
 }
@@ -39,9 +39,9 @@ pub fn scale(extent: u64) -> u64 {
     (extent / EXTENT_OF_A_SCALE).clamp(1, LARGEST_SCALE)
 }
 
-/// The settings of a server on an extent of so many bytes under so many sessions: commits as durable as by default, and no
-/// checkpoint or vacuum that falls into one candidate's time by chance. A checkpoint is forced before each load.
-pub fn server_settings(extent: u64, sessions: u32) -> Vec<String> {
+/// The settings of a PostgreSQL on an extent of so many bytes under so many sessions: commits as durable as by default, and
+/// no checkpoint or vacuum that falls into one candidate's time by chance. A checkpoint is forced before each load.
+pub fn postgres_settings(extent: u64, sessions: u32) -> Vec<String> {
     let mib = extent >> 20;
     let sizes = [
         format!("max_connections={}", sessions.saturating_add(10)),
@@ -65,6 +65,24 @@ pub fn server_settings(extent: u64, sessions: u32) -> Vec<String> {
     fixed.map(str::to_owned).into_iter().chain(sizes).collect()
 }
 
+/// The same of a MariaDB: its redo log has room for all that is written between two loads.
+pub fn mariadb_settings(extent: u64, sessions: u32) -> Vec<String> {
+    let sizes = [
+        format!("max_connections={}", sessions.saturating_add(10)),
+        format!("innodb_log_file_size={}M", (extent >> 20) / 8),
+    ];
+    let fixed = [
+        "innodb_flush_log_at_trx_commit=1",
+        "innodb_doublewrite=ON",
+        "innodb_flush_method=O_DIRECT",
+        "innodb_buffer_pool_size=128M",
+        // They are kept in tables that the server would have been made with.
+        "innodb_stats_persistent=OFF",
+        "performance_schema=OFF",
+    ];
+    fixed.map(str::to_owned).into_iter().chain(sizes).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,15 +98,21 @@ mod tests {
 
     #[test]
     fn nothing_is_set_twice_and_nothing_gives_up_commits() {
-        let settings = server_settings(2 << 30, 32);
-        let mut names: Vec<&str> = settings.iter().filter_map(|line| line.split('=').next()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), settings.len());
-        for line in &settings {
-            let (name, value) = line.split_once('=').unwrap();
-            let known = crate::settings::find(&format!("pg.{name}"));
-            assert!(!known.is_some_and(|known| known.can_lose(&[value.to_owned()])), "{line}");
+        let both = [("pg", postgres_settings(2 << 30, 32)), ("mysql", mariadb_settings(2 << 30, 32))];
+        for (area, settings) in both {
+            let mut names: Vec<&str> = settings.iter().filter_map(|line| line.split('=').next()).collect();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), settings.len());
+            let known = settings.iter().filter_map(|line| {
+                let (name, value) = line.split_once('=').unwrap();
+                Some((line, crate::settings::find(&format!("{area}.{name}"))?, value.to_owned()))
+            });
+            let known: Vec<_> = known.collect();
+            assert!(known.len() > 1, "{area}");
+            for (line, setting, value) in known {
+                assert!(!setting.can_lose(&[value]), "{line}");
+            }
         }
     }
 }

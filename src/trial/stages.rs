@@ -124,7 +124,7 @@ mod tests {
     use crate::trial::sample::record;
 
     fn after(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Option<TrialRecord> {
-        record(candidates, blocks).second_stage(TrialLoad::of(Preset::Oltp, &[1, 8]), 3.0, None)
+        record(candidates, blocks).second_stage(TrialLoad::of(Preset::OltpPostgres, &[1, 8]), 3.0, None)
     }
 
     fn names(record: &TrialRecord) -> Vec<Contender> {

@@ -93,7 +93,9 @@ fn head(record: &TrialRecord) -> Vec<String> {
     let written = stages.flatten().map(|block| block.written).fold(record.bytes, u64::saturating_add);
     let written = text::bytes(written);
     let directory = &record.directory;
-    let (disks, bytes) = (record.leaves.join(", "), text::bytes(record.bytes));
+    let bytes = text::bytes(record.bytes);
+    let disks =
+        if record.leaves.is_empty() { "an unknown disk".to_owned() } else { record.leaves.join(", ") };
     let mut head = vec![
         format!(
             "Trial of {candidates} file systems: {blocks} blocks in {minutes:.1} min, {written} written, {ended}; seed {}",
@@ -109,7 +111,7 @@ fn head(record: &TrialRecord) -> Vec<String> {
     ];
     if let Some(server) = &record.server {
         head.push(format!(
-            "{} as {} in every cell, pgbench's scale {}, a checkpoint before each load",
+            "{} as {} in every cell, tables of scale {}, a checkpoint before each load",
             server.version, server.user, server.scale
         ));
     }

@@ -418,7 +418,8 @@ fn real_trials_leave_nothing_when_they_are_killed() {
 
 /// Other tests run servers as `postgres`, whom a trial then refuses, as it does who runs anything; these users of every system
 /// run nothing, and each test that makes a server has one of its own.
-const USERS: [[&str; 2]; 3] = [["--user", "games"], ["--user", "news"], ["--user", "uucp"]];
+const USERS: [[&str; 2]; 4] =
+    [["--user", "games"], ["--user", "news"], ["--user", "uucp"], ["--user", "irc"]];
 
 #[test]
 #[ignore = "needs root: loop devices"]
@@ -448,7 +449,35 @@ fn real_transactions_on_a_postgres_server_flush_each_commit() {
     assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
     assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
     let text = tell(&record).text();
-    assert!(text.contains("pgbench's scale 5") && text.contains("initdb --username=postgres"), "{text}");
+    assert!(text.contains("tables of scale 5") && text.contains("initdb --username=postgres"), "{text}");
+    assert_eq!(kills::loops(&directory), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
+fn real_transactions_on_a_mariadb_server_flush_each_commit() {
+    let disk = roomy();
+    let directory = disk.dir("trial");
+    let words =
+        ["--yes", "--force", "--preset", "oltp", "--with", "mariadb", "--candidates", "ext4,ext4-nobarrier"];
+    let extent =
+        ["--size", "320", "--budget", "10m", "--writes", "3", "--clients", "1,4", "--seconds", "0.5"];
+    let output = trial(&directory, &[&words[..], &extent, &USERS[3], &["--format", "json"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
+        .unwrap_or_else(|e| panic!("{e}: {said}"));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for cell in record.blocks.iter().flat_map(|block| &block.cells) {
+        assert_eq!(cell.error, None, "{:?}", cell.runner);
+        assert!(cell.samples.len() == 2 || cell.samples.len() == 1, "{cell:?}");
+    }
+    let server = record.server.as_ref().unwrap();
+    assert!(server.version.contains("MariaDB") && server.user == "irc", "{server:?}");
+    assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
+    assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
+    let text = tell(&record).text();
+    assert!(text.contains("sysbench oltp_write_only") && text.contains("--skip-networking"), "{text}");
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
 }

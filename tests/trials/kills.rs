@@ -130,8 +130,10 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         match moment {
             Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
             Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
-            // postgres -D DIRECTORY
-            Moment::Server(_) => !of_role(&family, "-D").is_empty(),
+            // postgres -D DIRECTORY; mariadbd --no-defaults --datadir=DIRECTORY
+            Moment::Server(_) => {
+                ["-D", "--no-defaults"].iter().any(|word| !of_role(&family, word).is_empty())
+            }
         }
     });
     if !ready {

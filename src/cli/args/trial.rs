@@ -33,9 +33,9 @@ pub struct Trial {
     /// The server of `--preset oltp`.
     #[arg(long, value_enum, value_name = "SERVER", default_value_t = TrialServer::Postgres)]
     pub with: TrialServer,
-    /// System user that runs the server: not root, and without running processes.
-    #[arg(long, value_name = "NAME", default_value = "postgres")]
-    pub user: String,
+    /// System user that runs the server: not root, and without running processes; postgres or mysql if not named.
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// How large and how long.
     #[command(flatten)]
     pub extent: TrialExtent,
@@ -116,18 +116,21 @@ pub enum TrialPreset {
     Methods,
     /// New files that are written and flushed in many directories.
     FsMark,
-    /// Transactions of pgbench on a temporary server.
+    /// Transactions of pgbench or sysbench on a temporary server.
     Oltp,
 }
 
-impl TrialPreset {
-    /// The preset.
-    pub fn preset(self) -> Preset {
-        match self {
-            Self::Commits => Preset::Commits,
-            Self::Methods => Preset::Methods,
-            Self::FsMark => Preset::FsMark,
-            Self::Oltp => Preset::Oltp,
+impl Trial {
+    /// What it is about.
+    pub fn preset(&self) -> Preset {
+        match self.preset {
+            TrialPreset::Commits => Preset::Commits,
+            TrialPreset::Methods => Preset::Methods,
+            TrialPreset::FsMark => Preset::FsMark,
+            TrialPreset::Oltp => match self.with {
+                TrialServer::Postgres => Preset::OltpPostgres,
+                TrialServer::Mariadb => Preset::OltpMariadb,
+            },
         }
     }
 }
@@ -135,8 +138,20 @@ impl TrialPreset {
 /// What `--with` can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TrialServer {
-    /// PostgreSQL.
+    /// PostgreSQL, under pgbench.
     Postgres,
+    /// MariaDB, under sysbench.
+    Mariadb,
+}
+
+impl TrialServer {
+    /// The user whom its packages make for it.
+    pub fn usual_user(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Mariadb => "mysql",
+        }
+    }
 }
 
 /// The forms of a trial's result.

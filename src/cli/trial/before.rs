@@ -115,7 +115,7 @@ fn planned(
         TrialPlace::Directory(directory) => (ExtentKind::Loop, text::safe(directory)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
-    let (preset, candidates) = (args.preset.preset(), candidates(&args.candidates)?);
+    let (preset, candidates) = (args.preset(), candidates(&args.candidates)?);
     let slowed = candidates.iter().find(|candidate| candidate.wasted() > 0.0);
     if let (true, Some(slowed)) = (preset.has_server(), slowed) {
         return refuse(format!(

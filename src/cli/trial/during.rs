@@ -43,7 +43,7 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         TrialPlace::Directory(_) => None,
     };
     let named =
-        disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates, plan.server.is_some())).transpose();
+        disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates, plan.server.as_ref())).transpose();
     let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
         arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
@@ -63,7 +63,7 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         let device = device.insert(path);
         trial.record.candidates = match named {
             Some(named) => named,
-            None => recipes(device, &plan.candidates, server.is_some())?,
+            None => recipes(device, &plan.candidates, server.as_ref())?,
         };
         trial.progress.begin(&trial.record);
         trial.stages(server, second)
@@ -266,7 +266,11 @@ impl RunningTrial {
 
 /// The candidates as walwise would make them on this very device, with what the measurement needs; the error is a
 /// sentence.
-fn recipes(device: &str, candidates: &[Contender], server: bool) -> Result<Vec<CandidateRecord>, String> {
+fn recipes(
+    device: &str,
+    candidates: &[Contender],
+    server: Option<&PlannedServer>,
+) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
         let rules = host::rules(None)?;
         host::look(&From::default(), Some(Path::new(device)), rules)
@@ -292,11 +296,10 @@ fn recipes(device: &str, candidates: &[Contender], server: bool) -> Result<Vec<C
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
             version: cells::version(maker)?,
             mount: mount_of_trials(&recipe.mount, candidate.mount()),
-            settings: candidate
-                .server_settings()
+            settings: server
+                .map_or(&[][..], |server| server.settings_on(*candidate))
                 .iter()
-                .filter(|_| server)
-                .map(|one| (*one).to_owned())
+                .map(|setting| (*setting).to_owned())
                 .collect(),
         });
     }

@@ -4,10 +4,10 @@ use super::refuse;
 use crate::cells::ServerOrder;
 use crate::cli::CliError;
 use crate::cli::args::{Trial, TrialServer};
+use crate::host::ServerPrograms;
 use crate::host::as_user::SystemUser;
-use crate::host::{PostgresPrograms, initdb_line, pgbench_line};
 use crate::text;
-use crate::trial::{ServerRecord, scale, server_settings};
+use crate::trial::{Contender, ServerRecord, mariadb_settings, postgres_settings, scale};
 
 /// A server that a trial would make.
 pub(super) struct PlannedServer {
@@ -17,22 +17,34 @@ pub(super) struct PlannedServer {
     pub(super) record: ServerRecord,
 }
 
+impl PlannedServer {
+    /// What it is set to on a candidate, beside its settings everywhere.
+    pub(super) fn settings_on(&self, candidate: Contender) -> &'static [&'static str] {
+        match self.order.programs {
+            ServerPrograms::Postgres(_) => candidate.postgres_settings(),
+            ServerPrograms::Mariadb => &[],
+        }
+    }
+}
+
 /// Plans it on an extent of so many bytes; the error says why there is none.
 pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> {
-    match args.with {
-        TrialServer::Postgres => {}
-    }
-    let programs = match PostgresPrograms::find() {
-        Ok(programs) => programs,
-        Err(miss) => {
-            return refuse(format!(
-                "transactions need PostgreSQL with initdb, pgbench and psql: {miss}; install postgresql, and postgresql-contrib where \
-                 pgbench is there"
-            ));
+    let (found, needs) = match args.with {
+        TrialServer::Postgres => (
+            ServerPrograms::postgres(),
+            "PostgreSQL with initdb, pgbench and psql: install postgresql, and postgresql-contrib where pgbench is there",
+        ),
+        TrialServer::Mariadb => {
+            (ServerPrograms::mariadb(), "MariaDB and sysbench: install mariadb-server and sysbench")
         }
     };
-    let name = text::safe(args.user.as_bytes());
-    let Some(user) = SystemUser::called(&args.user) else {
+    let programs = match found {
+        Ok(programs) => programs,
+        Err(miss) => return refuse(format!("{miss}; transactions need {needs}")),
+    };
+    let asked = args.user.as_deref().unwrap_or_else(|| args.with.usual_user());
+    let name = text::safe(asked.as_bytes());
+    let Some(user) = SystemUser::called(asked) else {
         return refuse(format!(
             "there is no user {name} in /etc/passwd to run the server: name another --user"
         ));
@@ -52,18 +64,21 @@ pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> 
     }
     let version = match programs.version(user) {
         Ok(version) => version,
-        Err(miss) => return refuse(format!("{name} cannot run PostgreSQL: {miss}")),
+        Err(miss) => return refuse(format!("{name} cannot run {}: {miss}", programs.server().name())),
     };
     let most = args.clients.iter().copied().max().unwrap_or(1);
-    let (settings, scale) = (server_settings(bytes, most), scale(bytes));
-    let programs = programs.directory().to_owned();
+    let settings = match args.with {
+        TrialServer::Postgres => postgres_settings(bytes, most),
+        TrialServer::Mariadb => mariadb_settings(bytes, most),
+    };
+    let scale = scale(bytes);
     let record = ServerRecord {
         version,
         user: name,
         settings: settings.clone(),
         scale,
-        initdb: initdb_line(),
-        pgbench: pgbench_line(),
+        make: programs.make_line(),
+        load: programs.load_line(scale),
     };
     Ok(PlannedServer { order: ServerOrder { programs, user, settings, scale }, record })
 }

@@ -57,8 +57,7 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
 
 /// Where a program of the system is, if nobody but root could have put it there.
 pub fn location(name: &str) -> Result<PathBuf, Miss> {
-    let candidates: Vec<PathBuf> = DIRECTORIES.iter().map(|place| Path::new(place).join(name)).collect();
-    find(&candidates).map(|(_, program)| program)
+    among(&DIRECTORIES, name)
 }
 
 /// The directories in which the programs of a PostgreSQL may be together, the newest release first.
@@ -73,8 +72,14 @@ pub fn within(directory: &Path, name: &str) -> Result<PathBuf, Miss> {
     find(&[directory.join(name)]).map(|(_, program)| program)
 }
 
-/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`]. It leaves the
-/// session by itself, which the leader of a group cannot.
+/// A program in the first of these directories that has it, if nobody but root could have put it there.
+pub fn among(directories: &[&str], name: &str) -> Result<PathBuf, Miss> {
+    let candidates: Vec<PathBuf> = directories.iter().map(|place| Path::new(place).join(name)).collect();
+    find(&candidates).map(|(_, program)| program)
+}
+
+/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`] or [`among`]. It
+/// leaves the session by itself, which the leader of a group cannot.
 pub fn run_command(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
     printed(command, deadline, false)
 }

@@ -63,8 +63,8 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         ));
     }
     if let Some(server) = &record.server {
-        notes.push(format!("The server: {}; {}", server.initdb.join(" "), server.settings.join(", ")));
-        notes.push(format!("Its load: {}", server.pgbench.join(" ")));
+        notes.push(format!("The server: {}; {}", server.make.join(" "), server.settings.join(", ")));
+        notes.push(format!("Its load: {}", server.load.join(" ")));
     }
     notes.extend(of_disk(record));
     notes.push("The 95 % confidence holds for each load on its own.".to_owned());

@@ -94,7 +94,8 @@ fn looked_at(args: &Trial, path: &Path) -> Result<SpareDisk, CliError> {
         return refuse("only root can erase a disk: run walwise as root".to_owned());
     }
     let Some(node) = path.to_str() else { return refuse(format!("{} is no device", super::shown(path))) };
-    if args.clear && !node.starts_with("/dev/") {
+    // Elsewhere a file system may never answer.
+    if args.clear && (!node.starts_with("/dev/") || path.is_dir()) {
         return refuse(format!("--clear is for a disk, and {} is none", super::shown(path)));
     }
     SpareDisk::look(node).map_err(|why| CliError::Usage(text::safe(why.as_bytes())))

@@ -1,0 +1,97 @@
+//! What sysbench tells of a load: its histogram of latencies and its summary. Pure.
+//!
+//! A row of the histogram is `milliseconds |***** count`, and a value stands for all within 2 % of it (sysbench 1.0,
+//! `sb_histogram.c`). Counts that do not agree are an error: figures that are not understood are none.
+
+/// More transactions than any load of a trial makes: what is told is not believed without a bound.
+const MOST: u64 = 50_000_000;
+
+/// The transactions of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SysbenchLoad {
+    /// How long each took, in microseconds, from the shortest on.
+    pub micros: Vec<f64>,
+    /// How many seconds they took together.
+    pub seconds: f64,
+}
+
+/// The load that was printed; the error is a sentence.
+pub fn load(printed: &str) -> Result<SysbenchLoad, String> {
+    let lacks = |what: &str| format!("sysbench did not print {what}");
+    let transactions =
+        after(printed, "transactions:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    let transactions: u64 = transactions.ok_or_else(|| lacks("its transactions"))?;
+    let seconds = after(printed, "total time:").and_then(|rest| rest.trim().strip_suffix('s')?.parse().ok());
+    let seconds: f64 =
+        seconds.filter(|s: &f64| s.is_finite() && *s > 0.0).ok_or_else(|| lacks("its time"))?;
+    let rows = rows(printed).ok_or_else(|| lacks("a histogram"))?;
+    let counted = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
+    if counted != Some(transactions) || transactions > MOST {
+        return Err("sysbench's histogram lacks transactions".to_owned());
+    }
+    let each = |(millis, count): (f64, u64)| {
+        std::iter::repeat_n(1e3 * millis, usize::try_from(count).unwrap_or_default())
+    };
+    Ok(SysbenchLoad { micros: rows.into_iter().flat_map(each).collect(), seconds })
+}
+
+/// The rest of the line that begins with these words.
+fn after<'a>(printed: &'a str, words: &str) -> Option<&'a str> {
+    printed.lines().find_map(|line| line.trim_start().strip_prefix(words))
+}
+
+/// The rows of the histogram: milliseconds, and how many took as long; `None` where one is not as sysbench writes them.
+fn rows(printed: &str) -> Option<Vec<(f64, u64)>> {
+    let row = |(value, rest): (&str, &str)| {
+        let millis = value.trim().parse().ok().filter(|millis: &f64| millis.is_finite() && *millis > 0.0)?;
+        Some((millis, rest.trim_start_matches('*').trim().parse().ok()?))
+    };
+    printed.lines().filter_map(|line| line.split_once('|')).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PRINTED: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n\
+        Latency histogram (values are in milliseconds)\n       value  ------------- distribution ------------- count\n\
+        \x20      0.097 |**                                       6\n      19.295 |*                                        1\n\
+        \x20     21.112 |                                         1\n \nSQL statistics:\n    transactions:                        8   (5309.45 per sec.)\n\
+        General statistics:\n    total time:                          1.0097s\n    total number of events:              8\n";
+
+    #[test]
+    fn a_load_is_read_as_sysbench_prints_it() {
+        let found = load(PRINTED).unwrap();
+        assert!((found.seconds - 1.0097).abs() < 1e-9);
+        assert_eq!((found.micros.len(), found.micros[0], found.micros[7]), (8, 97.0, 21_112.0));
+    }
+
+    #[test]
+    fn what_is_no_load_is_no_figure() {
+        for (from, to) in [
+            ("           8 ", "           9 "),
+            ("           8 ", "          -8 "),
+            ("1.0097s", "0.0000s"),
+            ("1.0097s", "infs"),
+            ("1.0097s", "1.0097"),
+            ("total time", "time"),
+            ("0.097 |**", "0.097 |*-"),
+            ("0.097 |", "NaN |"),
+            ("transactions:", "events:"),
+        ] {
+            assert!(PRINTED.contains(from), "{from}");
+            assert!(load(&PRINTED.replace(from, to)).is_err(), "{to}");
+        }
+        assert!(load("").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_words_do_no_harm(printed: String, cut in 0usize..600) {
+            let _ = load(&printed);
+            let _ = load(PRINTED.get(cut.min(PRINTED.len())..).unwrap_or_default());
+        }
+    }
+}
