@@ -28,26 +28,13 @@ use crate::collect::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, Miss, MissKind};
-use crate::workers;
-use edition::Edition;
 use instance::{OwnerView, ServerLead};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
 
-/// Facts about the servers of this host, which remembers its answers.
-///
-/// An installed program takes longer to tell its version than everything else here takes to be read. It is therefore
-/// started first, what needs no program is asked meanwhile, and then everything once more, over the very same answers.
+/// Facts about the servers of this host.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    if host.is_live() && !request.without_programs && Edition::is_installed(host) {
-        let meanwhile = Request { without_programs: true, ..request.clone() };
-        workers::beside(|| _ = found(host, &meanwhile), || _ = Edition::installed(host, request));
-    }
-    found(host, request)
-}
-
-fn found(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // The search for PostgreSQL has already reported that processes cannot be listed.

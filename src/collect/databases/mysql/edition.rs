@@ -79,12 +79,8 @@ impl Edition {
 
     /// The edition of the installed server; `None` when none is installed.
     pub fn installed(host: &dyn Host, request: &Request) -> Option<Self> {
-        Some(Self::ask(host, request, installed_tool(host)?))
-    }
-
-    /// Whether a server is installed.
-    pub fn is_installed(host: &dyn Host) -> bool {
-        installed_tool(host).is_some()
+        let tool = TOOLS.into_iter().find(|tool| installed(host, *tool).is_some())?;
+        Some(Self::ask(host, request, tool))
     }
 
     /// The edition of a directory without a program.
@@ -132,11 +128,6 @@ impl Edition {
             }
         }
     }
-}
-
-/// The program of the installed server.
-fn installed_tool(host: &dyn Host) -> Option<Tool> {
-    TOOLS.into_iter().find(|tool| installed(host, *tool).is_some())
 }
 
 /// The file that the host would run, without links.
