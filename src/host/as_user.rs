@@ -12,9 +12,9 @@ use std::process::{Command, ExitCode};
 use nix::sys::resource::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 
-use super::Miss;
 use super::live::{Person, machine, processes, programs};
 use super::reader::change::give_up_root;
+use super::{Miss, child};
 
 /// The hidden first argument that makes our binary this child; user, group, program and its arguments follow.
 const ARGUMENT: &str = "__as";
@@ -34,8 +34,10 @@ impl SystemUser {
         machine::user_called(name).map(|(uid, gid)| Self { uid, gid })
     }
 
-    /// A process of his, as `name (pid)`; `None` where there is none.
+    /// A process of his, as `name (pid)`; `None` where there is none. Children that read on his behalf for us, and were told
+    /// to end, are waited for.
     pub fn process(self) -> Result<Option<String>, Miss> {
+        child::reap();
         processes::one_of(self.uid)
     }
 

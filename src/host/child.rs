@@ -199,7 +199,7 @@ impl Drop for Expendable {
 /// Children that were killed while idle. They exit while the output is written, which takes about as long.
 static ENDED: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Reaps the children that were ended. `main` calls this last. They were idle, so this cannot block.
+/// Reaps the children that were ended, as `main` does last. They were idle, so this cannot block.
 pub fn reap() {
     let ended = std::mem::take(&mut *ENDED.lock().unwrap_or_else(PoisonError::into_inner));
     for mut process in ended {

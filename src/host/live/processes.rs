@@ -59,17 +59,13 @@ pub fn person(status: &[u8]) -> Option<Person> {
     Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
 }
 
-/// A process that runs as a user by any of its ids, as `name (pid)`, display-safe; `None` where there is none. Children that
-/// read on his behalf for us are ours.
+/// A process that runs as a user by any of its ids, as `name (pid)`, display-safe; `None` where there is none.
 pub fn one_of(uid: u32) -> Result<Option<String>, Miss> {
-    let us = std::process::id();
     for pid in files::processes()? {
         let pid = pid?;
         let path = format!("/proc/{pid}/status");
         match files::read(Path::new(&path)) {
-            Ok(status) if runs_as(&status, uid, us) => {
-                return Ok(Some(format!("{} ({pid})", name(&status))));
-            }
+            Ok(status) if runs_as(&status, uid) => return Ok(Some(format!("{} ({pid})", name(&status)))),
             Ok(_) => {}
             // It has ended.
             Err(miss) if miss.kind == MissKind::Absent => {}
@@ -79,13 +75,14 @@ pub fn one_of(uid: u32) -> Result<Option<String>, Miss> {
     Ok(None)
 }
 
-/// Whether a process, by its proc_pid_status(5), runs as a user, and is no child of ours. One that has ended and is still
-/// listed runs nothing.
-fn runs_as(status: &[u8], uid: u32, us: u32) -> bool {
+/// Whether a process, by its proc_pid_status(5), runs as a user. One that has ended and is still listed runs nothing; one
+/// whose first thread has ended may run others.
+fn runs_as(status: &[u8], uid: u32) -> bool {
     let text = String::from_utf8_lossy(status);
     let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap_or_default().trim();
     let has_id = after("Uid:").split_ascii_whitespace().any(|id| id.parse() == Ok(uid));
-    has_id && !after("State:").starts_with(['Z', 'X']) && after("PPid:").parse() != Ok(us)
+    let has_ended = after("State:").starts_with(['Z', 'X']) && matches!(after("Threads:"), "0" | "1");
+    has_id && !has_ended
 }
 
 fn name(status: &[u8]) -> String {
@@ -252,22 +249,22 @@ mod tests {
     #[test]
     fn whoever_has_one_of_its_ids_runs_it() {
         let status = b"Name:\ta\x1b[31m b\nUid:\t4242\t0\t7\t0\nGid:\t9\t9\t9\t9\n";
-        assert!(runs_as(status, 4242, 1) && runs_as(status, 0, 1) && runs_as(status, 7, 1));
-        assert!(!runs_as(status, 9, 1) && !runs_as(status, 42, 1) && !runs_as(b"", 0, 1));
+        assert!(runs_as(status, 4242) && runs_as(status, 0) && runs_as(status, 7));
+        assert!(!runs_as(status, 9) && !runs_as(status, 42) && !runs_as(b"", 0));
         assert!(name(status).starts_with('a') && !name(status).contains('\x1b'));
         let own = rustix::process::getuid().as_raw();
         assert!(one_of(own).unwrap().is_some());
     }
 
     #[test]
-    fn neither_the_dead_nor_our_own_readers_run_anything_of_his() {
-        let is_one = |state: &str, parent: u32| {
-            let status = format!("Name:\texe\nState:\t{state}\nPPid:\t{parent}\nUid:\t26\t26\t26\t26\n");
-            runs_as(status.as_bytes(), 26, 70)
+    fn who_has_ended_runs_nothing() {
+        let is_one = |state: &str, threads: &str| {
+            let status = format!("Name:\texe\nState:\t{state}\nUid:\t26\t26\t26\t26\nThreads:\t{threads}\n");
+            runs_as(status.as_bytes(), 26)
         };
-        assert!(is_one("S (sleeping)", 1) && is_one("D (disk sleep)", 7) && is_one("T (stopped)", 700));
-        assert!(!is_one("Z (zombie)", 1) && !is_one("X (dead)", 1), "it has ended");
-        assert!(!is_one("S (sleeping)", 70) && !is_one("R (running)", 70), "it is ours");
+        assert!(is_one("S (sleeping)", "1") && is_one("D (disk sleep)", "1") && is_one("T (stopped)", "2"));
+        assert!(!is_one("Z (zombie)", "1") && !is_one("X (dead)", "0"));
+        assert!(is_one("Z (zombie)", "2") && is_one("Z (zombie)", ""), "its other threads run");
     }
 
     #[test]
