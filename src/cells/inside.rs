@@ -36,6 +36,9 @@ const LONGEST_BUDGET: f64 = 86_400.0;
 /// The most seconds of the bare extent and of the host's file in a block.
 const BARE_SECONDS: f64 = 0.5;
 
+/// Characters of a cell's error that are kept: a program may complain at length.
+const LONGEST_ERROR: usize = 1_000;
+
 /// Bytes of holes that a file system may leave in the loop file before the loads begin: what it zeroed while it was
 /// mounted.
 const MOST_UNWRITTEN: u64 = 1 << 20;
@@ -272,7 +275,10 @@ impl CellRunner<'_> {
         };
         match samples {
             Ok(samples) => TrialCell { runner, samples, error: None },
-            Err(why) => TrialCell { runner, samples: Vec::new(), error: Some(why) },
+            Err(why) => {
+                let why = why.chars().take(LONGEST_ERROR).collect();
+                TrialCell { runner, samples: Vec::new(), error: Some(why) }
+            }
         }
     }
 

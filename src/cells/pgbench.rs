@@ -20,6 +20,12 @@ impl LoadTime {
         let seconds = (1.2 * counted).ceil().clamp(1.0, 3600.0) as u32;
         Self { seconds, counted: counted.min(f64::from(seconds)) }
     }
+
+    /// The same where all of it counts.
+    pub fn whole(counted: f64) -> Self {
+        let Self { seconds, .. } = Self::new(counted / 1.2);
+        Self { seconds, counted: f64::from(seconds) }
+    }
 }
 
 /// A transaction: when it ended, in microseconds since 1970, and how many it took.

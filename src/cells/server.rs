@@ -19,8 +19,8 @@ use rustix::fs::{Dir, FileType, MemfdFlags, Mode, OFlags};
 
 use super::job::ServerOrder;
 use super::pgbench::{self, LoadTime};
-use super::sysbench;
-use super::timing::{LoadMeans, counted, sample};
+use super::sysbench::{self, SysbenchLoad};
+use super::timing::{LoadMeans, counted, sample, with_flushes};
 use super::volume::Mounted;
 use crate::host::{LoadScript, SERVER_LOGS, ServerTask};
 use crate::trial::{CandidateRecord, CommitShape, Sample, TrialLoad};
@@ -42,6 +42,8 @@ pub struct TemporaryServer<'a> {
     process: Child,
     /// What the server says.
     says: OwnedFd,
+    /// Bytes of it until it first answered: what it complained of while it started was no reason to end.
+    said_before: u64,
     logs: LogRoom,
     /// Loads that it has had.
     runs: u64,
@@ -63,7 +65,7 @@ impl<'a> TemporaryServer<'a> {
             order.settings.iter().chain(&candidate.settings).map(String::as_str).collect();
         let process = order.programs.start(&settings, order.user, &says);
         let process = process.map_err(|miss| format!("{}: {miss}", order.programs.server().name()))?;
-        let mut server = Self { order, process, says, logs, runs: 0 };
+        let mut server = Self { order, process, says, said_before: 0, logs, runs: 0 };
         server.wait()?;
         run(ServerTask::Fill(order.scale), order)?;
         on.sync()?;
@@ -75,6 +77,8 @@ impl<'a> TemporaryServer<'a> {
         let begun = Instant::now();
         loop {
             if run(ServerTask::Greet, self.order).is_ok() {
+                self.said_before =
+                    rustix::fs::fstat(&self.says).map_or(0, |stat| stat.st_size.cast_unsigned());
                 return Ok(());
             }
             match self.process.try_wait() {
@@ -90,7 +94,7 @@ impl<'a> TemporaryServer<'a> {
         let file = self.says.try_clone().map(File::from);
         // The server writes on at the place of its descriptor, which is not to move.
         let read = file.and_then(|file| {
-            let from = file.metadata()?.len().saturating_sub(LONGEST_COMPLAINT);
+            let from = file.metadata()?.len().saturating_sub(LONGEST_COMPLAINT).max(self.said_before);
             let mut bytes = vec![0; usize::try_from(LONGEST_COMPLAINT).unwrap_or(0)];
             let count = file.read_at(&mut bytes, from)?;
             bytes.truncate(count);
@@ -114,35 +118,47 @@ impl<'a> TemporaryServer<'a> {
             | CommitShape::Neighbour
             | CommitShape::Files => return Err(format!("{}: no load of a server", load.name())),
         };
-        run(ServerTask::Checkpoint, self.order)?;
-        let time = LoadTime::new(means.seconds);
+        let named = |why: String| format!("{}: {why}", load.name());
+        run(ServerTask::Checkpoint, self.order).map_err(named)?;
+        let time = match script {
+            LoadScript::SimpleUpdate | LoadScript::TpcB => LoadTime::new(means.seconds),
+            LoadScript::WriteOnly => LoadTime::whole(means.seconds),
+        };
         self.runs += 1;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = u32::try_from(processors).unwrap_or(1).min(load.clients);
-        let (clients, seconds) = (load.clients, time.seconds);
+        let (clients, seconds, nth) = (load.clients, time.seconds, self.runs);
         let before = counted(means.meters);
-        let (scale, nth) = (self.order.scale, self.runs);
-        let task = ServerTask::Load { script, clients, threads, seconds, scale, run: nth };
-        let printed = run(task, self.order);
+        let printed = run(ServerTask::Load { script, clients, threads, seconds, run: nth }, self.order);
         let after = counted(means.meters);
-        let named = |why: String| format!("{}: {why}", load.name());
         let printed = printed.map_err(|why| named(format!("{why}{}", self.complaint())))?;
-        let told = match script {
-            LoadScript::SimpleUpdate | LoadScript::TpcB => self.told_by_pgbench(&printed, clients, time),
-            LoadScript::WriteOnly => told_by_sysbench(&printed),
-        };
-        let told = told.map_err(named)?;
-        Ok(sample(&told.micros, told.seconds, told.calls, (before, after)))
+        match script {
+            LoadScript::SimpleUpdate | LoadScript::TpcB => {
+                let (micros, calls) = self.told_by_pgbench(&printed, clients, time).map_err(named)?;
+                Ok(sample(&micros, time.counted, calls, (before, after)))
+            }
+            LoadScript::WriteOnly => {
+                let SysbenchLoad { commits, seconds, p50_us, p99_us } =
+                    sysbench::load(&printed).map_err(named)?;
+                let told = Sample { commits, seconds, p50_us, p99_us, calls: commits, ..Sample::default() };
+                Ok(with_flushes(told, (before, after)))
+            }
+        }
     }
 
-    /// What pgbench's log holds of a load.
-    fn told_by_pgbench(&self, printed: &str, clients: u32, time: LoadTime) -> Result<ToldLoad, String> {
+    /// What pgbench's log holds of a load: how long the transactions took that count, and how many there were in all.
+    fn told_by_pgbench(
+        &self,
+        printed: &str,
+        clients: u32,
+        time: LoadTime,
+    ) -> Result<(Vec<f64>, u64), String> {
         let made = pgbench::transactions(&self.logs.take(&self.runs.to_string())?, clients)?;
-        let calls = made.len() as u64;
-        if pgbench::processed(printed) != Some(calls) {
+        let all = made.len() as u64;
+        if pgbench::processed(printed) != Some(all) {
             return Err("pgbench's log lacks transactions".to_owned());
         }
-        Ok(ToldLoad { micros: pgbench::counted(&made, time)?, seconds: time.counted, calls })
+        Ok((pgbench::counted(&made, time)?, all))
     }
 
     /// Stops it; the error is a sentence.
@@ -186,20 +202,6 @@ impl Drop for TemporaryServer<'_> {
     }
 }
 
-/// What a load's own program tells of it: transactions that count, and how many there were in all.
-struct ToldLoad {
-    micros: Vec<f64>,
-    seconds: f64,
-    calls: u64,
-}
-
-/// What sysbench prints of a load, all of which counts.
-fn told_by_sysbench(printed: &str) -> Result<ToldLoad, String> {
-    let load = sysbench::load(printed)?;
-    let calls = load.micros.len() as u64;
-    Ok(ToldLoad { micros: load.micros, seconds: load.seconds, calls })
-}
-
 fn run(task: ServerTask, order: &ServerOrder) -> Result<String, String> {
     order.programs.run(task, order.user).map_err(|miss| miss.to_string())
 }
@@ -236,7 +238,7 @@ impl LogRoom {
         let (kind, flags) = (Some("tmpfs"), MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC);
         let options = format!("size={LOG_BYTES},mode=0700,uid={},gid={}", order.user.uid, order.user.gid);
         mount(kind, SERVER_LOGS, kind, flags, Some(options.as_str()))
-            .map_err(|e| format!("cannot mount memory for pgbench's log: {}", e.desc()))?;
+            .map_err(|e| format!("cannot mount memory over {SERVER_LOGS}: {}", e.desc()))?;
         let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::open(SERVER_LOGS, directory, Mode::empty()) {
             Ok(directory) => Ok(Self { directory, mounted: true }),
@@ -285,7 +287,7 @@ impl LogRoom {
             return Ok(());
         }
         umount2(SERVER_LOGS, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW)
-            .map_err(|e| format!("cannot unmount pgbench's log: {}", e.desc()))
+            .map_err(|e| format!("cannot unmount {SERVER_LOGS}: {}", e.desc()))
     }
 }
 

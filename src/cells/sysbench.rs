@@ -3,36 +3,46 @@
 //! A row of the histogram is `milliseconds |***** count`, and a value stands for all within 2 % of it (sysbench 1.0,
 //! `sb_histogram.c`). Counts that do not agree are an error: figures that are not understood are none.
 
-/// More transactions than any load of a trial makes: what is told is not believed without a bound.
-const MOST: u64 = 50_000_000;
+/// The most rows of a histogram, and the longest time in one, in milliseconds, as sysbench has them.
+const MOST_ROWS: usize = 1_024;
+const LONGEST_MS: f64 = 100_000.0;
 
 /// The transactions of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SysbenchLoad {
-    /// How long each took, in microseconds, from the shortest on.
-    pub micros: Vec<f64>,
+    /// How many there were.
+    pub commits: u64,
     /// How many seconds they took together.
     pub seconds: f64,
+    /// How long one took: the median, in microseconds.
+    pub p50_us: f64,
+    /// The 99th percentile of the same.
+    pub p99_us: f64,
 }
 
 /// The load that was printed; the error is a sentence.
 pub fn load(printed: &str) -> Result<SysbenchLoad, String> {
     let lacks = |what: &str| format!("sysbench did not print {what}");
-    let transactions =
+    let commits =
         after(printed, "transactions:").and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    let transactions: u64 = transactions.ok_or_else(|| lacks("its transactions"))?;
+    let commits: u64 = commits.ok_or_else(|| lacks("its transactions"))?;
     let seconds = after(printed, "total time:").and_then(|rest| rest.trim().strip_suffix('s')?.parse().ok());
     let seconds: f64 =
         seconds.filter(|s: &f64| s.is_finite() && *s > 0.0).ok_or_else(|| lacks("its time"))?;
     let rows = rows(printed).ok_or_else(|| lacks("a histogram"))?;
-    let counted = rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
-    if counted != Some(transactions) || transactions > MOST {
+    if rows.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count)) != Some(commits) {
         return Err("sysbench's histogram lacks transactions".to_owned());
     }
-    let each = |(millis, count): (f64, u64)| {
-        std::iter::repeat_n(1e3 * millis, usize::try_from(count).unwrap_or_default())
+    let quantile = |share: f64| {
+        let wanted = share * commits as f64;
+        let mut seen = 0.0;
+        let is_there = |(_, count): &&(f64, u64)| {
+            seen += *count as f64;
+            seen >= wanted
+        };
+        rows.iter().find(is_there).map_or(0.0, |(millis, _)| 1e3 * millis)
     };
-    Ok(SysbenchLoad { micros: rows.into_iter().flat_map(each).collect(), seconds })
+    Ok(SysbenchLoad { commits, seconds, p50_us: quantile(0.5), p99_us: quantile(0.99) })
 }
 
 /// The rest of the line that begins with these words.
@@ -40,13 +50,16 @@ fn after<'a>(printed: &'a str, words: &str) -> Option<&'a str> {
     printed.lines().find_map(|line| line.trim_start().strip_prefix(words))
 }
 
-/// The rows of the histogram: milliseconds, and how many took as long; `None` where one is not as sysbench writes them.
+/// The rows of the histogram: milliseconds, and how many took as long; `None` where they are not as sysbench writes them.
 fn rows(printed: &str) -> Option<Vec<(f64, u64)>> {
     let row = |(value, rest): (&str, &str)| {
-        let millis = value.trim().parse().ok().filter(|millis: &f64| millis.is_finite() && *millis > 0.0)?;
+        let millis =
+            value.trim().parse().ok().filter(|millis| (f64::MIN_POSITIVE..=LONGEST_MS).contains(millis))?;
         Some((millis, rest.trim_start_matches('*').trim().parse().ok()?))
     };
-    printed.lines().filter_map(|line| line.split_once('|')).map(row).collect()
+    let rows = printed.lines().filter_map(|line| line.split_once('|')).map(row);
+    let rows: Vec<(f64, u64)> = rows.collect::<Option<_>>()?;
+    (rows.len() <= MOST_ROWS && rows.is_sorted_by(|(before, _), (after, _)| before < after)).then_some(rows)
 }
 
 #[cfg(test)]
@@ -64,8 +77,9 @@ mod tests {
     #[test]
     fn a_load_is_read_as_sysbench_prints_it() {
         let found = load(PRINTED).unwrap();
-        assert!((found.seconds - 1.0097).abs() < 1e-9);
-        assert_eq!((found.micros.len(), found.micros[0], found.micros[7]), (8, 97.0, 21_112.0));
+        assert_eq!(found, SysbenchLoad { commits: 8, seconds: 1.0097, p50_us: 97.0, p99_us: 21_112.0 });
+        let none = "transactions: 0 (0 per sec.)\ntotal time: 1.0s\n";
+        assert_eq!(load(none), Ok(SysbenchLoad { commits: 0, seconds: 1.0, p50_us: 0.0, p99_us: 0.0 }));
     }
 
     #[test]
@@ -79,6 +93,8 @@ mod tests {
             ("total time", "time"),
             ("0.097 |**", "0.097 |*-"),
             ("0.097 |", "NaN |"),
+            ("0.097 |", "1e306 |"),
+            ("0.097 |", "20.097 |"),
             ("transactions:", "events:"),
         ] {
             assert!(PRINTED.contains(from), "{from}");

@@ -129,18 +129,18 @@ pub fn counted(meters: &Meters) -> Flushes {
 }
 
 /// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.
-pub fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
-    let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+pub fn sample(micros: &[f64], seconds: f64, calls: u64, flushes: (Flushes, Flushes)) -> Sample {
     let (p50_us, p99_us) = latency_quantiles(micros);
-    Sample {
-        commits: micros.len() as u64,
-        seconds,
-        p50_us,
-        p99_us,
-        flushes: since(before.0, after.0),
-        leaf_flushes: since(before.1, after.1),
-        calls,
-    }
+    with_flushes(
+        Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, calls, ..Sample::default() },
+        flushes,
+    )
+}
+
+/// The same figures with the flushes between two readings of the meters.
+pub fn with_flushes(sample: Sample, (before, after): (Flushes, Flushes)) -> Sample {
+    let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
+    Sample { flushes: since(before.0, after.0), leaf_flushes: since(before.1, after.1), ..sample }
 }
 
 #[cfg(test)]

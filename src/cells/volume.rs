@@ -1,7 +1,9 @@
 //! A candidate's file system on the extent: made, mounted where nobody else sees it, unmounted.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use rustix::fs::{IFlags, Mode, OFlags};
 
@@ -12,6 +14,9 @@ use crate::trial::CandidateRecord;
 
 /// The directory of the log in a candidate.
 const LOG: &str = "log";
+
+/// How long the kernel may keep a place busy after the last process there has ended.
+const ENDING: Duration = Duration::from_secs(10);
 
 /// The program that makes a file system; `None` for one that trials do not make.
 pub fn maker(filesystem: NewFilesystem) -> Option<MakerProgram> {
@@ -78,7 +83,7 @@ impl<'a> Mounted<'a> {
 
     /// Unmounts it; the error is a sentence.
     pub fn unmount(self) -> Result<(), String> {
-        let done = umount2(self.place, MntFlags::UMOUNT_NOFOLLOW).map_err(|e| format!("cannot unmount: {e}"));
+        let done = unmount(self.place).map_err(|e| format!("cannot unmount: {e}"));
         std::mem::forget(self);
         done
     }
@@ -86,7 +91,19 @@ impl<'a> Mounted<'a> {
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {
-        let _ = umount2(self.place, MntFlags::UMOUNT_NOFOLLOW);
+        let _ = unmount(self.place);
+    }
+}
+
+/// Unmounts a place. What a process had in flight when it was killed, such as a ring of io_uring, the kernel ends a moment
+/// after the process.
+fn unmount(place: &Path) -> Result<(), Errno> {
+    let begun = Instant::now();
+    loop {
+        match umount2(place, MntFlags::UMOUNT_NOFOLLOW) {
+            Err(Errno::EBUSY) if begun.elapsed() < ENDING => std::thread::sleep(Duration::from_millis(10)),
+            done => return done,
+        }
     }
 }
 

@@ -89,7 +89,7 @@ pub enum ServerTask {
     Greet,
     /// Write everything to its place, so that no checkpoint falls into what follows.
     Checkpoint,
-    /// Make tables of this scale.
+    /// Make tables, those of pgbench at this scale, and fill them.
     Fill(u64),
     /// Run transactions.
     Load {
@@ -101,8 +101,6 @@ pub enum ServerTask {
         threads: u32,
         /// For so many seconds.
         seconds: u32,
-        /// On tables of this scale.
-        scale: u64,
         /// The number by which pgbench's log is found in [`SERVER_LOGS`].
         run: u64,
     },
@@ -207,11 +205,11 @@ impl ServerPrograms {
         })
     }
 
-    /// The command of a load at a scale, for a record: what differs between loads is in capitals.
-    pub fn load_line(&self, scale: u64) -> Vec<String> {
+    /// The command of a load, for a record: what differs between loads is in capitals.
+    pub fn load_line(&self) -> Vec<String> {
         line(match self {
             Self::Postgres(_) => postgres::load("SCRIPT", "CLIENTS", "THREADS", "SECONDS", "LOG"),
-            Self::Mariadb => mariadb::load(&mariadb::rows(scale), "CLIENTS", "SECONDS"),
+            Self::Mariadb => mariadb::load("CLIENTS", "SECONDS"),
         })
     }
 
@@ -225,20 +223,23 @@ impl ServerPrograms {
             }
     }
 
-    /// The server's version, in its own words.
+    /// The versions of the server and of a load that is not its own, in their words.
     pub fn version(&self, user: SystemUser) -> Result<String, Miss> {
-        let program = self.path(self.server())?;
-        let printed =
-            programs::run_command(&mut user.command(&program, &["--version".to_owned()]), DEADLINE)?;
-        let line = crate::text::safe(printed.split(|b| *b == b'\n').next().unwrap_or_default());
-        Ok(match self {
-            Self::Postgres(_) => line.trim().to_owned(),
-            // `PATH  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)`
+        let told = |program: ServerProgram, words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            let printed = programs::run_command(&mut user.command(&self.path(program)?, &words), DEADLINE)?;
+            Ok(crate::text::safe(printed.split(|b| *b == b'\n').next().unwrap_or_default().trim_ascii()))
+        };
+        match self {
+            Self::Postgres(_) => told(self.server(), &["--version"]),
             Self::Mariadb => {
-                let told = line.split_once(" Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
-                format!("{} {}", self.server().name(), told.unwrap_or("of an unknown version"))
+                // `PATH  Ver 10.11.19-MariaDB for debian-linux-gnu on x86_64 (Debian 12)`
+                let line = told(self.server(), &["--no-defaults", "--version"])?;
+                let version = line.split_once(" Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
+                let (name, version) = (self.server().name(), version.unwrap_or("of an unknown version"));
+                Ok(format!("{name} {version}, {}", told(ServerProgram::Sysbench, &["--version"])?))
             }
-        })
+        }
     }
 
     /// Has its programs do something as a user, and returns what the last one prints; the error names the program.
@@ -309,14 +310,7 @@ mod tests {
 
     #[test]
     fn a_server_is_made_and_used_in_its_own_place_alone() {
-        let load = ServerTask::Load {
-            script: LoadScript::TpcB,
-            clients: 8,
-            threads: 2,
-            seconds: 3,
-            scale: 5,
-            run: 4,
-        };
+        let load = ServerTask::Load { script: LoadScript::TpcB, clients: 8, threads: 2, seconds: 3, run: 4 };
         let tasks = [ServerTask::Make, ServerTask::Greet, ServerTask::Checkpoint, ServerTask::Fill(10), load];
         for programs in both() {
             for (program, words) in tasks.into_iter().flat_map(|task| programs.commands(task)) {
@@ -340,7 +334,7 @@ mod tests {
             postgres.make_line()[0] == "initdb"
                 && mariadb.make_line().join(" ").contains("--skip-networking")
         );
-        assert!(postgres.load_line(5).join(" ").contains("-c CLIENTS"));
-        assert!(mariadb.load_line(5).join(" ").contains("--threads=CLIENTS"));
+        assert!(postgres.load_line().join(" ").contains("-c CLIENTS"));
+        assert!(mariadb.load_line().join(" ").contains("--threads=CLIENTS"));
     }
 }

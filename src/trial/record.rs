@@ -137,7 +137,7 @@ pub struct TrialCell {
 }
 
 /// The figures of a load in a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Commits.
     pub commits: u64,

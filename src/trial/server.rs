@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the extent for each unit of scale: of pgbench's, which is 15 MB of tables and as much WAL when they are filled.
+/// Bytes of the extent for each unit of pgbench's scale, which is 15 MB of tables and as much WAL when they are filled.
 const EXTENT_OF_A_SCALE: u64 = 100 << 20;
 
 /// The largest scale: what takes longer to fill than to measure is no trial.
@@ -18,11 +18,13 @@ pub struct ServerRecord {
     pub user: String,
     /// Its settings in every cell, `name=value`; those of a candidate stand beside its mount options.
     pub settings: Vec<String>,
-    /// The scale of its tables: a hundred thousand accounts of pgbench each, or two thousand rows in each of sysbench's tables.
-    pub scale: u64,
+    /// pgbench's scale: a hundred thousand accounts each. `None` under sysbench, whose command says what its tables are.
+    pub scale: Option<u64>,
     /// The program and arguments that made its files.
+    #[serde(alias = "initdb")]
     pub make: Vec<String>,
     /// The program and arguments of its loads, without what differs between them.
+    #[serde(alias = "pgbench")]
     pub load: Vec<String>,
 }
 
@@ -65,13 +67,10 @@ pub fn postgres_settings(extent: u64, sessions: u32) -> Vec<String> {
     fixed.map(str::to_owned).into_iter().chain(sizes).collect()
 }
 
-/// The same of a MariaDB: its redo log has room for all that is written between two loads.
-pub fn mariadb_settings(extent: u64, sessions: u32) -> Vec<String> {
-    let sizes = [
-        format!("max_connections={}", sessions.saturating_add(10)),
-        format!("innodb_log_file_size={}M", (extent >> 20) / 8),
-    ];
+/// The same of a MariaDB under so many sessions. Its redo log is so small that filling its tables writes all of it once.
+pub fn mariadb_settings(sessions: u32) -> Vec<String> {
     let fixed = [
+        "innodb_log_file_size=64M",
         "innodb_flush_log_at_trx_commit=1",
         "innodb_doublewrite=ON",
         "innodb_flush_method=O_DIRECT",
@@ -80,7 +79,8 @@ pub fn mariadb_settings(extent: u64, sessions: u32) -> Vec<String> {
         "innodb_stats_persistent=OFF",
         "performance_schema=OFF",
     ];
-    fixed.map(str::to_owned).into_iter().chain(sizes).collect()
+    let sessions = format!("max_connections={}", sessions.saturating_add(10));
+    fixed.map(str::to_owned).into_iter().chain([sessions]).collect()
 }
 
 #[cfg(test)]
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn nothing_is_set_twice_and_nothing_gives_up_commits() {
-        let both = [("pg", postgres_settings(2 << 30, 32)), ("mysql", mariadb_settings(2 << 30, 32))];
+        let both = [("pg", postgres_settings(2 << 30, 32)), ("mysql", mariadb_settings(32))];
         for (area, settings) in both {
             let mut names: Vec<&str> = settings.iter().filter_map(|line| line.split('=').next()).collect();
             names.sort_unstable();

@@ -110,9 +110,13 @@ fn head(record: &TrialRecord) -> Vec<String> {
         },
     ];
     if let Some(server) = &record.server {
+        let filled = server.scale.map_or_else(
+            || "its redo log written once before".to_owned(),
+            |scale| format!("pgbench's scale {scale}"),
+        );
         head.push(format!(
-            "{} as {} in every cell, tables of scale {}, a checkpoint before each load",
-            server.version, server.user, server.scale
+            "{} as {} in every cell, {filled}, a checkpoint before each load",
+            server.version, server.user
         ));
     }
     let compared = "a flush of the loop device takes";

@@ -26,6 +26,8 @@ struct Claim {
     faster: Option<String>,
     slower: Option<String>,
     alike: Option<[String; 2]>,
+    /// How many times as fast the faster one is said to be, at least.
+    least: Option<f64>,
 }
 
 fn directory() -> PathBuf {
@@ -72,7 +74,11 @@ impl Claim {
         }
     }
 
-    fn found(&self, outcome: PairOutcome) -> &'static str {
+    /// What holds of it, by the outcome and the bounds of the logarithm.
+    fn found(&self, outcome: PairOutcome, bounds: Option<(f64, f64)>) -> &'static str {
+        if self.least.zip(bounds).is_some_and(|(least, (_, high))| high < least.ln()) {
+            return "contradicted";
+        }
         match (outcome, self.alike.is_some()) {
             (PairOutcome::Faster, false) | (PairOutcome::Alike, true) => "confirmed",
             (PairOutcome::Slower, false) | (PairOutcome::Faster | PairOutcome::Slower, true) => {
@@ -102,9 +108,10 @@ fn told() -> String {
         }
         let record = record(&claim.record);
         let (contest, [one, other]) = claim.contest(&record);
-        let found = claim.found(contest.between(one, other));
+        let bounds = contest.bounds(one, other);
+        let found = claim.found(contest.between(one, other), bounds);
         let [first, second] = claim.pair();
-        let times = contest.bounds(one, other).map_or_else(
+        let times = bounds.map_or_else(
             || "—".to_owned(),
             |(low, high)| {
                 format!("{first} is {:.2} to {:.2} times as fast as {second}", low.exp(), high.exp())

@@ -237,6 +237,9 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     ] {
         assert!(why.contains(says), "{says}: {why}");
     }
+    for server in [["--with", "mariadb"], ["--user", "games"]] {
+        assert!(refused(&own, &[&sure[..], &server].concat()).contains("apply only to --preset oltp"));
+    }
     let unranked = ["--candidates", "ext4-nobarrier,xfs"];
     assert!(refused(&own, &[&sure[..], &unranked].concat()).contains("cannot be the first"));
     let slowed = ["--candidates", "ext4,ext4-slowed", "--preset", "oltp"];
@@ -449,7 +452,7 @@ fn real_transactions_on_a_postgres_server_flush_each_commit() {
     assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
     assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
     let text = tell(&record).text();
-    assert!(text.contains("tables of scale 5") && text.contains("initdb --username=postgres"), "{text}");
+    assert!(text.contains("pgbench's scale 5") && text.contains("initdb --username=postgres"), "{text}");
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
 }

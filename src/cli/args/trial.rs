@@ -30,10 +30,10 @@ pub struct Trial {
     /// What is measured.
     #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
     pub preset: TrialPreset,
-    /// The server of `--preset oltp`.
-    #[arg(long, value_enum, value_name = "SERVER", default_value_t = TrialServer::Postgres)]
-    pub with: TrialServer,
-    /// System user that runs the server: not root, and without running processes; postgres or mysql if not named.
+    /// The server of `--preset oltp`; if not named, PostgreSQL.
+    #[arg(long, value_enum, value_name = "SERVER")]
+    pub with: Option<TrialServer>,
+    /// System user that runs the server: not root, and without running processes; if not named, postgres or mysql.
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
     /// How large and how long.
@@ -65,7 +65,7 @@ pub struct TrialExtent {
     /// Most GiB to write; the trial ends before it writes more.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds for each load in each cell; 0.5, or for transactions 3 to 0.8, as the budget allows.
+    /// Seconds for each load in each cell; if not named, 0.5, or for transactions 3 and less where the budget is short.
     #[arg(long, value_name = "N", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Seed of the random order, to repeat that order.
@@ -121,13 +121,18 @@ pub enum TrialPreset {
 }
 
 impl Trial {
+    /// The server that it would make.
+    pub fn server(&self) -> TrialServer {
+        self.with.unwrap_or(TrialServer::Postgres)
+    }
+
     /// What it is about.
     pub fn preset(&self) -> Preset {
         match self.preset {
             TrialPreset::Commits => Preset::Commits,
             TrialPreset::Methods => Preset::Methods,
             TrialPreset::FsMark => Preset::FsMark,
-            TrialPreset::Oltp => match self.with {
+            TrialPreset::Oltp => match self.server() {
                 TrialServer::Postgres => Preset::OltpPostgres,
                 TrialServer::Mariadb => Preset::OltpMariadb,
             },

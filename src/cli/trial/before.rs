@@ -28,7 +28,7 @@ use crate::way::random;
 /// The longest load of a first stage, in seconds.
 const FIRST_STAGE_SECONDS: f64 = 0.5;
 
-/// The number of blocks for which a budget should do: the first look can name only what is far behind.
+/// The number of blocks for which a budget should do: that of the fourth look.
 const ENOUGH_BLOCKS: f64 = LOOKS[3] as f64;
 
 /// What a trial would do.
@@ -122,6 +122,9 @@ fn planned(
             "a server cannot be slowed: leave out {}, or use another preset",
             slowed.word()
         ));
+    }
+    if !preset.has_server() && (args.with.is_some() || args.user.is_some()) {
+        return refuse("--with and --user apply only to --preset oltp".to_owned());
     }
     let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
     let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
@@ -320,9 +323,11 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
     lines.push("it slows down everything else on that disk, and removes what it wrote at the end".to_owned());
     if let Some(server) = &plan.server {
         lines.push(format!(
-            "in every cell {} runs on the candidate as user {}, without network access; only that user can connect",
+            "in every cell {} runs on the candidate as user {}; it listens on no network, and only that user can connect",
             server.record.version, server.record.user
         ));
+        let seconds = plan.second.as_ref().map_or(record.load_seconds, |second| second.load_seconds);
+        lines.push(format!("each of its loads takes {seconds} s"));
         if plan.second.is_some() {
             lines.push(format!(
                 "before that, {FIRST_BLOCKS} blocks of commits rule out candidates that are far \

@@ -186,6 +186,8 @@ impl RunningTrial {
             self.remark = Some("the second stage did not start: name a longer --budget or more --writes");
             return Ok(());
         }
+        // Minutes have passed since the plan.
+        server.iter().try_for_each(PlannedServer::is_alone)?;
         let (order, server) = server.map(|server| (server.order, server.record)).unzip();
         let Some(next) = self.record.second_stage(loads, load_seconds, server) else {
             // What nobody can be compared with is told as it is.

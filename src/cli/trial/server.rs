@@ -18,6 +18,11 @@ pub(super) struct PlannedServer {
 }
 
 impl PlannedServer {
+    /// Makes sure that its user still runs nothing; the error is a sentence.
+    pub(super) fn is_alone(&self) -> Result<(), String> {
+        is_alone(self.order.user, &self.record.user)
+    }
+
     /// What it is set to on a candidate, beside its settings everywhere.
     pub(super) fn settings_on(&self, candidate: Contender) -> &'static [&'static str] {
         match self.order.programs {
@@ -29,10 +34,10 @@ impl PlannedServer {
 
 /// Plans it on an extent of so many bytes; the error says why there is none.
 pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> {
-    let (found, needs) = match args.with {
+    let (found, needs) = match args.server() {
         TrialServer::Postgres => (
             ServerPrograms::postgres(),
-            "PostgreSQL with initdb, pgbench and psql: install postgresql, and postgresql-contrib where pgbench is there",
+            "PostgreSQL with initdb, pgbench and psql: install postgresql, and postgresql-contrib where that package has pgbench",
         ),
         TrialServer::Mariadb => {
             (ServerPrograms::mariadb(), "MariaDB and sysbench: install mariadb-server and sysbench")
@@ -42,7 +47,7 @@ pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> 
         Ok(programs) => programs,
         Err(miss) => return refuse(format!("{miss}; transactions need {needs}")),
     };
-    let asked = args.user.as_deref().unwrap_or_else(|| args.with.usual_user());
+    let asked = args.user.as_deref().unwrap_or_else(|| args.server().usual_user());
     let name = text::safe(asked.as_bytes());
     let Some(user) = SystemUser::called(asked) else {
         return refuse(format!(
@@ -54,31 +59,40 @@ pub(super) fn plan(args: &Trial, bytes: u64) -> Result<PlannedServer, CliError> 
             "{name} is root, or in root's group, and root runs no server: name another --user"
         ));
     }
-    let process = user.process();
-    let process = process
-        .map_err(|miss| CliError::Usage(format!("cannot tell whether {name} runs programs: {miss}")))?;
-    if let Some(process) = process {
-        return refuse(format!(
-            "{name} already runs {process}, which could reach into the trial's server: name a --user without running processes"
-        ));
+    if let Err(why) = is_alone(user, &name) {
+        return refuse(why);
     }
     let version = match programs.version(user) {
         Ok(version) => version,
         Err(miss) => return refuse(format!("{name} cannot run {}: {miss}", programs.server().name())),
     };
     let most = args.clients.iter().copied().max().unwrap_or(1);
-    let settings = match args.with {
+    let settings = match args.server() {
         TrialServer::Postgres => postgres_settings(bytes, most),
-        TrialServer::Mariadb => mariadb_settings(bytes, most),
+        TrialServer::Mariadb => mariadb_settings(most),
     };
     let scale = scale(bytes);
     let record = ServerRecord {
         version,
         user: name,
         settings: settings.clone(),
-        scale,
+        scale: match args.server() {
+            TrialServer::Postgres => Some(scale),
+            TrialServer::Mariadb => None,
+        },
         make: programs.make_line(),
-        load: programs.load_line(scale),
+        load: programs.load_line(),
     };
     Ok(PlannedServer { order: ServerOrder { programs, user, settings, scale }, record })
+}
+
+/// Makes sure that a user runs nothing; the error is a sentence.
+fn is_alone(user: SystemUser, name: &str) -> Result<(), String> {
+    match user.process() {
+        Ok(None) => Ok(()),
+        Ok(Some(process)) => Err(format!(
+            "{name} already runs {process}, which could reach into the trial's server: name a --user without running processes"
+        )),
+        Err(miss) => Err(format!("cannot tell whether {name} runs programs: {miss}")),
+    }
 }

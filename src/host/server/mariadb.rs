@@ -29,41 +29,45 @@ const SETTINGS: [&str; 8] = [
     "performance_schema",
 ];
 
-/// Rows of each of its four tables for each unit of scale.
-const ROWS: u64 = 2_000;
+/// Its tables, and the rows of each.
+const TABLES: [&str; 4] = ["sbtest1", "sbtest2", "sbtest3", "sbtest4"];
+const ROWS: &str = "--table-size=10000";
+
+/// How often all rows are changed before the first load. Each time writes 12 MB of redo, so that the log of 64 MiB is written once
+/// from end to end, as that of a server which has run for a while. A new one is a file of unwritten extents, which each
+/// commit would have to convert.
+const PASSES: usize = 6;
 
 /// The commands of a task, one after the other.
 pub(super) fn commands(task: ServerTask) -> Vec<ServerCommand> {
     match task {
-        // The server makes its files itself.
         ServerTask::Make => Vec::new(),
         ServerTask::Greet => vec![sql("DO 1")],
-        // InnoDB writes the changed pages of these tables to their place (MariaDB, *FLUSH TABLES FOR EXPORT*).
-        ServerTask::Checkpoint => vec![sql(
-            "FLUSH TABLES sbtest.sbtest1, sbtest.sbtest2, sbtest.sbtest3, sbtest.sbtest4 FOR EXPORT; UNLOCK TABLES",
-        )],
-        ServerTask::Fill(scale) => {
-            vec![sql("CREATE DATABASE sbtest"), sysbench(&rows(scale), &["prepare"])]
+        // Waits for purge, writes all changed pages, and moves the checkpoint (MDEV-30000; in all builds from 10.11.8 on).
+        ServerTask::Checkpoint => {
+            vec![sql(&format!("{PURGED}SET GLOBAL innodb_log_checkpoint_now=ON"))]
         }
-        ServerTask::Load { clients, seconds, scale, .. } => {
-            vec![load(&rows(scale), &clients.to_string(), &seconds.to_string())]
-        }
+        ServerTask::Fill(_) => vec![sql("CREATE DATABASE sbtest"), sysbench(&["prepare"]), sql(&changes())],
+        ServerTask::Load { clients, seconds, .. } => vec![load(&clients.to_string(), &seconds.to_string())],
     }
 }
 
-/// The command of a load on tables of so many rows.
-pub(super) fn load(rows: &str, clients: &str, seconds: &str) -> ServerCommand {
+/// Waits until what earlier versions of rows took is free again.
+const PURGED: &str = "SET GLOBAL innodb_max_purge_lag_wait=0; ";
+
+/// The statements that change all rows.
+fn changes() -> String {
+    let pass = TABLES.map(|table| format!("UPDATE sbtest.{table} SET c=REVERSE(c); ")).concat();
+    (pass + PURGED).repeat(PASSES)
+}
+
+/// The command of a load.
+pub(super) fn load(clients: &str, seconds: &str) -> ServerCommand {
     let (threads, time) = (format!("--threads={clients}"), format!("--time={seconds}"));
-    sysbench(rows, &["--rand-type=uniform", "--histogram=on", &threads, &time, "run"])
+    sysbench(&["--rand-type=uniform", "--histogram=on", &threads, &time, "run"])
 }
 
-/// The rows of a table at a scale.
-pub(super) fn rows(scale: u64) -> String {
-    (ROWS * scale).to_string()
-}
-
-fn sysbench(rows: &str, words: &[&str]) -> ServerCommand {
-    let size = format!("--table-size={rows}");
+fn sysbench(words: &[&str]) -> ServerCommand {
     let fixed = [
         "oltp_write_only",
         "--db-driver=mysql",
@@ -71,7 +75,7 @@ fn sysbench(rows: &str, words: &[&str]) -> ServerCommand {
         "--mysql-user=root",
         "--mysql-db=sbtest",
         "--tables=4",
-        &size,
+        ROWS,
     ];
     command(ServerProgram::Sysbench, &[&fixed[..], words].concat())
 }
