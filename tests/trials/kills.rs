@@ -89,7 +89,7 @@ pub fn kill_one(
         idle.elapsed() < Duration::from_secs(10) && begun.elapsed() < Duration::from_secs(180)
     });
     let alive = family.into_iter().filter(|pid| is_alive(*pid)).chain(members(inside.as_deref()));
-    let left = (loops(directory), alive.collect::<Vec<_>>());
+    let left = (loops(directory), alive.map(described).collect::<Vec<_>>());
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
     let mounted = [seen, mounted(directory, &devices)?].concat();
     if gone && files == 0 && mounted.is_empty() {
@@ -199,6 +199,14 @@ fn descendants(of: u32) -> Vec<u32> {
 /// Whether a process runs; one that nobody has waited for yet does not.
 fn is_alive(pid: u32) -> bool {
     state(Path::new(&format!("/proc/{pid}"))).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// A process for a reader: its number, state, words, and where it waits in the kernel.
+fn described(pid: u32) -> String {
+    let of =
+        |name: &str| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default().replace('\0', " ");
+    let state = state(Path::new(&format!("/proc/{pid}")));
+    format!("{pid} {state:?} {:?} in {}", of("cmdline").trim(), of("wchan"))
 }
 
 /// Whether a thread of it is where no signal reaches it (proc_pid_stat(5)).
