@@ -52,8 +52,9 @@ pub fn kill_one(
     victim: Victim,
     signal: Signal,
 ) -> Result<(), String> {
-    let mut outer = Command::new(binary)
-        .args(["trial", "--yes", "--force", "--budget", "60s"])
+    // A shell in the background, or nohup, has its children ignore what is to stop them here, and a trial keeps to that.
+    let mut outer = Command::new("env")
+        .args(["--default-signal", binary, "trial", "--yes", "--force", "--budget", "60s"])
         .args(trial)
         .arg(directory)
         .stdin(Stdio::null())
