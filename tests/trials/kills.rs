@@ -92,7 +92,8 @@ pub fn kill_one(
     let alive = family.into_iter().filter(|pid| is_alive(*pid)).chain(members(inside.as_deref()));
     let left = (loops(directory), alive.map(described).collect::<Vec<_>>());
     let files = fs::read_dir(directory).map_err(|e| e.to_string())?.count();
-    let mounted = [seen, mounted(directory, &devices)?].concat();
+    // A device that is no longer this trial's may be another test's already.
+    let mounted = [seen, mounted(directory, &loops(directory))?].concat();
     if gone && files == 0 && mounted.is_empty() {
         let _ = outer.wait();
         Ok(())
