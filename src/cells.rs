@@ -28,7 +28,7 @@ mod ending;
 mod inside;
 mod outside;
 
-pub use device::{leftovers, wait_until_gone};
+pub use device::{AttachedLoop, leftovers};
 pub use disk::{EraseOrder, SpareDisk, by_facts, by_facts_of_use};
 pub use job::{News, ServerOrder, StageOrder, TrialJob, TrialPlace};
 pub use outside::{Arena, serve};

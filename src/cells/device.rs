@@ -170,12 +170,27 @@ pub fn leftovers() -> Vec<String> {
     fs::read_dir("/sys/block").into_iter().flatten().flatten().filter_map(left).collect()
 }
 
-/// Waits, within bounds, until a trial's loop device has gone with the last process that used it.
-pub fn wait_until_gone(device: &str) {
-    let file = format!("/sys/block/{}/loop/backing_file", device.trim_start_matches("/dev/"));
-    let begun = Instant::now();
-    while fs::exists(&file).unwrap_or(false) && begun.elapsed() < LONGEST_END {
-        std::thread::sleep(Duration::from_millis(20));
+/// A trial's loop device as everybody sees it: its number may be another's as soon as it has gone.
+pub struct AttachedLoop {
+    /// What sysfs says of its file, and where.
+    file: Vec<u8>,
+    attribute: String,
+}
+
+impl AttachedLoop {
+    /// The device of this path, as it is now.
+    pub fn of(device: &str) -> Self {
+        let attribute = format!("/sys/block/{}/loop/backing_file", device.trim_start_matches("/dev/"));
+        Self { file: fs::read(&attribute).unwrap_or_default(), attribute }
+    }
+
+    /// Waits, within bounds, until it has gone with the last process that used it.
+    pub fn wait_until_gone(&self) {
+        let begun = Instant::now();
+        let is_there = || fs::read(&self.attribute).is_ok_and(|file| file == self.file);
+        while is_there() && begun.elapsed() < LONGEST_END {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
@@ -197,6 +212,19 @@ mod tests {
         assert!(why.contains("is not over the file of this trial"), "{why}");
         assert_eq!(rustix::fs::fstat(&other).unwrap().st_size, 9, "it is left as it was");
         assert_eq!(over(ours.try_clone().unwrap()).is_over(&ours, bytes), Ok(()));
+    }
+
+    #[test]
+    fn a_number_that_is_another_s_is_not_waited_for() {
+        let attribute = tempfile::NamedTempFile::new().unwrap();
+        let of = |file: &[u8]| AttachedLoop {
+            file: file.to_owned(),
+            attribute: attribute.path().to_str().unwrap().to_owned(),
+        };
+        fs::write(&attribute, "/srv/#12 (deleted)\n").unwrap();
+        let begun = Instant::now();
+        of(b"/srv/#7 (deleted)\n").wait_until_gone();
+        assert!(begun.elapsed() < LONGEST_END);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use walwise::inside::settings;
 use walwise::inside::text::{is_treacherous, safe};
 
 use crate::support::loops::{Loop, Point, unmount};
+use crate::support::running::wait_for;
 use crate::support::{recorded, run, stderr, stdout};
 
 /// Names as nobody should choose them.
@@ -161,6 +162,9 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     assert!(text.contains("\n# now: UUID="), "{text}");
 
     unmount(Path::new(mounted));
+    // Other tests copy all mounts for namespaces of their own, and while one has this one, its options stay.
+    let alive = Path::new("/sys/fs/ext4").join(Path::new(&disk.device).file_name().unwrap());
+    wait_for("the file system is nowhere mounted", || !alive.exists());
     let new = old.lines().map(|old| if old.starts_with("UUID=") { line } else { old }).collect::<Vec<_>>();
     fs::write(&table, new.join("\n") + "\n").unwrap();
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);

@@ -124,6 +124,13 @@ fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     family.iter().copied().filter(is).collect()
 }
 
+/// Whether it is `postgres -D DIRECTORY`, or mariadbd with its `--datadir=DIRECTORY`.
+fn is_server(pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let mut words = words.split(|byte| *byte == 0).skip(1).peekable();
+    words.peek() == Some(&&b"-D"[..]) || words.any(|word| word.starts_with(b"--datadir="))
+}
+
 /// Waits for the moment; returns the processes of the trial, the outer one first.
 fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
@@ -132,10 +139,7 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         match moment {
             Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
             Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
-            // postgres -D DIRECTORY; mariadbd --no-defaults --datadir=DIRECTORY
-            Moment::Server(_) => {
-                ["-D", "--no-defaults"].iter().any(|word| !of_role(&family, word).is_empty())
-            }
+            Moment::Server(_) => family.iter().any(|pid| is_server(*pid)),
         }
     });
     if !ready {

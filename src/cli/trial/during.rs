@@ -9,7 +9,7 @@ use super::after;
 use super::before::{PlannedStage, TrialPlan};
 use super::progress::TrialProgress;
 use super::server::PlannedServer;
-use crate::cells::{self, Arena, News, ServerOrder, StageOrder, TrialPlace};
+use crate::cells::{self, Arena, AttachedLoop, News, ServerOrder, StageOrder, TrialPlace};
 use crate::cli::args::{From, TrialFormat};
 use crate::cli::signals::Listener;
 use crate::cli::{CliError, host, out};
@@ -58,12 +58,13 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         begun: Instant::now(),
     };
     let (server, second) = (plan.server, plan.second);
-    let mut device = None;
-    let mut done = trial.device().and_then(|path| {
-        let device = device.insert(path);
-        trial.record.candidates = match named {
-            Some(named) => named,
-            None => recipes(device, &plan.candidates, server.as_ref())?,
+    let mut attached = None;
+    let mut done = trial.device().and_then(|device| {
+        trial.record.candidates = if let Some(named) = named {
+            named
+        } else {
+            attached = Some(AttachedLoop::of(&device));
+            recipes(&device, &plan.candidates, server.as_ref())?
         };
         trial.progress.begin(&trial.record);
         trial.stages(server, second)
@@ -76,9 +77,7 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
     let RunningTrial { arena, mut progress, mut record, begun, remark, .. } = trial;
     // Everything is gone before anything is said of it.
     let cleared = after::close(arena, disk.as_ref(), &mut |line| progress.show(line));
-    if let (Some(device), None) = (&device, &disk) {
-        cells::wait_until_gone(device);
-    }
+    attached.iter().for_each(AttachedLoop::wait_until_gone);
     drop(progress);
     remark.into_iter().for_each(out::notice);
     record = record.last_with_blocks();
