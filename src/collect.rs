@@ -35,19 +35,18 @@ use self::collector::Collector;
 use self::databases::wal_room;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
-use self::system::tools::{self, NeededTools};
-use self::system::{boot, kernel, os};
+use self::system::{boot, kernel, os, tools};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
 use crate::host::{Host, RememberingHost};
 use crate::workers;
 
-/// Collectors of the machine, its mounts and its devices, in the order in which they run.
-const DEVICES: &[Collector] =
-    &[kernel::COLLECTOR, mounts::COLLECTOR, os::COLLECTOR, block::device::COLLECTOR];
-
-/// Collectors of what lies on and between devices, in the same way.
+/// Collectors of the machine and its storage, in the order in which they run.
 const STORAGE: &[Collector] = &[
+    kernel::COLLECTOR,
+    mounts::COLLECTOR,
+    os::COLLECTOR,
+    block::device::COLLECTOR,
     mappings::COLLECTOR,
     drbd::COLLECTOR,
     stack::COLLECTOR,
@@ -62,6 +61,7 @@ const STORAGE: &[Collector] = &[
     content::COLLECTOR,
     controller::COLLECTOR,
     drive::COLLECTOR,
+    tools::COLLECTOR,
 ];
 
 /// Collectors of the next boot, which need storage. They read units, as the search for database servers does.
@@ -89,17 +89,7 @@ pub fn run_upon(
     // Of these few questions several lead to one answer; storage asks too many to remember them.
     let once = RememberingHost::new(host);
     let storage = || {
-        run_in_turn(DEVICES, host, request, &mut facts, progress);
-        progress(tools::ID, &facts);
-        let tools = NeededTools::of(&facts, request);
-        let mut others = || run_in_turn(STORAGE, host, request, &mut facts, progress);
-        let versions = if request.without_programs {
-            others();
-            tools.look(host)
-        } else {
-            workers::beside(others, || tools.look(host)).1
-        };
-        facts.merge(versions);
+        run_in_turn(STORAGE, host, request, &mut facts, progress);
         run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
         progress(databases::ID, &facts);
     };

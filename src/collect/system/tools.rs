@@ -4,7 +4,7 @@
 //! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
 //! joins to standard output.
 
-use crate::collect::collector::Request;
+use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::{not_run, refused};
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
@@ -42,43 +42,27 @@ impl For {
     }
 }
 
-/// The name of this step, for progress.
-pub const ID: &str = "tools";
+/// Asks the tools for their versions.
+pub const COLLECTOR: Collector = Collector { id: "tools", run };
 
-/// The tools to ask.
-pub struct NeededTools {
-    without_programs: bool,
-    /// Whether each of [`TOOLS`] is needed.
-    needed: Vec<bool>,
-}
-
-impl NeededTools {
-    /// What something in sight needs, as soon as devices are known.
-    pub fn of(facts: &FactSet, request: &Request) -> Self {
-        let needed = TOOLS.iter().map(|(.., what)| what.is_in_sight(facts)).collect();
-        Self { without_programs: request.without_programs, needed }
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let known = &*facts;
+    let is_asked = |(_, _, _, what): &&(_, Tool, &'static str, For)| {
+        !request.without_programs && what.is_in_sight(known)
+    };
+    let (asked, others): (Vec<_>, Vec<_>) = TOOLS.iter().partition(is_asked);
+    let readings = workers::at_once(&asked, |(_, tool, argument, _)| version(host, *tool, argument));
+    for ((key, ..), reading) in asked.iter().zip(readings) {
+        let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
+        facts.put(&Subject::host(), key, reading.unwrap_or_else(gone));
     }
-
-    /// Facts about all tools: asks those that are needed.
-    pub fn look(&self, host: &dyn Host) -> FactSet {
-        let asks = |needed: bool| needed && !self.without_programs;
-        let (asked, others): (Vec<_>, Vec<_>) =
-            TOOLS.iter().zip(&self.needed).partition(|(_, needed)| asks(**needed));
-        let readings = workers::at_once(&asked, |((_, tool, argument, _), _)| version(host, *tool, argument));
-        let mut facts = FactSet::default();
-        for (((key, ..), _), reading) in asked.iter().zip(readings) {
-            let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-            facts.put(&Subject::host(), key, reading.unwrap_or_else(gone));
-        }
-        for ((key, ..), _) in others {
-            let unasked = if self.without_programs {
-                not_run()
-            } else {
-                Reading::unknown(Why::Absent, "nothing in sight needs it")
-            };
-            facts.put(&Subject::host(), key, unasked);
-        }
-        facts
+    for (key, ..) in others {
+        let unasked = if request.without_programs {
+            not_run()
+        } else {
+            Reading::unknown(Why::Absent, "nothing in sight needs it")
+        };
+        facts.put(&Subject::host(), key, unasked);
     }
 }
 
@@ -129,7 +113,8 @@ mod tests {
     fn collect(host: &Fake, without_programs: bool) -> FactSet {
         let mut facts = FactSet::default();
         facts.know(&Subject::device("md0"), &device::KIND, device::DeviceKind::Md, Source::Assumed);
-        NeededTools::of(&facts, &Request { without_programs, ..Request::default() }).look(host)
+        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        facts
     }
 
     #[test]
@@ -161,7 +146,7 @@ mod tests {
     fn what_nothing_needs_is_not_asked() {
         let asked = |known: &FactSet| {
             let host = Fake::default();
-            NeededTools::of(known, &Request::default()).look(&host);
+            run(&host, &Request::default(), &mut known.clone());
             host.asked().len()
         };
         let mut known = FactSet::default();
