@@ -16,16 +16,22 @@ pub struct LoadTime {
 impl LoadTime {
     /// The time of a load of which so many seconds count: a fifth more is its warm-up.
     pub fn new(counted: f64) -> Self {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
-        let seconds = (1.2 * counted).ceil().clamp(1.0, 3600.0) as u32;
+        let seconds = whole(1.2 * counted);
         Self { seconds, counted: counted.min(f64::from(seconds)) }
     }
 
     /// The same where all of it counts.
-    pub fn whole(counted: f64) -> Self {
-        let Self { seconds, .. } = Self::new(counted / 1.2);
+    pub fn without_warm_up(counted: f64) -> Self {
+        let seconds = whole(counted);
         Self { seconds, counted: f64::from(seconds) }
     }
+}
+
+/// Whole seconds that hold so many, within bounds.
+fn whole(seconds: f64) -> u32 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+    let whole = seconds.ceil().clamp(1.0, 3600.0) as u32;
+    whole
 }
 
 /// A transaction: when it ended, in microseconds since 1970, and how many it took.
@@ -142,6 +148,11 @@ mod tests {
             [(0.5, 1, 0.5), (1.0, 2, 1.0), (3.0, 4, 3.0), (0.1, 1, 0.1), (1e9, 3600, 3600.0)]
         {
             assert_eq!(LoadTime::new(asked), LoadTime { seconds, counted });
+        }
+        for seconds in 1..=3600 {
+            let counted = f64::from(seconds);
+            assert_eq!(LoadTime::without_warm_up(counted), LoadTime { seconds, counted });
+            assert_eq!(LoadTime::without_warm_up(counted - 0.2), LoadTime { seconds, counted });
         }
     }
 

@@ -122,7 +122,7 @@ impl<'a> TemporaryServer<'a> {
         run(ServerTask::Checkpoint, self.order).map_err(named)?;
         let time = match script {
             LoadScript::SimpleUpdate | LoadScript::TpcB => LoadTime::new(means.seconds),
-            LoadScript::WriteOnly => LoadTime::whole(means.seconds),
+            LoadScript::WriteOnly => LoadTime::without_warm_up(means.seconds),
         };
         self.runs += 1;
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -77,8 +77,7 @@ impl Preset {
     }
 
     /// Seconds of each load in a cell where nobody says otherwise, the longest first: shorter ones serve where the budget
-    /// allows too few blocks. pgbench and sysbench run for whole seconds; a fifth of
-    /// a load more is for warming up.
+    /// allows too few blocks. pgbench and sysbench run for whole seconds; pgbench's warm-up, a fifth of a load, is among them.
     pub fn usual_seconds(self) -> &'static [f64] {
         match self {
             Self::Commits | Self::Methods | Self::FsMark => &[0.5],
