@@ -424,20 +424,27 @@ fn real_trials_leave_nothing_when_they_are_killed() {
 const USERS: [[&str; 2]; 4] =
     [["--user", "games"], ["--user", "news"], ["--user", "uucp"], ["--user", "irc"]];
 
-#[test]
-#[ignore = "needs root: loop devices"]
-fn real_transactions_on_a_postgres_server_flush_each_commit() {
+/// A trial of ext4 with and without barriers on a server, which makes so many samples in each cell, and its texts contain
+/// these words: it flushes each commit, and leaves nothing.
+fn flushes_each_commit(
+    server: &str,
+    user: &[&str; 2],
+    extent: &[&str],
+    samples: usize,
+    version: &str,
+    told: [&str; 2],
+) {
     let disk = roomy();
     let directory = disk.dir("trial");
     let words =
-        ["--yes", "--force", "--preset", "oltp", "--with", "postgres", "--candidates", "ext4,ext4-nobarrier"];
-    let extent =
-        ["--size", "512", "--budget", "10m", "--writes", "4", "--clients", "1,4", "--seconds", "0.5"];
-    let output = trial(&directory, &[&words[..], &extent, &USERS[0], &["--format", "json"]].concat());
+        ["--yes", "--force", "--preset", "oltp", "--with", server, "--candidates", "ext4,ext4-nobarrier"];
+    let loads = ["--budget", "10m", "--clients", "1,4", "--seconds", "0.5", "--format", "json"];
+    let output = trial(&directory, &[&words[..], extent, user, &loads].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
         .unwrap_or_else(|e| panic!("{e}: {said}"));
-    assert!(said.contains("runs on the candidate") && said.contains("as user games"), "{said}");
+    let runs_as = format!("as user {}", user[1]);
+    assert!(said.contains("runs on the candidate") && said.contains(&runs_as), "{said}");
     assert_eq!(
         (output.status.code(), record.first.is_none()),
         (Some(0), true),
@@ -445,44 +452,32 @@ fn real_transactions_on_a_postgres_server_flush_each_commit() {
     );
     for cell in record.blocks.iter().flat_map(|block| &block.cells) {
         assert_eq!(cell.error, None, "{:?}", cell.runner);
-        assert!(cell.samples.len() == 4 || cell.samples.len() == 1, "{cell:?}");
+        assert!(cell.samples.len() == samples || cell.samples.len() == 1, "{cell:?}");
     }
     let server = record.server.as_ref().unwrap();
-    assert!(server.version.contains("(PostgreSQL) 15") && server.user == "games", "{server:?}");
+    assert!(server.version.contains(version) && server.user == user[1], "{server:?}");
     assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
     assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
     let text = tell(&record).text();
-    assert!(text.contains("pgbench's scale 5") && text.contains("initdb --username=postgres"), "{text}");
+    assert!(told.iter().all(|words| text.contains(words)), "{text}");
     assert_eq!(kills::loops(&directory), Vec::<String>::new());
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
 }
 
 #[test]
 #[ignore = "needs root: loop devices"]
+fn real_transactions_on_a_postgres_server_flush_each_commit() {
+    let told = ["pgbench's scale 5", "initdb --username=postgres"];
+    let extent = ["--size", "512", "--writes", "4"];
+    flushes_each_commit("postgres", &USERS[0], &extent, 4, "(PostgreSQL) 15", told);
+}
+
+#[test]
+#[ignore = "needs root: loop devices"]
 fn real_transactions_on_a_mariadb_server_flush_each_commit() {
-    let disk = roomy();
-    let directory = disk.dir("trial");
-    let words =
-        ["--yes", "--force", "--preset", "oltp", "--with", "mariadb", "--candidates", "ext4,ext4-nobarrier"];
-    let extent =
-        ["--size", "320", "--budget", "10m", "--writes", "3", "--clients", "1,4", "--seconds", "0.5"];
-    let output = trial(&directory, &[&words[..], &extent, &USERS[3], &["--format", "json"]].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
-        .unwrap_or_else(|e| panic!("{e}: {said}"));
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    for cell in record.blocks.iter().flat_map(|block| &block.cells) {
-        assert_eq!(cell.error, None, "{:?}", cell.runner);
-        assert!(cell.samples.len() == 2 || cell.samples.len() == 1, "{cell:?}");
-    }
-    let server = record.server.as_ref().unwrap();
-    assert!(server.version.contains("MariaDB") && server.user == "irc", "{server:?}");
-    assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
-    assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
-    let text = tell(&record).text();
-    assert!(text.contains("sysbench oltp_write_only") && text.contains("--skip-networking"), "{text}");
-    assert_eq!(kills::loops(&directory), Vec::<String>::new());
-    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+    let told = ["sysbench oltp_write_only", "--skip-networking"];
+    let extent = ["--size", "320", "--writes", "3"];
+    flushes_each_commit("mariadb", &USERS[3], &extent, 2, "MariaDB", told);
 }
 
 #[test]
