@@ -29,6 +29,10 @@ const DEADLINE: Duration = Duration::from_secs(5);
 /// The same for the tools of RAID controllers, which ask their firmware and every disk behind it.
 const CONTROLLER_DEADLINE: Duration = Duration::from_secs(20);
 
+/// The pauses while a program exits that has closed its output: most have exited after the first.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
 /// The working directory of programs: not even root can create a file there.
 const WORKING_DIRECTORY: &str = "/proc";
 
@@ -231,13 +235,15 @@ fn listen(process: &mut Child, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>, E
             stderr = None;
         }
     }
+    let mut pause = SHORTEST_PAUSE;
     loop {
         match process.try_wait() {
             Ok(Some(status)) => return Ok((printed, complaints, status)),
             // It closed its output, so it is about to exit.
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(1)),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
             Ok(None) | Err(_) => return Err(Late),
         }
+        pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
