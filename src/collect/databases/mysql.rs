@@ -28,13 +28,24 @@ use crate::collect::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, Miss, MissKind};
+use crate::workers;
 use instance::{OwnerView, ServerLead};
 
 /// Where distributions put the data.
 const USUAL: &str = "/var/lib/mysql";
 
-/// Facts about the servers of this host.
+/// Facts about the servers of this host, which remembers its answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
+    if !edition::asks_a_program(host, request) {
+        return read(host, request);
+    }
+    // A program takes longer to tell its version than all files to be read, and which files there are does not depend on it.
+    // So these are asked for meanwhile.
+    let ahead = Request { without_programs: true, ..request.clone() };
+    workers::beside(|| read(host, request), || drop(read(host, &ahead))).0
+}
+
+fn read(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // The search for PostgreSQL has already reported that processes cannot be listed.

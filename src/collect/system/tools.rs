@@ -1,6 +1,7 @@
 //! Versions of the tools that create and mount file systems, which decide the options that can be advised.
 //!
-//! Only tools that something in sight needs are asked, concurrently, so that together they cost as much as the slowest.
+//! Only tools that something in sight needs are asked, two at a time: each takes a millisecond of a processor, and more at
+//! once would take them from the server's program, which takes the longest.
 //! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
 //! joins to standard output.
 
@@ -51,10 +52,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         !request.without_programs && what.is_in_sight(known)
     };
     let (asked, others): (Vec<_>, Vec<_>) = TOOLS.iter().partition(is_asked);
-    let readings = workers::at_once(&asked, |(_, tool, argument, _)| version(host, *tool, argument));
-    for ((key, ..), reading) in asked.iter().zip(readings) {
-        let gone = |_| Reading::unknown(Why::Malformed, "reading the tool's answer failed");
-        facts.put(&Subject::host(), key, reading.unwrap_or_else(gone));
+    let versions = |tools: &[&(_, Tool, &str, _)]| {
+        tools.iter().map(|(_, tool, argument, _)| version(host, *tool, argument)).collect::<Vec<_>>()
+    };
+    let (some, other) = asked.split_at(asked.len() / 2);
+    let (readings, more) = workers::beside(|| versions(some), || versions(other));
+    for ((key, ..), reading) in asked.iter().zip(readings.into_iter().chain(more)) {
+        facts.put(&Subject::host(), key, reading);
     }
     for (key, ..) in others {
         let unasked = if request.without_programs {
