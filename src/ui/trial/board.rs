@@ -67,26 +67,23 @@ impl TrialBoard {
 
 fn of_load(record: &TrialRecord, result: &LoadResult) -> BoardLoad {
     let rows = record.forest(result);
-    let of = result.ranked.len();
     let name = |place: usize| rows.get(place).map_or("?", |row| row.name.as_str());
-    let (says, role) = match result.contest.outcome() {
+    let (says, role) = answer(&result.contest.outcome(), result.ranked.len(), name);
+    BoardLoad { name: result.load.name(), says, role, rows }
+}
+
+/// The answer of a load among so many candidates, short enough to stand beside its name on 80 columns.
+fn answer<'a>(outcome: &TrialOutcome, of: usize, name: impl Fn(usize) -> &'a str) -> (String, TextRole) {
+    match outcome {
         TrialOutcome::TooFew => {
             let first = LOOKS.first().copied().unwrap_or_default();
-            (
-                format!("may still be best: {of} of {of}; the first look is after {first} blocks"),
-                TextRole::Plain,
-            )
+            (format!("first look after {first} blocks"), TextRole::Plain)
         }
-        TrialOutcome::CannotTell => {
-            ("this machine cannot tell today: the first differs from itself".to_owned(), TextRole::Doubt)
-        }
-        TrialOutcome::Best(place) => (format!("{} is the fastest", name(place)), TextRole::Good),
-        TrialOutcome::Alike(set) => {
-            (format!("no difference that matters between {} candidates", set.len()), TextRole::Good)
-        }
+        TrialOutcome::CannotTell => ("cannot tell: first differs from itself".to_owned(), TextRole::Doubt),
+        TrialOutcome::Best(place) => (format!("{} is the fastest", name(*place)), TextRole::Good),
+        TrialOutcome::Alike(set) => (format!("{} of {of}: alike within 5 %", set.len()), TextRole::Good),
         TrialOutcome::Open(set) => (format!("may still be best: {} of {of}", set.len()), TextRole::Plain),
-    };
-    BoardLoad { name: result.load.name(), says, role, rows }
+    }
 }
 
 /// A rate in a few characters.
@@ -107,10 +104,31 @@ pub fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::time;
+    use super::{answer, time};
+    use crate::trial::{CommitShape, Contender, TrialLoad, TrialOutcome};
 
     #[test]
     fn a_time_has_the_unit_that_suits_it() {
         assert_eq!([0.0, 59.4, 61.0, 7_200.0, 7_300.0].map(time), ["0 s", "59 s", "2 min", "120 min", "3 h"]);
+    }
+
+    #[test]
+    fn every_answer_stands_beside_the_name_of_its_load() {
+        let all = Contender::ALL.len();
+        let places = || (0..all).collect();
+        let certain = [TrialOutcome::TooFew, TrialOutcome::CannotTell];
+        let sets = [TrialOutcome::Alike(places()), TrialOutcome::Open(places())];
+        let outcomes: Vec<_> =
+            certain.into_iter().chain(sets).chain((0..all).map(TrialOutcome::Best)).collect();
+        let shapes =
+            [CommitShape::SimpleUpdate, CommitShape::WriteOnly, CommitShape::TpcB, CommitShape::Usual];
+        for shape in shapes.into_iter().chain([CommitShape::Files]) {
+            let load = TrialLoad { clients: 128, shape }.name();
+            for outcome in &outcomes {
+                let (says, _) = answer(outcome, all, |place| Contender::ALL[place].word());
+                let heading = format!(" {load}: {says}");
+                assert!(heading.chars().count() <= 80, "{heading}");
+            }
+        }
     }
 }

@@ -80,7 +80,7 @@ fn ascii_terminals_get_ascii_and_colours_only_repeat() {
 #[test]
 fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
     let open = shown(&picture(&TrialBoard::of(&running(0, CLOSE)), (80, 24), RICH));
-    assert_eq!(open.matches("may still be best: 5 of 5").count(), 3, "{open}");
+    assert_eq!(open.matches("first look after 10 blocks").count(), 3, "{open}");
     let some = shown(&picture(&TrialBoard::of(&running(15, 4_900.0)), (80, 24), RICH));
     assert!(some.contains("xfs is the fastest") && !some.contains("5 of 5"), "{some}");
     let width = |blocks| {
