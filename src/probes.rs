@@ -14,6 +14,7 @@ mod method;
 mod redo;
 mod pace;
 mod place;
+pub mod wear;
 mod request;
 mod schedule;
 mod commit;

@@ -7,6 +7,7 @@ use super::method::server_methods;
 use super::place::{self, Room, ScratchParent};
 use super::redo::RedoShape;
 use super::request::{ProbeOptions, ProbeRequest, ServerLog};
+use super::wear;
 use crate::facts::catalog::mount::MountClass;
 use crate::host::{Host, LiveHost, Miss, MissKind};
 use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
@@ -111,7 +112,9 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         text::bytes(total_bytes),
         shown(&directory),
         text::bytes(at_a_time),
-        request.smallest_disk_bytes.map_or_else(String::new, |size| wear(total_bytes, size)),
+        request
+            .smallest_disk_bytes
+            .map_or_else(String::new, |size| { format!("; that {}", wear::words(total_bytes, size)) }),
     );
     Ok(ProbePlan {
         directory,
@@ -134,14 +137,6 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         all_with_pauses: request.all_with_pauses,
         options: request.options,
     })
-}
-
-/// The wear on a disk of so many bytes, if each reached it once. Flash is sold for at least 0.3 times its size a day
-/// over a guarantee of five years (JESD218 defines how such figures are made).
-fn wear(bytes: u64, disk_bytes: u64) -> String {
-    let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * 0.3 * 365.0 * 5.0);
-    let percent = if percent < 0.001 { "less than 0.001".to_owned() } else { format!("{percent:.3}") };
-    format!("; that wears {percent} % off a flash disk of {}", text::bytes(disk_bytes))
 }
 
 /// Later steps touch the directory in this process, where a hang could not be ended. Targets were checked when facts
@@ -220,11 +215,6 @@ mod tests {
         request.pages.clear();
         let without = plan(&request).unwrap();
         assert!(without.rows.is_empty() && without.says.contains("in at most 60 s"), "{}", without.says);
-    }
-
-    #[test]
-    fn wear_is_said_as_a_share() {
-        assert_eq!(wear(1 << 30, 1 << 33), "; that wears 0.023 % off a flash disk of 8 GiB");
     }
 
     #[test]

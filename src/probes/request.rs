@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use super::method::WalSettings;
 use super::redo::RedoShape;
+use super::wear;
 use crate::facts::catalog::device::{self, Cache, DeviceKind, Medium, Transport};
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount::{self, MountClass};
@@ -124,7 +125,7 @@ impl ProbeRequest {
             leaves_count_flushes: all_leaves(&|leaf| {
                 facts.value(leaf, &device::COUNTS_FLUSHES) == Some(true)
             }),
-            smallest_disk_bytes: wearing(&leaves, facts),
+            smallest_disk_bytes: wear::smallest(&leaves, facts),
             leaves: leaves.iter().map(|leaf| leaf.name().to_owned()).collect(),
             speed_limit: speed_limit(target, facts, mount_class),
             mount_class,
@@ -132,14 +133,6 @@ impl ProbeRequest {
             ..Self::new(PathBuf::from(OsString::from_vec(text::raw(&path))))
         }
     }
-}
-
-/// Size of the smallest disk that wears by writing, in bytes; platters and memory do not. `None` where a size is
-/// unknown.
-fn wearing(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
-    let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
-    let sizes = leaves.iter().filter(wears).map(|leaf| facts.value(leaf, &device::SIZE));
-    sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
 }
 
 /// The highest plausible rate of commits on a target. Platters limit it only where nothing in between could answer for

@@ -16,6 +16,7 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::pipeline::now;
+use crate::probes::wear;
 use crate::quote::Command;
 use crate::rules::RuleSet;
 use crate::text;
@@ -43,6 +44,8 @@ pub(super) struct TrialPlan {
     pub(super) server: Option<PlannedServer>,
     /// The last stage, where there are two.
     pub(super) second: Option<PlannedStage>,
+    /// Size of the smallest disk beneath it that wears by writing, in bytes.
+    smallest_disk_bytes: Option<u64>,
 }
 
 /// What a second stage measures.
@@ -163,7 +166,8 @@ fn planned(
     };
     let (budget, writes) = (args.budget, args.extent.writes << 30);
     let job = TrialJob { place, bytes, seed, leaves, budget, writes };
-    let mut plan = TrialPlan { job, candidates, record, server, second };
+    let smallest_disk_bytes = wear::smallest(&facts.leaves(target), facts);
+    let mut plan = TrialPlan { job, candidates, record, server, second, smallest_disk_bytes };
     shorten(&mut plan, lengths);
     Ok(plan)
 }
@@ -320,6 +324,9 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
             ));
         }
     }
+    if let Some(size) = plan.smallest_disk_bytes {
+        lines.push(format!("writing that much {}", wear::words(plan.job.writes, size)));
+    }
     lines.push("it slows down everything else on that disk, and removes what it wrote at the end".to_owned());
     if let Some(server) = &plan.server {
         lines.push(format!(
@@ -403,4 +410,30 @@ fn ask_for_yes(yes: bool) -> Result<(), CliError> {
 fn typed() -> Option<String> {
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer).ok().map(|_| answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::sample;
+
+    #[test]
+    fn what_wears_is_said_where_something_does() {
+        let record = sample::record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 4_000.0, None)], 0);
+        let job = TrialJob {
+            place: TrialPlace::Directory(b"/srv".to_vec()),
+            bytes: 2 << 30,
+            seed: 1,
+            leaves: Vec::new(),
+            budget: 60.0,
+            writes: 64 << 30,
+        };
+        let candidates = vec![Contender::Ext4, Contender::Xfs];
+        let mut plan =
+            TrialPlan { job, candidates, record, server: None, second: None, smallest_disk_bytes: None };
+        let said = |plan: &TrialPlan| costs(plan).into_iter().find(|line| line.contains("wears"));
+        assert_eq!(said(&plan), None);
+        plan.smallest_disk_bytes = Some(1 << 40);
+        assert_eq!(said(&plan).unwrap(), "writing that much wears 0.011 % off a flash disk of 1 TiB");
+    }
 }
