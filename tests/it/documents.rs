@@ -98,7 +98,8 @@ fn told() -> String {
         "# The documents' experiments, repeated\n\nMade by `WALWISE_UPDATE=1 cargo test --test it documents` from the records in \
          [trials](trials); do not edit. `tests/trials/documents` made those. All are of one disk of a virtual machine, on loop files: \
          they say what holds there, today, and nothing about yours. *Confirmed* and *contradicted* hold with 95 % confidence over all \
-         looks of a trial.\n",
+         looks of a trial. Where two are said to be alike, *confirmed* means within 5 %, and *contradicted* that one is shown to \
+         be faster, by however little.\n",
     );
     let mut document = "";
     for claim in &claims.claim {
