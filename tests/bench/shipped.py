@@ -4,8 +4,9 @@ copies it. The pages that a linker wrote lie in the page cache one by one, and e
 import os, shutil, subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILT = os.path.join(ROOT, "target", "dist", "walwise")
-WALWISE = os.path.join(ROOT, "target", "installed", "walwise")
+TARGET = os.path.join(ROOT, os.environ.get("CARGO_TARGET_DIR", "target"))
+BUILT = os.path.join(TARGET, "dist", "walwise")
+WALWISE = os.path.join(TARGET, "installed", "walwise")
 BUILD = ". packaging/common; exec cargo rustc --profile dist --locked -q --bin walwise -- $static"
 
 
