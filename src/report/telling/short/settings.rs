@@ -83,7 +83,7 @@ fn answer(label: &'static str, steps: &[&Step], otherwise: Option<String>) -> Bu
     };
     let says = match (change.as_slice(), keep.as_slice()) {
         ([], []) => otherwise.unwrap_or_else(|| "cannot be told today: not known".to_owned()),
-        ([], keep) => format!("keep {}", all(keep, kept)),
+        ([], keep) => all(keep, kept),
         (change, _) => format!("change {}", all(change, changed)),
     };
     labelled(label, says)
@@ -97,14 +97,17 @@ fn name(step: &Step) -> Option<&str> {
 
 fn kept(step: &Step) -> String {
     let value = step.advice.current.value().map(|now| step.advice.setting.written(now));
-    let named: Vec<&str> = name(step).into_iter().chain(value.as_deref()).collect();
-    let named = named.join(" = ");
-    // That a file system may stay needs no reason.
-    if step.advice.setting.kind.is_filesystem() {
-        return named;
-    }
     let reason = step.title.trim_end_matches('.');
-    if named.is_empty() { reason.to_owned() } else { format!("{named}: {reason}") }
+    match (name(step), value) {
+        // The rule's title names them again.
+        (Some(name), Some(value)) => format!("keep {name} = {value}"),
+        // It says what stays.
+        (Some(_), None) => reason.to_owned(),
+        // That a file system may stay needs no reason.
+        (None, Some(value)) if step.advice.setting.kind.is_filesystem() => format!("keep {value}"),
+        (None, Some(value)) => format!("keep {value}: {reason}"),
+        (None, None) => format!("keep {reason}"),
+    }
 }
 
 fn changed(step: &Step) -> String {
