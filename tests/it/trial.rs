@@ -320,7 +320,7 @@ fn on_a_screen(own: &Path, record: &Path) -> Pty {
     let mut pty = Pty::walwise(&[&["trial", "--force", "--record", paths[1], paths[0]], &words[..]].concat());
     pty.until_shown("type yes to start");
     pty.press("yes\r");
-    let first = pty.until_shown("may still be best: 2 of 2");
+    let first = pty.until_shown("first look after 10 blocks");
     assert!(first.contains("q stops it"), "{first}");
     pty.until("a block", |screen| {
         let shown = screen.contents();
