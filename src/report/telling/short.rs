@@ -137,7 +137,7 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     let (shown, cut) = things::within_limit(things);
     lines.extend(shown.into_iter().map(ToDo::line));
     lines.extend(more(cut, "", "Findings"));
-    lines.extend(undecided(chapter.about(of)));
+    lines.extend(undecided(chapter.about(of), ""));
     lines.extend(withheld(report, of));
     lines.push(unknown::most(chapter, of));
     lines
@@ -147,7 +147,7 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
 fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     let things = things::of_target(chapter, of).into_iter().filter(ToDo::is_critical);
     let mut lines: Vec<Bullet> = things.map(ToDo::line).collect();
-    lines.extend(undecided(chapter.about(of)));
+    lines.extend(undecided(chapter.about(of), ""));
     lines.extend(withheld(chapter.report, of));
     lines
 }
@@ -193,14 +193,14 @@ fn cost(report: &Report, of: &TargetSummary) -> Bullet {
     Bullet { beneath, ..labelled("price", "not measured; this measures it:") }
 }
 
-/// How many critical findings nobody can decide yet, by their rules.
-fn undecided(findings: &[Numbered<'_>]) -> Option<Bullet> {
+/// How many critical findings nobody can decide yet, by their rules; `what` begins with a blank.
+fn undecided(findings: &[Numbered<'_>], what: &str) -> Option<Bullet> {
     let open = findings.iter().map(|(_, finding)| *finding);
     let open = open.filter(|finding| finding.level == Level::Critical);
     let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
     let rules = words::distinct(open.map(|finding| &*finding.rule));
     let count = rules.len();
-    let says = Phrase::plain(format!("{count} critical, undecided: ")).join(Phrase::codes(rules));
+    let says = Phrase::plain(format!("{count} critical{what}, undecided: ")).join(Phrase::codes(rules));
     (count > 0).then(|| labelled("open", says))
 }
 
@@ -223,7 +223,7 @@ fn elsewhere(report: &Report) -> Vec<Bullet> {
     let things: Vec<ToDo> = told.iter().filter_map(|(_, finding)| ToDo::of_finding(finding, None)).collect();
     let (critical, lesser): (Vec<ToDo>, Vec<ToDo>) = things.into_iter().partition(ToDo::is_critical);
     let mut lines: Vec<Bullet> = critical.into_iter().map(ToDo::line).collect();
-    lines.extend(undecided(&told));
+    lines.extend(undecided(&told, " about the host"));
     let of_target = |one: &&crate::report::Withheld| {
         report.targets.iter().any(|target| target.subjects.contains(&one.subject))
     };
