@@ -114,7 +114,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         text::bytes(at_a_time),
         request
             .smallest_disk_bytes
-            .map_or_else(String::new, |size| { format!("; that {}", wear::words(total_bytes, size)) }),
+            .map_or_else(String::new, |size| format!("; that {}", wear::words(total_bytes, size))),
     );
     Ok(ProbePlan {
         directory,
