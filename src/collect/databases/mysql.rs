@@ -36,11 +36,11 @@ const USUAL: &str = "/var/lib/mysql";
 
 /// Facts about the servers of this host, which remembers its answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    if !edition::asks_a_program(host, request) {
+    if !edition::waits_for_a_program(host, request) {
         return read(host, request);
     }
-    // A program takes longer to tell its version than all files to be read, and which files there are does not depend on it.
-    // So these are asked for meanwhile.
+    // A program takes longer to tell its version than walwise takes to read all files, and which files there are does not
+    // depend on the version. So they are read meanwhile.
     let ahead = Request { without_programs: true, ..request.clone() };
     workers::beside(|| read(host, request), || drop(read(host, &ahead))).0
 }

@@ -1,7 +1,7 @@
 //! Versions of the tools that create and mount file systems, which decide the options that can be advised.
 //!
-//! Only tools that something in sight needs are asked, two at a time: each takes a millisecond of a processor, and more at
-//! once would take them from the server's program, which takes the longest.
+//! Only tools that something in sight needs are asked, two at a time: more at once would hold up a server's program, which is
+//! asked meanwhile and takes the longest.
 //! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
 //! joins to standard output.
 

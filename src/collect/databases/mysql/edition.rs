@@ -130,9 +130,11 @@ impl Edition {
     }
 }
 
-/// Whether a program can be asked for its version.
-pub fn asks_a_program(host: &dyn Host, request: &Request) -> bool {
-    !request.without_programs && TOOLS.into_iter().any(|tool| installed(host, tool).is_some())
+/// Whether a program will be run for its version; a capture answers at once.
+pub fn waits_for_a_program(host: &dyn Host, request: &Request) -> bool {
+    host.is_live()
+        && !request.without_programs
+        && TOOLS.into_iter().any(|tool| installed(host, tool).is_some())
 }
 
 /// The file that the host would run, without links.
