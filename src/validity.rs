@@ -1,5 +1,6 @@
 //! The ruling of a kernel, a tool or a server on an option: option × file system × kernel, as data in
-//! `rules/tables/validity.toml`, and setting × release of a server in `rules/tables/servers.toml`.
+//! `rules/tables/validity.toml`, feature × file system × tool × kernel in `rules/tables/features.toml`, and setting × release
+//! of a server in `rules/tables/servers.toml`.
 //!
 //! It is used twice: for the lines of the next boot ([`derive`]), and for every piece of advice before it is shown
 //! ([`guard`]). It reads no machine. An option that is missing from the table is *unknown*, never refused and never
@@ -13,6 +14,7 @@ mod life;
 mod server;
 mod table;
 mod load;
+mod feature;
 mod mkfs;
 mod mount;
 mod maker;
@@ -44,6 +46,7 @@ pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[
+    ("rules/tables/features.toml", feature::TEXT),
     ("rules/tables/leaving.toml", crate::servers::LEAVING),
     ("rules/tables/releases.toml", releases::TEXT),
     ("rules/tables/servers.toml", crate::servers::TEXT),

@@ -1,4 +1,4 @@
-//! Reads the table and reports all its mistakes at once, each with its row.
+//! Reads the table of options and reports all its mistakes at once, each with its row.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::Effect;
 use super::form::{Counts, Form, Number, Size};
 use super::life::{EffectChange, Life, release};
-use super::table::{CombinedEffect, Feature, FeatureKind, OptionConflict, OptionEntry, Table, Undone};
+use super::table::{CombinedEffect, OptionConflict, OptionEntry, Table, Undone};
 use crate::rows::{TableErrors, read, rows};
 
-/// Options of the three file systems that are advised, and features of mkfs, compiled in.
+/// Options of the three file systems that are advised, compiled in.
 pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
 /// Features that kernels are built with, compiled in.
 pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
@@ -128,40 +128,6 @@ struct RawConflict {
     source: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFeature {
-    of: String,
-    feature: String,
-    kind: FeatureKind,
-    tool: String,
-    told: Option<String>,
-    default: Option<String>,
-    advised: Option<String>,
-    kernel: String,
-    #[serde(default)]
-    vendors: BTreeMap<String, String>,
-    #[serde(default)]
-    by_build: bool,
-    #[serde(default)]
-    needed: bool,
-    on_disk: Option<String>,
-    #[serde(default)]
-    because: String,
-    source: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPresent {
-    of: String,
-    names: Vec<String>,
-    kind: FeatureKind,
-    tool: String,
-    kernel: String,
-    source: String,
-}
-
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
 pub fn table() -> &'static Table {
     static TABLE: LazyLock<Table> = LazyLock::new(|| load(TEXT).unwrap_or_default());
@@ -171,7 +137,7 @@ pub fn table() -> &'static Table {
 /// Parses a table; the error lists all mistakes.
 pub fn load(text: &str) -> Result<Table, Vec<String>> {
     let mut table = Table::default();
-    read(text, &["options", "undone", "conflict", "mkfs", "present"], |document, problems| {
+    read(text, &["options", "undone", "conflict"], |document, problems| {
         for (place, raw) in rows::<RawOptions>(document, "options", problems) {
             options(&mut table, &place, raw, problems);
         }
@@ -182,12 +148,6 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
             let steps = steps_of(raw.steps, &place, &raw.because, &raw.source, problems);
             let life = Life { steps, vendors: BTreeMap::new() };
             table.conflicts.push(OptionConflict { of: raw.of, words: raw.words, beside: raw.beside, life });
-        }
-        for (place, raw) in rows::<RawFeature>(document, "mkfs", problems) {
-            table.features.extend(feature(&place, raw, problems));
-        }
-        for (place, raw) in rows::<RawPresent>(document, "present", problems) {
-            table.present.extend(raw.features().filter_map(|raw| feature(&place, raw, problems)));
         }
     })?;
     Ok(table)
@@ -307,55 +267,6 @@ fn steps_of(
         });
     }
     read
-}
-
-impl RawPresent {
-    fn features(self) -> impl Iterator<Item = RawFeature> {
-        let Self { of, names, kind, tool, kernel, source } = self;
-        names.into_iter().map(move |feature| RawFeature {
-            of: of.clone(),
-            feature,
-            kind,
-            tool: tool.clone(),
-            told: None,
-            default: None,
-            advised: None,
-            kernel: kernel.clone(),
-            vendors: BTreeMap::new(),
-            by_build: false,
-            needed: false,
-            on_disk: None,
-            because: String::new(),
-            source: source.clone(),
-        })
-    }
-}
-
-fn feature(place: &str, raw: RawFeature, problems: &mut TableErrors) -> Option<Feature> {
-    let mut optional = |text: Option<String>| text.and_then(|text| problems.version(place, &text));
-    let (told, default, advised) = (optional(raw.told), optional(raw.default), optional(raw.advised));
-    let tool = problems.version(place, &raw.tool);
-    let kernel = problems.version(place, &raw.kernel);
-    let mut vendors = BTreeMap::new();
-    for (vendor, text) in raw.vendors {
-        vendors.extend(problems.version(place, &text).map(|version| (vendor, version)));
-    }
-    Some(Feature {
-        of: raw.of,
-        on_disk: raw.on_disk.unwrap_or_else(|| raw.feature.clone()),
-        name: raw.feature,
-        tool: tool?,
-        told,
-        default,
-        advised,
-        kind: raw.kind,
-        kernel: kernel?,
-        vendors,
-        by_build: raw.by_build,
-        needed: raw.needed,
-        because: raw.because,
-        source: raw.source,
-    })
 }
 
 #[cfg(test)]

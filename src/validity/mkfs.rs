@@ -3,9 +3,8 @@
 //! Choosing nothing is a choice too, because newer tools set features by default that older kernels cannot mount.
 
 use super::builder::family;
+use super::feature::{Feature, FeatureKind, table};
 use super::life::{backports, reached};
-use super::load::table;
-use super::table::{Feature, FeatureKind};
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -82,7 +81,7 @@ pub fn mkfs_feature(
     tool: Option<&Version>,
     kernel: Option<(&Version, &str)>,
 ) -> Ruling {
-    let Some(found) = table().features.iter().find(|known| known.of == fs && known.name == feature) else {
+    let Some(found) = table().chosen.iter().find(|known| known.of == fs && known.name == feature) else {
         return Ruling::unknown(format!("The table does not know the feature {feature} of {fs}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: found.source.clone() };
@@ -130,7 +129,7 @@ fn too_new<'t>(
 ) -> impl Iterator<Item = &'static Feature> + 't {
     let set =
         move |known: &&Feature| known.of == fs && known.default.as_ref().is_some_and(|from| tool >= from);
-    table().features.iter().filter(set).filter(move |known| known.mounted_by(kernel, vendor) != Truth::True)
+    table().chosen.iter().filter(set).filter(move |known| known.mounted_by(kernel, vendor) != Truth::True)
 }
 
 /// The words that keep the tool from setting features unknown, or possibly unknown, to the kernel: it could not mount
@@ -181,7 +180,7 @@ pub struct FeatureExample {
 
 /// The features of a file system.
 pub fn features(fs: &str) -> Vec<FeatureExample> {
-    let of = table().features.iter().filter(|known| known.of == fs);
+    let of = table().chosen.iter().filter(|known| known.of == fs);
     let example = |known: &'static Feature| {
         let flag = mkfs_flag(fs, &known.name)?.to_owned();
         let with = if fs == "xfs" { format!("{}=1", known.name) } else { known.name.clone() };

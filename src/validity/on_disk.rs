@@ -4,8 +4,7 @@
 //! Features that can be requested on creation are in [`super::mkfs`]. The tool e2fsck must know even features that a
 //! kernel can ignore: an older e2fsck refuses the whole file system, and the boot stops there.
 
-use super::load::table;
-use super::table::Feature;
+use super::feature::{Feature, table};
 use super::{Effect, Ruling};
 use crate::truth::Truth;
 use crate::version::Version;
@@ -14,7 +13,7 @@ use crate::version::Version;
 const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
 fn find(fs: &str, feature: &str) -> Option<&'static Feature> {
-    let all = table().features.iter().chain(&table().present);
+    let all = table().chosen.iter().chain(&table().present);
     all.into_iter().find(|known| known.of == fs && known.on_disk == feature)
 }
 

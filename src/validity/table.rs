@@ -1,11 +1,10 @@
-//! The table as values, and the lookup of rows. It is compiled in; [`super::load`] parses it.
+//! The table of options as values, and the lookup of rows. It is compiled in; [`super::load`] parses it.
 
 use std::collections::BTreeMap;
 
 use super::Effect;
 use super::form::Form;
 use super::life::Life;
-use crate::version::Version;
 
 /// Options that a later one of the same line revokes.
 #[derive(Clone, Debug)]
@@ -73,51 +72,6 @@ pub struct OptionEntry {
     pub source: String,
 }
 
-/// The reaction of a kernel to a file system with a feature that it does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FeatureKind {
-    /// It mounts it and ignores the feature.
-    Compatible,
-    /// It mounts it read-only.
-    ReadOnly,
-    /// It refuses to mount it.
-    Incompatible,
-}
-
-/// A feature of a file system that is chosen when it is made.
-#[derive(Clone, Debug)]
-pub struct Feature {
-    /// The file system it belongs to.
-    pub of: String,
-    /// Its name.
-    pub name: String,
-    /// Its name in the superblock, where that differs.
-    pub on_disk: String,
-    /// The first version of the tool that knows it.
-    pub tool: Version,
-    /// The first version of the tool whose feature option accepts it, where that is later.
-    pub told: Option<Version>,
-    /// The first version of the tool that sets it by default.
-    pub default: Option<Version>,
-    /// The first version of the tool that should be used.
-    pub advised: Option<Version>,
-    /// The reaction of a kernel that does not know it.
-    pub kind: FeatureKind,
-    /// The first kernel that knows it.
-    pub kernel: Version,
-    /// The same for vendors that backported it.
-    pub vendors: BTreeMap<String, Version>,
-    /// Whether a kernel of the right number can still be built without it.
-    pub by_build: bool,
-    /// Other default features depend on it, so that it cannot be omitted alone.
-    pub needed: bool,
-    /// Why the later version of the tool is advised.
-    pub because: String,
-    /// The source.
-    pub source: String,
-}
-
 /// The whole table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
@@ -125,10 +79,6 @@ pub struct Table {
     pub rows: Vec<OptionEntry>,
     /// Index of an option's row, by (component that accepts it, name in the table).
     pub names: BTreeMap<(String, String), usize>,
-    /// Features of file systems that are chosen when one is made.
-    pub features: Vec<Feature>,
-    /// Further features that are found on file systems.
-    pub present: Vec<Feature>,
     /// Options that revoke others.
     pub undone: Vec<Undone>,
     /// Options that are refused beside others.
