@@ -10,6 +10,7 @@
 
 mod collector;
 mod refusal;
+mod tool_version;
 mod attribute;
 pub mod mountinfo;
 mod sight;
@@ -35,7 +36,8 @@ use self::collector::Collector;
 use self::databases::wal_room;
 use self::filesystems::{barrier, bcachefs, btrfs, ext4, mounts, stripe, xfs, zfs};
 use self::storage::{block, content, controller, drbd, drive, mappings, swap, trim};
-use self::system::{boot, kernel, os, tools};
+use self::system::tools::{self, ToolNeed};
+use self::system::{boot, kernel, os};
 use crate::facts::FactSet;
 use crate::facts::note::RunNote;
 use crate::host::{Host, RememberingHost};
@@ -61,7 +63,6 @@ const STORAGE: &[Collector] = &[
     content::COLLECTOR,
     controller::COLLECTOR,
     drive::COLLECTOR,
-    tools::COLLECTOR,
 ];
 
 /// Collectors of the next boot, which need storage. They read units, as the search for database servers does.
@@ -90,7 +91,11 @@ pub fn run_upon(
     let once = RememberingHost::new(host);
     let storage = || {
         run_in_turn(STORAGE, host, request, &mut facts, progress);
-        run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
+        progress(tools::ID, &facts);
+        let tools = ToolNeed::of(&facts);
+        let next_boot = || run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
+        let ((), versions) = workers::beside(next_boot, || tools.look(host, request));
+        facts.merge(versions);
         progress(databases::ID, &facts);
     };
     let ((), found) = workers::beside(storage, || databases::look(&once, request));

@@ -10,9 +10,10 @@ use std::path::Path;
 
 use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::refused;
+use crate::collect::tool_version::{not_needed, version};
 use crate::facts::catalog::{boot, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, Miss, MissKind, path_bytes};
+use crate::host::{Host, Miss, MissKind, Tool, path_bytes};
 use crate::truth::Truth;
 use crate::version::Version;
 
@@ -30,18 +31,21 @@ const ENABLED: [&str; 3] = [
 /// A link to /dev/null here masks the timer (systemctl(1)).
 const MASK: &str = "/etc/systemd/system/fstrim.timer";
 
-fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let mounts = facts.which(&mount::CLASS, |class| class.is_block());
-    if mounts.is_empty() {
-        return;
+    if !mounts.is_empty() {
+        facts.put(&Subject::host(), &machine::TRIM_TIMER, timer(host));
     }
-    facts.put(&Subject::host(), &machine::TRIM_TIMER, timer(host));
     let timer = facts.get(&Subject::host(), &machine::TRIM_TIMER);
     let listed = FstabMounts::from_facts(facts);
+    let is_missed = |subject: &Subject| timer.value() == Some(&true) && !listed.has(facts, subject);
+    // Only what the timer does not find in fstab depends on the release.
+    let is_needed = listed.any && mounts.iter().any(is_missed);
+    let release = if is_needed { version(host, request, Tool::Mount, "--version") } else { not_needed() };
+    facts.put(&Subject::host(), &machine::UTIL_LINUX, release);
     for subject in mounts {
-        let reading = timer.clone().and_then(|enabled| Ok(enabled && listed.has(facts, &subject)));
-        let reading = match reading {
-            Reading::Known { value: false, .. } if timer.value() == Some(&true) => listed.unlisted(facts),
+        let reading = match timer.clone() {
+            Reading::Known { value: true, .. } if !listed.has(facts, &subject) => listed.unlisted(facts),
             reading => reading,
         };
         facts.put(&subject, &mount::TRIMMED, reading);
@@ -146,7 +150,7 @@ mod tests {
     use crate::host::Question;
 
     /// Two mounts of one file system and one of another; fstab lists the first, with this option.
-    fn facts(option: &str, util_linux: Option<&str>) -> FactSet {
+    fn facts(option: &str) -> FactSet {
         let mut facts = FactSet::default();
         let source = || Source::file("x");
         for (point, number) in [("/srv", "8:1"), ("/bind", "8:1"), ("/by-hand", "8:2")] {
@@ -158,9 +162,6 @@ mod tests {
         facts.know(&line, &boot::WHERE, "/etc/fstab:3".to_owned(), source());
         facts.know(&line, &boot::OPTIONS, vec![option.to_owned()], source());
         facts.link(&line, &Subject::mount("/srv"));
-        if let Some(version) = util_linux {
-            facts.know(&Subject::host(), &machine::UTIL_LINUX, Version::parse(version).unwrap(), source());
-        }
         facts
     }
 
@@ -173,25 +174,47 @@ mod tests {
         Fake::default().file(format!("{UNITS}/x.service"), "")
     }
 
+    fn asks() -> Question {
+        Question::Run(Tool::Mount, vec!["--version".to_owned()])
+    }
+
     #[test]
     fn the_timer_trims_what_fstab_lists() {
         let (yes, no) = (Some(true), Some(false));
         for link in ENABLED {
-            let host = systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
-            assert_eq!(trimmed(&host, facts("defaults", Some("2.38.1"))), [yes, yes, no]);
-            assert_eq!(trimmed(&host, facts("X-fstrim.notrim", Some("2.38.1"))), [no, no, no]);
-            assert_eq!(trimmed(&host, facts("defaults", Some("2.31"))), [yes, yes, yes]);
-            assert_eq!(trimmed(&host, facts("defaults", None)), [yes, yes, None]);
-            let masked = host.symlink(MASK, "/dev/null");
-            assert_eq!(trimmed(&masked, facts("defaults", Some("2.38.1"))), [no, no, no]);
+            let enabled = || systemd().symlink(link, "/lib/systemd/system/fstrim.timer");
+            let with = |release: &str| {
+                enabled().answer(asks(), format!("mount from util-linux {release} (libmount {release})\n"))
+            };
+            assert_eq!(trimmed(&with("2.38.1"), facts("defaults")), [yes, yes, no]);
+            assert_eq!(trimmed(&with("2.38.1"), facts("X-fstrim.notrim")), [no, no, no]);
+            assert_eq!(trimmed(&with("2.31"), facts("defaults")), [yes, yes, yes]);
+            assert_eq!(trimmed(&enabled(), facts("defaults")), [yes, yes, None]);
+            let masked = enabled().symlink(MASK, "/dev/null");
+            assert_eq!(trimmed(&masked, facts("defaults")), [no, no, no]);
         }
-        assert_eq!(trimmed(&systemd(), facts("defaults", Some("2.38.1"))), [no, no, no]);
+        assert_eq!(trimmed(&systemd(), facts("defaults")), [no, no, no]);
+    }
+
+    #[test]
+    fn util_linux_is_asked_only_for_what_the_timer_does_not_find() {
+        let asked = |host: Fake, mut facts: FactSet| {
+            run(&host, &Request::default(), &mut facts);
+            host.asked().contains(&asks())
+        };
+        let enabled = || systemd().symlink(ENABLED[0], "/lib/systemd/system/fstrim.timer");
+        let mut all_listed = facts("defaults");
+        all_listed.know(&Subject::mount("/by-hand"), &mount::DEVNO, "8:1".to_owned(), Source::Assumed);
+        assert!(asked(enabled(), facts("defaults")));
+        assert!(!asked(enabled(), all_listed), "everything is listed");
+        assert!(!asked(systemd(), facts("defaults")), "the timer is not enabled");
+        assert!(!asked(enabled(), FactSet::default()), "nothing to trim");
     }
 
     #[test]
     fn whether_the_timer_is_enabled_is_told_by_itself() {
         let timer = |host: &Fake| {
-            let mut facts = facts("X-fstrim.notrim", Some("2.38.1"));
+            let mut facts = facts("X-fstrim.notrim");
             run(host, &Request::default(), &mut facts);
             facts.value(&Subject::host(), &machine::TRIM_TIMER)
         };
@@ -204,13 +227,13 @@ mod tests {
 
     #[test]
     fn what_is_not_seen_is_not_guessed() {
-        assert_eq!(trimmed(&Fake::default(), facts("defaults", Some("2.38.1"))), [None; 3]);
+        assert_eq!(trimmed(&Fake::default(), facts("defaults")), [None; 3]);
         for question in [Question::Link(MASK.into()), Question::Link(ENABLED[0].into())] {
             let host = systemd().refuse(question, MissKind::NotCollected);
-            assert_eq!(trimmed(&host, facts("defaults", Some("2.38.1"))), [None; 3]);
+            assert_eq!(trimmed(&host, facts("defaults")), [None; 3]);
         }
         let host = systemd().symlink(ENABLED[0], "x");
-        let mut nothing_listed = facts("defaults", Some("2.38.1"));
+        let mut nothing_listed = facts("defaults");
         nothing_listed.know(
             &Subject::boot("/srv"),
             &boot::WHERE,

@@ -1,104 +1,85 @@
-//! Versions of the tools that create and mount file systems, which decide the options that can be advised.
+//! Versions of the tools that create file systems and arrays, which decide what can be advised.
 //!
-//! Only tools that something in sight needs are asked, two at a time: more at once would hold up a server's program, which is
-//! asked meanwhile and takes the longest.
-//! With `without_programs` nothing is run. mke2fs and mdadm print their version on standard error, which [`Host::run`]
-//! joins to standard output.
+//! Only tools that something in sight needs are asked, one after the other: at once they would hold up a server's program,
+//! which is asked meanwhile and takes the longest.
 
-use crate::collect::collector::{Collector, Request};
-use crate::collect::refusal::{not_run, refused};
-use crate::facts::catalog::{device, host as machine};
-use crate::facts::{FactSet, Key, Reading, Remedy, Scope, Source, Subject, Why};
-use crate::host::{Host, MissKind, Tool};
-use crate::text::safe;
+use crate::collect::collector::Request;
+use crate::collect::tool_version::{not_needed, version};
+use crate::facts::catalog::device;
+use crate::facts::catalog::{host as machine, mount};
+use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::host::{Host, Tool};
 use crate::version::Version;
-use crate::workers;
 
 /// What a tool is needed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
-    /// Creating file systems: any of them may be advised for a device.
+    /// Any machine with disks.
     Devices,
+    /// File systems of this type: those that are mounted, and one that a free disk may get.
+    FileSystem(&'static str),
     /// Arrays of md.
     Arrays,
-    /// The machine as a whole.
-    Machine,
 }
 
-const TOOLS: &[(&Key<Version>, Tool, &str, For)] = &[
+/// The fact, the tool, the argument that makes it tell its version, and what it is needed for.
+type Row = (&'static Key<Version>, Tool, &'static str, For);
+
+const TOOLS: &[Row] = &[
     (&machine::E2FSPROGS, Tool::Mke2fs, "-V", For::Devices),
-    (&machine::XFSPROGS, Tool::MkfsXfs, "-V", For::Devices),
-    (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version", For::Devices),
+    (&machine::XFSPROGS, Tool::MkfsXfs, "-V", For::FileSystem("xfs")),
+    (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version", For::FileSystem("btrfs")),
     (&machine::MDADM, Tool::Mdadm, "--version", For::Arrays),
-    (&machine::UTIL_LINUX, Tool::Mount, "--version", For::Machine),
 ];
 
 impl For {
     fn is_in_sight(self, facts: &FactSet) -> bool {
         match self {
             Self::Devices => facts.subjects(Scope::Device).next().is_some(),
+            Self::FileSystem(fstype) => {
+                !facts.which(&mount::FSTYPE, |mounted| mounted == fstype).is_empty()
+                    || !facts.which(&device::CONTENT, |content| content.may_be_given()).is_empty()
+            }
             Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind.is_md()),
-            Self::Machine => true,
         }
     }
 }
 
-/// Asks the tools for their versions.
-pub const COLLECTOR: Collector = Collector { id: "tools", run };
+/// The name of this step, for progress.
+pub const ID: &str = "tools";
 
-fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let known = &*facts;
-    let is_asked = |(_, _, _, what): &&(_, Tool, &'static str, For)| {
-        !request.without_programs && what.is_in_sight(known)
-    };
-    let (asked, others): (Vec<_>, Vec<_>) = TOOLS.iter().partition(is_asked);
-    let versions = |tools: &[&(_, Tool, &str, _)]| {
-        tools.iter().map(|(_, tool, argument, _)| version(host, *tool, argument)).collect::<Vec<_>>()
-    };
-    let (some, other) = asked.split_at(asked.len() / 2);
-    let (readings, more) = workers::beside(|| versions(some), || versions(other));
-    for ((key, ..), reading) in asked.iter().zip(readings.into_iter().chain(more)) {
-        facts.put(&Subject::host(), key, reading);
-    }
-    for (key, ..) in others {
-        let unasked = if request.without_programs {
-            not_run()
-        } else {
-            Reading::unknown(Why::Absent, "nothing in sight needs it")
-        };
-        facts.put(&Subject::host(), key, unasked);
-    }
+/// The tools, by whether something in sight needs them.
+pub struct ToolNeed {
+    needed: Vec<&'static Row>,
+    others: Vec<&'static Row>,
 }
 
-fn version(host: &dyn Host, tool: Tool, argument: &str) -> Reading<Version> {
-    let argv = format!("{} {argument}", tool.name());
-    match host.run(tool, &[argument]) {
-        Ok(answer) => first_version(&answer).map_or_else(
-            || Reading::unknown(Why::Malformed, format!("`{argv}` names no version")),
-            |version| Reading::known(version, Source::Command { argv: argv.clone() }),
-        ),
-        // Rules ask for the version of e2fsprogs; that the others are not installed is worth knowing and no gap.
-        Err(miss) if miss.kind == MissKind::Absent && tool == Tool::Mke2fs => {
-            refused(&miss, &argv).or_try(Remedy::Install(tool.package().to_owned()))
+impl ToolNeed {
+    /// By what is known of disks and mounts.
+    pub fn of(facts: &FactSet) -> Self {
+        let (needed, others) = TOOLS.iter().partition(|(_, _, _, what)| what.is_in_sight(facts));
+        Self { needed, others }
+    }
+
+    /// Facts about the tools, of which the needed ones are asked.
+    pub fn look(&self, host: &dyn Host, request: &Request) -> FactSet {
+        let mut facts = FactSet::default();
+        for (key, tool, argument, _) in &self.needed {
+            facts.put(&Subject::host(), key, version(host, request, *tool, argument));
         }
-        Err(miss) => refused(&miss, &argv),
+        for (key, ..) in &self.others {
+            facts.put(&Subject::host(), key, not_needed());
+        }
+        facts
     }
-}
-
-/// The first word that is a version with at least two numbers: each tool puts its own name, and nothing with a dot and
-/// digits, before it.
-fn first_version(answer: &[u8]) -> Option<Version> {
-    let text =
-        safe(&answer.iter().map(|b| if b.is_ascii_whitespace() { b' ' } else { *b }).collect::<Vec<_>>());
-    text.split(' ').filter_map(Version::parse).find(|version| version.depth() >= 2)
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
     use crate::collect::testing::Fake;
+    use crate::facts::catalog::device::Content;
+    use crate::facts::{FactValue, Reading, Remedy, Source, Why};
     use crate::host::Question;
 
     const ANSWERS: &[(Tool, &str, &str, &str)] = &[
@@ -106,19 +87,19 @@ mod tests {
         (Tool::MkfsXfs, "-V", "mkfs.xfs version 6.1.0\n", "6.1.0"),
         (Tool::MkfsBtrfs, "--version", "mkfs.btrfs, part of btrfs-progs v6.2\n+EXPERIMENTAL\n", "6.2"),
         (Tool::Mdadm, "--version", "mdadm - v4.2 - 2021-12-30 - Debian 4.2-5\n", "4.2"),
-        (
-            Tool::Mount,
-            "--version",
-            "mount from util-linux 2.38.1 (libmount 2.38.1: selinux, btrfs)\n",
-            "2.38.1",
-        ),
     ];
 
-    fn collect(host: &Fake, without_programs: bool) -> FactSet {
+    /// A machine with an array that is free, so that every tool is in sight.
+    fn machine() -> FactSet {
         let mut facts = FactSet::default();
-        facts.know(&Subject::device("md0"), &device::KIND, device::DeviceKind::Md, Source::Assumed);
-        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        let array = Subject::device("md0");
+        facts.know(&array, &device::KIND, device::DeviceKind::Md, Source::Assumed);
+        facts.know(&array, &device::CONTENT, Content::Blank, Source::Assumed);
         facts
+    }
+
+    fn collect(host: &Fake, without_programs: bool) -> FactSet {
+        ToolNeed::of(&machine()).look(host, &Request { without_programs, ..Request::default() })
     }
 
     #[test]
@@ -146,31 +127,34 @@ mod tests {
         assert!(host.asked().is_empty());
     }
 
-    #[test]
-    fn what_nothing_needs_is_not_asked() {
-        let asked = |known: &FactSet| {
-            let host = Fake::default();
-            run(&host, &Request::default(), &mut known.clone());
-            host.asked().len()
-        };
-        let mut known = FactSet::default();
-        assert_eq!(asked(&known), 1, "the machine's own");
-        known.know(&Subject::device("sda"), &device::KIND, device::DeviceKind::Disk, Source::Assumed);
-        assert_eq!(asked(&known), 4, "and what makes file systems");
+    /// The tools that are asked where this is known.
+    fn asked<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
+        let (host, mut facts) = (Fake::default(), FactSet::default());
+        facts.know(subject, key, value, Source::Assumed);
+        ToolNeed::of(&facts).look(&host, &Request::default());
+        let mut asked: Vec<Tool> = host
+            .asked()
+            .iter()
+            .filter_map(|question| match question {
+                Question::Run(tool, _) => Some(*tool),
+                _ => None,
+            })
+            .collect();
+        asked.sort();
+        asked
     }
 
-    proptest! {
-        #[test]
-        fn the_version_is_found_behind_any_words(words in "[a-zA-Z, ()-]{0,40}", behind in "[ -~]{0,20}") {
-            let version = first_version(format!("{words} 6.1.0\n{behind}").as_bytes());
-            prop_assert_eq!(version, Version::parse("6.1.0"));
+    #[test]
+    fn what_nothing_needs_is_not_asked() {
+        let disk = Subject::device("sda");
+        let all = [Tool::Mke2fs, Tool::MkfsXfs, Tool::MkfsBtrfs];
+        assert_eq!(asked(&disk, &device::KIND, device::DeviceKind::Disk), [Tool::Mke2fs]);
+        assert_eq!(asked(&disk, &device::CONTENT, Content::Holds), [Tool::Mke2fs]);
+        for content in [Content::Free, Content::Blank] {
+            assert_eq!(asked(&disk, &device::CONTENT, content), all, "any may be made on it");
         }
-
-        #[test]
-        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
-            if let Some(version) = first_version(&bytes) {
-                prop_assert!(!version.to_string().chars().any(crate::text::is_treacherous));
-            }
+        for (fstype, tool) in [("xfs", &all[1..2]), ("btrfs", &all[2..]), ("ext4", &[]), ("tmpfs", &[])] {
+            assert_eq!(asked(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()), tool, "{fstype}");
         }
     }
 }
