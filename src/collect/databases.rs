@@ -91,7 +91,7 @@ mod tests {
             .answer(Question::Tablespaces(10), "8 1 9\n")
             .answer(Question::Stat("/var/lib/mysql/ibdata1".into()), stat(0o100_600, 9))
             .answer(version(Tool::Mariadbd), "mariadbd  Ver 10.11.19-MariaDB for Linux on x86_64\n")
-            .answer(version(Tool::Postgres(15)), "postgres (PostgreSQL) 15.20\n");
+            .answer(version(Tool::PgCtl(15)), "pg_ctl (PostgreSQL) 15.20\n");
         let above = [("/var/lib/postgresql", 5), ("/var/lib/postgresql/15", 6)];
         for (path, inode) in [("/var/lib/mysql", 3), ("/var/lib/mysql/mysql", 4)].into_iter().chain(above) {
             fake = directory(fake, path, inode);

@@ -155,6 +155,7 @@ pub mod tests {
         let tool = prop_oneof![
             prop::sample::select(Tool::FIXED.to_vec()),
             any::<u32>().prop_map(Tool::Postgres),
+            any::<u32>().prop_map(Tool::PgCtl),
             any::<u32>().prop_map(Tool::PgControldata)
         ];
         let dialect = prop::sample::select(DIALECTS.map(|(d, _)| d).to_vec());

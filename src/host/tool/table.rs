@@ -103,6 +103,9 @@ tools! {
 @major:
     /// The PostgreSQL server binary of this major version.
     Postgres = "postgres" of "postgresql", Major, Success, NOTHING => { ["--version"] };
+    /// PostgreSQL's pg_ctl of this major version, which starts no server of another release than its own (pg_ctl.c,
+    /// `find_other_exec`) and tells its version in a tenth of the server's time.
+    PgCtl = "pg_ctl" of "postgresql", Major, Success, NOTHING => { ["--version"] };
     /// PostgreSQL's pg_controldata of this major version, reduced to whether pages carry checksums. It opens the control
     /// file in that directory, and only to read it.
     PgControldata = "pg_controldata" of "postgresql", Major, Success, NOTHING => { ["-D", directory] if is_path(directory) };

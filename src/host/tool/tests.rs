@@ -10,7 +10,7 @@ fn only_known_uses_are_allowed() {
     assert!(allowed(Tool::Mke2fs, &["-V"]));
     assert!(allowed(Tool::Hdparm, &["-W", "/dev/mapper/vg-lv"]));
     assert!(allowed(Tool::PgControldata(15), &["-D", "/var/lib/postgresql/15/main"]));
-    let refused: [(Tool, &[&str]); 13] = [
+    let refused: [(Tool, &[&str]); 15] = [
         (Tool::PgControldata(15), &["-D", "pg"]),
         (Tool::PgControldata(15), &["-D", "/srv/../etc"]),
         (Tool::PgControldata(15), &["/srv/pg"]),
@@ -24,6 +24,8 @@ fn only_known_uses_are_allowed() {
         (Tool::Hdparm, &["-W", "-o"]),
         (Tool::Mount, &[]),
         (Tool::Postgres(16), &["-V", "--single"]),
+        (Tool::PgCtl(16), &["start"]),
+        (Tool::PgCtl(16), &["--version", "stop"]),
     ];
     for (tool, arguments) in refused {
         assert!(!allowed(tool, arguments), "{} {arguments:?}", tool.name());

@@ -349,18 +349,14 @@ impl ClusterConfig<'_> {
         let Some(number) = number.filter(|number| *number >= 10 && !request.without_programs) else {
             return major;
         };
-        let tool = Tool::Postgres(number);
-        let printed = host.run(tool, &["--version"]);
-        let printed = printed.as_deref().map(safe).unwrap_or_default();
-        let version = printed
-            .split_once("(PostgreSQL) ")
-            .and_then(|(_, version)| Version::parse(version.split("\\x0a").next().unwrap_or_default()));
-        match version {
-            Some(version) if version.number(0) == u64::from(number) => {
-                Reading::known(version, Source::Command { argv: format!("{} --version", tool.name()) })
-            }
-            _ => major,
-        }
+        // Both are of one package. A capture may hold the answer of the server alone.
+        let told = [Tool::PgCtl(number), Tool::Postgres(number)].into_iter().find_map(|tool| {
+            let printed = host.run(tool, &["--version"]).ok()?;
+            let version = release(&safe(&printed))?;
+            let source = Source::Command { argv: format!("{} --version", tool.name()) };
+            (version.number(0) == u64::from(number)).then(|| Reading::known(version, source))
+        });
+        told.unwrap_or(major)
     }
 
     fn name(&self, version: Option<&Version>) -> String {
@@ -468,6 +464,12 @@ impl ClusterConfig<'_> {
             setting.put(facts, subject, chosen, version);
         }
     }
+}
+
+/// `postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)`, made display-safe.
+fn release(printed: &str) -> Option<Version> {
+    let (_, version) = printed.split_once("(PostgreSQL) ")?;
+    Version::parse(version.split("\\x0a").next().unwrap_or_default())
 }
 
 /// Settings of databases and roles for their own sessions; they are in a catalog, which only the server reads.

@@ -204,15 +204,35 @@ fn debian_keeps_configuration_and_data_apart() {
         .answer(Question::List("/etc/postgresql/15".into()), "main")
         .answer(Question::Stat(file.into()), stat(0))
         .answer(
-            Question::Run(Tool::Postgres(15), vec!["--version".to_owned()]),
-            "postgres (PostgreSQL) 15.20 (Debian)\n",
+            Question::Run(Tool::PgCtl(15), vec!["--version".to_owned()]),
+            "pg_ctl (PostgreSQL) 15.20 (Debian)\n",
         );
     let facts = collect(&conf(host, file, &[("data_directory", DATA), ("fsync", "on")]));
     assert_eq!(facts.subjects(Scope::Cluster).count(), 1);
     assert_eq!(told(&facts, "pg.name"), format!("postgresql 15/main {file}"));
     assert_eq!(told(&facts, "pg.data_directory"), format!("{DATA} {file}:1"));
-    assert_eq!(told(&facts, "pg.version"), "15.20 (Debian) `postgres-15 --version`");
+    assert_eq!(told(&facts, "pg.version"), "15.20 (Debian) `pg_ctl-15 --version`");
     assert_eq!(told(&facts, "pg.fsync"), format!("yes {file}:2"));
+}
+
+#[test]
+fn the_version_is_that_of_a_program_of_the_cluster_s_release() {
+    let with = |fake: Fake, tool: Tool, says: &str| {
+        fake.answer(Question::Run(tool, vec!["--version".to_owned()]), format!("{says}\n"))
+    };
+    let told_of = |fake: &Fake| told(&collect(fake), "pg.version");
+    let pg_ctl = with(stopped(), Tool::PgCtl(15), "pg_ctl (PostgreSQL) 15.20");
+    assert_eq!(told_of(&pg_ctl), "15.20 `pg_ctl-15 --version`");
+    let both = with(pg_ctl, Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
+    assert_eq!(told_of(&both), "15.20 `pg_ctl-15 --version`");
+    let postgres = Question::Run(Tool::Postgres(15), vec!["--version".to_owned()]);
+    assert!(!both.asked().contains(&postgres), "one of the two is enough");
+    let old_capture = with(stopped(), Tool::Postgres(15), "postgres (PostgreSQL) 15.20");
+    assert_eq!(told_of(&old_capture), "15.20 `postgres-15 --version`");
+    for other in ["pg_ctl (PostgreSQL) 16.1", "pg_ctl", "noise"] {
+        let fake = with(stopped(), Tool::PgCtl(15), other);
+        assert_eq!(told_of(&fake), format!("15 {DATA}/PG_VERSION"), "{other}");
+    }
 }
 
 #[test]
