@@ -25,8 +25,17 @@ pub const ID: &str = "database servers";
 
 /// Facts about database servers. Needs no facts of other collectors. The host remembers its answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    let (mut facts, others) =
-        workers::beside(|| postgres::look(host, request), || mysql::look(host, request));
+    let postgres = || postgres::look(host, request);
+    let (mut facts, others) = if mysql::waits_for_a_program(host, request) {
+        // The program takes longer to tell its version than walwise takes to read all files, and which files there are does
+        // not depend on the version. So they are read meanwhile, by one thread, since several would hold the program up.
+        let ahead = Request { without_programs: true, ..request.clone() };
+        let read = || (postgres(), mysql::look(host, &ahead)).0;
+        let ((), facts) = workers::beside(|| mysql::ask_program(host, request), read);
+        (facts, mysql::look(host, request))
+    } else {
+        workers::beside(postgres, || mysql::look(host, request))
+    };
     facts.merge(others);
     facts
 }

@@ -20,6 +20,7 @@ mod instance;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+pub use self::edition::{ask_program, waits_for_a_program};
 use super::behalf::Behalf;
 use super::inside::Inside;
 use super::named::ConfigArgument;
@@ -28,7 +29,6 @@ use crate::collect::collector::Request;
 use crate::facts::FactSet;
 use crate::facts::note::{MysqlNote, ServerNote};
 use crate::host::{Host, Miss, MissKind};
-use crate::workers;
 use instance::{OwnerView, ServerLead};
 
 /// Where distributions put the data.
@@ -36,16 +36,6 @@ const USUAL: &str = "/var/lib/mysql";
 
 /// Facts about the servers of this host, which remembers its answers.
 pub fn look(host: &dyn Host, request: &Request) -> FactSet {
-    if !edition::waits_for_a_program(host, request) {
-        return read(host, request);
-    }
-    // A program takes longer to tell its version than walwise takes to read all files, and which files there are does not
-    // depend on the version. So they are read meanwhile.
-    let ahead = Request { without_programs: true, ..request.clone() };
-    workers::beside(|| read(host, request), || drop(read(host, &ahead))).0
-}
-
-fn read(host: &dyn Host, request: &Request) -> FactSet {
     let mut facts = FactSet::default();
     let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
     // The search for PostgreSQL has already reported that processes cannot be listed.

@@ -23,9 +23,9 @@ enum For {
 }
 
 /// The fact, the tool, the argument that makes it tell its version, and what it is needed for.
-type Row = (&'static Key<Version>, Tool, &'static str, For);
+type ToolRow = (&'static Key<Version>, Tool, &'static str, For);
 
-const TOOLS: &[Row] = &[
+const TOOLS: &[ToolRow] = &[
     (&machine::E2FSPROGS, Tool::Mke2fs, "-V", For::Devices),
     (&machine::XFSPROGS, Tool::MkfsXfs, "-V", For::FileSystem("xfs")),
     (&machine::BTRFSPROGS, Tool::MkfsBtrfs, "--version", For::FileSystem("btrfs")),
@@ -50,8 +50,8 @@ pub const ID: &str = "tools";
 
 /// The tools, by whether something in sight needs them.
 pub struct ToolNeed {
-    needed: Vec<&'static Row>,
-    others: Vec<&'static Row>,
+    needed: Vec<&'static ToolRow>,
+    others: Vec<&'static ToolRow>,
 }
 
 impl ToolNeed {

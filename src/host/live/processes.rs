@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::{fs, io};
+use std::{fs, io, process};
 
 use nix::sys::stat::{major, minor};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -107,7 +107,7 @@ struct Candidate {
 }
 
 /// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed. Users are in the order of
-/// their ids, so those of the system come first.
+/// their ids, so those of the system come first. A program that this process runs for its version is no server.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
@@ -116,7 +116,9 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         // Processes that end meanwhile are skipped.
         let Some(program) = program(pid) else { continue };
         let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
-        if let Some((_, parent)) = comm_and_parent(&stat) {
+        if let Some((_, parent)) = comm_and_parent(&stat)
+            && parent != process::id()
+        {
             found.insert(pid, (parent, program));
         }
     }
@@ -244,6 +246,22 @@ mod tests {
         let stat = b"12 (a) b) (c) S 7 12 12 0 -1";
         assert_eq!(comm_and_parent(stat), Some(("a) b) (c".to_owned(), 7)));
         assert_eq!(comm_and_parent(b"12 (a"), None);
+    }
+
+    #[test]
+    fn what_we_run_ourselves_is_no_server() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mariadbd");
+        // By another process: what this one has open for writing, a child of another test could still hold.
+        assert!(process::Command::new("cp").arg("/bin/sleep").arg(&path).status().unwrap().success());
+        let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
+        let (of_child, listed) = (program(child.id()), servers().unwrap());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(of_child, Some("mariadbd"), "it looks like one");
+        let listed = String::from_utf8(listed).unwrap();
+        let pids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert!(!pids.contains(&child.id().to_string().as_str()), "{listed}");
     }
 
     #[test]

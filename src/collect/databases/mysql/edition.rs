@@ -137,6 +137,11 @@ pub fn waits_for_a_program(host: &dyn Host, request: &Request) -> bool {
         && TOOLS.into_iter().any(|tool| installed(host, tool).is_some())
 }
 
+/// Asks the installed program for its version, for a host that remembers the answer.
+pub fn ask_program(host: &dyn Host, request: &Request) {
+    let _ = Edition::installed(host, request);
+}
+
 /// The file that the host would run, without links.
 fn installed(host: &dyn Host, tool: Tool) -> Option<PathBuf> {
     SERVER_DIRECTORIES
