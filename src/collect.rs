@@ -25,7 +25,7 @@ mod targets;
 mod testing;
 
 pub use self::collector::Request;
-pub use self::databases::unusable;
+pub use self::databases::{ID as WAITS_FOR_PROGRAMS, unusable};
 pub use self::filesystems::btrfs::PROFILES as BTRFS_PROFILES;
 pub use self::filesystems::class_of;
 pub use self::storage::block::device::is_of_whole_disk;
@@ -93,10 +93,12 @@ pub fn run_upon(
         run_in_turn(STORAGE, host, request, &mut facts, progress);
         progress(tools::ID, &facts);
         let tools = ToolNeed::of(&facts);
-        let next_boot = || run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
+        let next_boot = || {
+            run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
+            progress(databases::ID, &facts);
+        };
         let ((), versions) = workers::beside(next_boot, || tools.look(host, request));
         facts.merge(versions);
-        progress(databases::ID, &facts);
     };
     let ((), found) = workers::beside(storage, || databases::look(&once, request));
     facts.merge(found);

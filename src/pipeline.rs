@@ -80,7 +80,13 @@ impl Session {
         rules: impl Into<Arc<RuleSet>>,
         progress: &mut dyn FnMut(&'static str, &FactSet),
     ) -> Self {
-        Self::new(collect::run_all(host, request, progress), rules, host.is_live())
+        let mut progress = |step: &'static str, so_far: &FactSet| {
+            progress(step, so_far);
+            if step == collect::WAITS_FOR_PROGRAMS {
+                validity::read_ahead(so_far, !request.without_programs);
+            }
+        };
+        Self::new(collect::run_all(host, request, &mut progress), rules, host.is_live())
     }
 
     /// A session with these facts and without measurements.

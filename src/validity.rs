@@ -29,6 +29,8 @@ mod tests;
 #[rustfmt::skip]
 mod vendors;
 
+use crate::facts::{FactSet, Scope};
+
 pub use builder::{builds_again, names_nobody};
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
@@ -43,6 +45,17 @@ pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};
 pub use ruling::{Effect, Ruling};
 pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server_settings};
+
+/// Reads the tables by which these facts will be judged, while others are still being read; `versions` says whether the
+/// tools that make file systems are among those.
+pub fn read_ahead(facts: &FactSet, versions: bool) {
+    if facts.subjects(Scope::Boot).next().is_some() {
+        load::table();
+    }
+    if versions {
+        feature::table();
+    }
+}
 
 /// The tables as they are compiled in: names and texts.
 pub const TABLES: &[(&str, &str)] = &[

@@ -63,6 +63,14 @@ pub fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync
     })
 }
 
+/// The same where the work here is begun first, even if all processors are busy: it starts a program, and the rest can wait.
+pub fn behind<A, B: Send>(here: impl FnOnce() -> A, there: impl Fn() -> B + Sync) -> (A, B) {
+    beside(here, || {
+        thread::yield_now();
+        there()
+    })
+}
+
 /// Begins work whose result will be needed, by a thread that nobody waits for. Where no thread can be started, whoever needs
 /// the result does the work.
 pub fn ahead(work: impl FnOnce() + Send + 'static) {

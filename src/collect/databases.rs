@@ -20,7 +20,8 @@ use crate::facts::FactSet;
 use crate::host::Host;
 use crate::workers;
 
-/// The name of this step, for progress.
+/// The name of this step, for progress: the machine has been read, and whoever hears it has time until programs have told
+/// their versions.
 pub const ID: &str = "database servers";
 
 /// Facts about database servers. Needs no facts of other collectors. The host remembers its answers.
@@ -31,7 +32,7 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
         // not depend on the version. So they are read meanwhile, by one thread, since several would hold the program up.
         let ahead = Request { without_programs: true, ..request.clone() };
         let read = || (postgres(), mysql::look(host, &ahead)).0;
-        let ((), facts) = workers::beside(|| mysql::ask_program(host, request), read);
+        let ((), facts) = workers::behind(|| mysql::ask_program(host, request), read);
         (facts, mysql::look(host, request))
     } else {
         workers::beside(postgres, || mysql::look(host, request))
