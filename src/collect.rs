@@ -24,8 +24,8 @@ mod targets;
 #[cfg(test)]
 mod testing;
 
-pub use self::collector::Request;
-pub use self::databases::{ID as WAITS_FOR_PROGRAMS, unusable};
+pub use self::collector::{CollectStep, Request};
+pub use self::databases::unusable;
 pub use self::filesystems::btrfs::PROFILES as BTRFS_PROFILES;
 pub use self::filesystems::class_of;
 pub use self::storage::block::device::is_of_whole_disk;
@@ -71,11 +71,11 @@ const NEXT_BOOT: &[Collector] = &[boot::COLLECTOR, trim::COLLECTOR];
 /// Collectors that need both storage and database servers.
 const UPON_BOTH: &[Collector] = &[targets::COLLECTOR, wal_room::COLLECTOR];
 
-/// Runs all collectors; `progress` hears the name of each before it runs and may look at what is known so far.
+/// Runs all collectors; `progress` hears of each before it runs and may look at what is known so far.
 pub fn run_all(
     host: &dyn Host,
     request: &Request,
-    progress: &mut dyn FnMut(&'static str, &FactSet),
+    progress: &mut dyn FnMut(CollectStep, &FactSet),
 ) -> FactSet {
     run_upon(FactSet::default(), host, request, progress)
 }
@@ -85,17 +85,17 @@ pub fn run_upon(
     mut facts: FactSet,
     host: &dyn Host,
     request: &Request,
-    progress: &mut dyn FnMut(&'static str, &FactSet),
+    progress: &mut dyn FnMut(CollectStep, &FactSet),
 ) -> FactSet {
     // Of these few questions several lead to one answer; storage asks too many to remember them.
     let once = RememberingHost::new(host);
     let storage = || {
         run_in_turn(STORAGE, host, request, &mut facts, progress);
-        progress(tools::ID, &facts);
+        progress(CollectStep::Reads(tools::ID), &facts);
         let tools = ToolNeed::of(&facts);
         let next_boot = || {
             run_in_turn(NEXT_BOOT, &once, request, &mut facts, progress);
-            progress(databases::ID, &facts);
+            progress(CollectStep::Waits(databases::ID), &facts);
         };
         let ((), versions) = workers::beside(next_boot, || tools.look(host, request));
         facts.merge(versions);
@@ -114,10 +114,10 @@ fn run_in_turn(
     host: &dyn Host,
     request: &Request,
     facts: &mut FactSet,
-    progress: &mut dyn FnMut(&'static str, &FactSet),
+    progress: &mut dyn FnMut(CollectStep, &FactSet),
 ) {
     for collector in collectors {
-        progress(collector.id, facts);
+        progress(CollectStep::Reads(collector.id), facts);
         (collector.run)(host, request, facts);
     }
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::collect::{self, Request};
+use crate::collect::{self, CollectStep, Request};
 use crate::drill::{Record, StackFingerprint};
 use crate::durability;
 use crate::facts::note::{MeasurementNote, RulesNote};
@@ -73,17 +73,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// Reads the host. `progress` receives the name of each step.
+    /// Reads the host. `progress` hears of each step.
     pub fn look(
         host: &dyn Host,
         request: &Request,
         rules: impl Into<Arc<RuleSet>>,
-        progress: &mut dyn FnMut(&'static str, &FactSet),
+        progress: &mut dyn FnMut(CollectStep, &FactSet),
     ) -> Self {
-        let mut progress = |step: &'static str, so_far: &FactSet| {
+        let mut progress = |step: CollectStep, so_far: &FactSet| {
             progress(step, so_far);
-            if step == collect::WAITS_FOR_PROGRAMS {
-                validity::read_ahead(so_far, !request.without_programs);
+            match step {
+                CollectStep::Reads(_) => {}
+                CollectStep::Waits(_) => validity::read_ahead(so_far, !request.without_programs),
             }
         };
         Self::new(collect::run_all(host, request, &mut progress), rules, host.is_live())

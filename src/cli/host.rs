@@ -7,7 +7,7 @@ use super::CliError;
 use super::args::From;
 pub(super) use super::rule_files::rules;
 use super::{input, out};
-use crate::collect::{self, Request};
+use crate::collect::{self, CollectStep, Request};
 use crate::drill::Record;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
@@ -173,9 +173,9 @@ pub(super) fn look_at(
         out::notice(&format!("{named} is {called} in this capture: its names are masked"));
     }
     let show = out::stderr_is_terminal();
-    let mut progress = |what: &'static str, _: &FactSet| {
+    let mut progress = |step: CollectStep, _: &FactSet| {
         if show {
-            out::progress(&format!("reading {what} …"));
+            out::progress(&format!("reading {} …", step.name()));
         }
     };
     let mut session = Session::look(host, &request, rules, &mut progress);

@@ -15,7 +15,7 @@ use super::CliError;
 use super::args::{Bare, Cli, From};
 use super::host;
 use super::out::{self, ExitResult};
-use crate::collect::{self, Request};
+use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
@@ -178,8 +178,8 @@ impl Worker for Desk {
         let rules = Arc::new(host::rules(None).map_err(|error| error.to_string())?);
         progress(Partial::Rules(Arc::clone(&rules)));
         let mut shown = None;
-        let mut so_far = |what: &'static str, facts: &FactSet| {
-            progress(Partial::Reading(what.to_owned()));
+        let mut so_far = |step: CollectStep, facts: &FactSet| {
+            progress(Partial::Reading(step.name().to_owned()));
             // A report of a large host takes time, so there is one only where something visible has changed.
             let now = (host_summary(facts, live), facts.subjects(Scope::Target).count());
             if shown.as_ref() == Some(&now) {

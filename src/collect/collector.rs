@@ -23,6 +23,24 @@ pub struct Request {
     pub without_programs: bool,
 }
 
+/// What a run does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectStep {
+    /// It reads this: `mounts`, `block devices`.
+    Reads(&'static str),
+    /// It waits for programs, and for other threads that read this. Whoever hears it has time.
+    Waits(&'static str),
+}
+
+impl CollectStep {
+    /// What is read, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reads(name) | Self::Waits(name) => name,
+        }
+    }
+}
+
 /// Reads one area of the machine.
 #[derive(Clone, Copy)]
 pub struct Collector {

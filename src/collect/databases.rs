@@ -20,8 +20,7 @@ use crate::facts::FactSet;
 use crate::host::Host;
 use crate::workers;
 
-/// The name of this step, for progress: the machine has been read, and whoever hears it has time until programs have told
-/// their versions.
+/// The name of this step, for progress.
 pub const ID: &str = "database servers";
 
 /// Facts about database servers. Needs no facts of other collectors. The host remembers its answers.
@@ -31,7 +30,11 @@ pub fn look(host: &dyn Host, request: &Request) -> FactSet {
         // The program takes longer to tell its version than walwise takes to read all files, and which files there are does
         // not depend on the version. So they are read meanwhile, by one thread, since several would hold the program up.
         let ahead = Request { without_programs: true, ..request.clone() };
-        let read = || (postgres(), mysql::look(host, &ahead)).0;
+        let read = || {
+            let facts = postgres();
+            mysql::look(host, &ahead);
+            facts
+        };
         let ((), facts) = workers::behind(|| mysql::ask_program(host, request), read);
         (facts, mysql::look(host, request))
     } else {

@@ -65,7 +65,7 @@ impl Worker for Panicking {
         };
         let again = self.reads.fetch_add(1, Ordering::SeqCst) > 0;
         let session = Session::look(&host, &request, RuleSet::builtin(), &mut |what, _| {
-            progress(Partial::Reading(what.to_owned()));
+            progress(Partial::Reading(what.name().to_owned()));
             assert!(!again, "a panic while \x1b[31mreading");
         });
         let report = session.report();
