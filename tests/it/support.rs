@@ -50,6 +50,13 @@ pub fn fact<'r>(report: &'r serde_json::Value, subject: &str, name: &str) -> Opt
     row["reading"].get("value")
 }
 
+/// Whether a fact of the host hangs on what is mounted, free or an array just now, which other tests decide too: a tool that
+/// nothing in sight needs is not asked for its version.
+pub fn hangs_on_others(fact: &str) -> bool {
+    let tools = ["xfsprogs.", "btrfsprogs.", "mdadm.", "util_linux.", "mkfs.xfs_", "mkfs.btrfs_"];
+    tools.iter().any(|start| fact.starts_with(start))
+}
+
 /// The applying and the undecided findings.
 pub fn findings(report: &serde_json::Value) -> impl Iterator<Item = &serde_json::Value> {
     ["findings", "undecided"].into_iter().flat_map(|list| report[list].as_array().unwrap())

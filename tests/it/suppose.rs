@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::support::running::wait_for;
-use crate::support::{check_json, fact, stderr, stdout, walwise};
+use crate::support::{check_json, fact, hangs_on_others, stderr, stdout, walwise};
 
 /// The differences by subject: facts, findings and verdicts.
 type Different = BTreeMap<String, String>;
@@ -63,8 +63,8 @@ impl Before {
         self.different(&undisturbed(&self.target, || check_json(&arguments).1)["baseline"])
     }
 
-    /// Everything of what is the test's own and of the host, but what moves by itself, such as free space, and with whom a disk is
-    /// shared, which other tests decide.
+    /// Everything of what is the test's own and of the host, but what moves by itself, such as free space, and what other tests
+    /// decide: with whom a disk is shared, and which tools are in sight.
     fn different(&self, difference: &Value) -> Different {
         let own = |subject: &Value| {
             let subject = subject.as_str().unwrap();
@@ -73,9 +73,11 @@ impl Before {
         let list =
             |name: &str| difference[name].as_array().unwrap_or_else(|| panic!("{name}: {difference}")).iter();
         let stays = |change: &&Value| {
+            let fact = change["fact"].as_str().unwrap();
             own(&change["subject"])
                 && change["nature"] != "drifting"
-                && !change["fact"].as_str().unwrap().starts_with("target.shares_")
+                && !fact.starts_with("target.shares_")
+                && !hangs_on_others(fact)
         };
         let facts = list("facts").filter(stays).map(|change| {
             let what = format!("{} of {}", change["fact"], change["subject"]);

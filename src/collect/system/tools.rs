@@ -5,9 +5,9 @@
 
 use crate::collect::collector::Request;
 use crate::collect::tool_version::{not_needed, version};
-use crate::facts::catalog::device;
+use crate::facts::catalog::device::{self, Content};
 use crate::facts::catalog::{host as machine, mount};
-use crate::facts::{FactSet, Key, Scope, Subject};
+use crate::facts::{FactSet, Key, Reading, Scope, Subject, Why};
 use crate::host::{Host, Tool};
 use crate::version::Version;
 
@@ -16,7 +16,7 @@ use crate::version::Version;
 enum For {
     /// Any machine with disks.
     Devices,
-    /// File systems of this type: those that are mounted, and one that a free disk may get.
+    /// File systems of this type: those that are mounted, and one that a disk may get which is free as far as we can see.
     FileSystem(&'static str),
     /// Arrays of md.
     Arrays,
@@ -38,10 +38,21 @@ impl For {
             Self::Devices => facts.subjects(Scope::Device).next().is_some(),
             Self::FileSystem(fstype) => {
                 !facts.which(&mount::FSTYPE, |mounted| mounted == fstype).is_empty()
-                    || !facts.which(&device::CONTENT, |content| content.may_be_given()).is_empty()
+                    || facts
+                        .subjects(Scope::Device)
+                        .any(|disk| may_be_free(&facts.get(disk, &device::CONTENT)))
             }
             Self::Arrays => facts.known(&device::KIND).iter().any(|(_, kind)| kind.is_md()),
         }
+    }
+}
+
+/// Whether nothing forbids to make a file system on a device. What could not be read may be empty.
+fn may_be_free(content: &Reading<Content>) -> bool {
+    match content {
+        Reading::Known { value, .. } => value.may_be_given(),
+        Reading::Unknown { why: Why::NotCollected | Why::Absent, .. } => false,
+        Reading::Unknown { why: Why::Denied | Why::TimedOut | Why::Malformed | Why::Ambiguous, .. } => true,
     }
 }
 
@@ -78,8 +89,7 @@ impl ToolNeed {
 mod tests {
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::facts::catalog::device::Content;
-    use crate::facts::{FactValue, Reading, Remedy, Source, Why};
+    use crate::facts::{FactValue, Remedy, Source};
     use crate::host::Question;
 
     const ANSWERS: &[(Tool, &str, &str, &str)] = &[
@@ -129,9 +139,14 @@ mod tests {
 
     /// The tools that are asked where this is known.
     fn asked<T: FactValue>(subject: &Subject, key: &Key<T>, value: T) -> Vec<Tool> {
-        let (host, mut facts) = (Fake::default(), FactSet::default());
+        let mut facts = FactSet::default();
         facts.know(subject, key, value, Source::Assumed);
-        ToolNeed::of(&facts).look(&host, &Request::default());
+        asked_by(&facts)
+    }
+
+    fn asked_by(facts: &FactSet) -> Vec<Tool> {
+        let host = Fake::default();
+        ToolNeed::of(facts).look(&host, &Request::default());
         let mut asked: Vec<Tool> = host
             .asked()
             .iter()
@@ -152,6 +167,11 @@ mod tests {
         assert_eq!(asked(&disk, &device::CONTENT, Content::Holds), [Tool::Mke2fs]);
         for content in [Content::Free, Content::Blank] {
             assert_eq!(asked(&disk, &device::CONTENT, content), all, "any may be made on it");
+        }
+        for (why, tools) in [(Why::Denied, &all[..]), (Why::TimedOut, &all), (Why::NotCollected, &all[..1])] {
+            let mut facts = FactSet::default();
+            facts.put(&disk, &device::CONTENT, Reading::unknown(why, "x"));
+            assert_eq!(asked_by(&facts), tools, "{why:?}: root may see that it is free");
         }
         for (fstype, tool) in [("xfs", &all[1..2]), ("btrfs", &all[2..]), ("ext4", &[]), ("tmpfs", &[])] {
             assert_eq!(asked(&Subject::mount("/srv"), &mount::FSTYPE, fstype.to_owned()), tool, "{fstype}");
