@@ -16,7 +16,7 @@ use crate::version::Version;
 pub(super) const TEXT: &str = include_str!("../../rules/tables/features.toml");
 
 /// The reaction of a kernel to a file system with a feature that it does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureKind {
     /// It mounts it and ignores the feature.
@@ -27,7 +27,7 @@ pub enum FeatureKind {
     Incompatible,
 }
 
-/// A feature of a file system that is chosen when it is made.
+/// A feature of a file system.
 #[derive(Clone, Debug)]
 pub struct Feature {
     /// The file system it belongs to.

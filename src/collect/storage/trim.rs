@@ -39,16 +39,17 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     let timer = facts.get(&Subject::host(), &machine::TRIM_TIMER);
     let listed = FstabMounts::from_facts(facts);
     let is_missed = |subject: &Subject| timer.value() == Some(&true) && !listed.has(facts, subject);
+    let (missed, others): (Vec<_>, Vec<_>) = mounts.into_iter().partition(is_missed);
     // Only what the timer does not find in fstab depends on the release.
-    let is_needed = listed.any && mounts.iter().any(is_missed);
+    let is_needed = listed.any && !missed.is_empty();
     let release = if is_needed { version(host, request, Tool::Mount, "--version") } else { not_needed() };
     facts.put(&Subject::host(), &machine::UTIL_LINUX, release);
-    for subject in mounts {
-        let reading = match timer.clone() {
-            Reading::Known { value: true, .. } if !listed.has(facts, &subject) => listed.unlisted(facts),
-            reading => reading,
-        };
-        facts.put(&subject, &mount::TRIMMED, reading);
+    let unlisted = listed.unlisted(facts);
+    for subject in missed {
+        facts.put(&subject, &mount::TRIMMED, unlisted.clone());
+    }
+    for subject in others {
+        facts.put(&subject, &mount::TRIMMED, timer.clone());
     }
 }
 
