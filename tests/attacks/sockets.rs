@@ -1,5 +1,6 @@
 //! Sockets: a stranger must not make root connect to another user's socket, and his own may answer anything.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::net::UnixListener;
@@ -15,6 +16,7 @@ use super::root;
 use super::stranger::{Act, Answer, OTHER, heard};
 use super::support::postgres::Cluster;
 use super::support::run;
+use super::support::running::wait_for;
 
 /// A socket of somebody's, in a directory of his own, that only he may connect to.
 fn private(ground: &Ground, owner: u32) -> UnixListener {
@@ -138,6 +140,12 @@ fn a_stranger_s_answers_do_no_harm() {
     attempts.end();
 }
 
+/// The processes that a process has started and that have not ended.
+fn children(of: Pid) -> BTreeSet<String> {
+    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap();
+    children.split_whitespace().map(str::to_owned).collect()
+}
+
 /// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a client that went away
 /// in the middle.
 #[test]
@@ -150,12 +158,15 @@ fn a_postgresql_that_is_stopped_logs_nothing_fatal() {
     let pid = Pid::from_raw(pid.lines().next().unwrap().parse().unwrap());
     // While it started it may have refused whoever waited for it.
     let started = cluster.log().len();
+    let before = children(pid);
     kill(pid, Signal::SIGSTOP).unwrap();
     let ended = root::end(&mut root::walwise(["check", "--no-probe", cluster.data.to_str().unwrap()]));
     kill(pid, Signal::SIGCONT).unwrap();
-    // Connections are taken in their order, and a server that has stopped has no more to say.
+    // Connections are taken in their order, so that this one is behind ours, and whoever serves one logs until it ends.
+    // The server is not stopped before that: it would end the conversations of other walwises, and log it.
     cluster.sql("SELECT 1");
-    cluster.stop();
+    let served: BTreeSet<String> = children(pid).difference(&before).cloned().collect();
+    wait_for("the end of all conversations so far", || served.is_disjoint(&children(pid)));
     let mut gains: Vec<String> = ended.hang().into_iter().collect();
     let said = |line: &&str| {
         line.contains("FATAL") || line.contains("incomplete") || line.contains("invalid length")
