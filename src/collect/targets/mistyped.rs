@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::facts::catalog::{device, mount};
 use crate::facts::{Area, Choice, FactSet, Key};
-use crate::host::{Host, path_bytes, path_of};
+use crate::host::{Host, MissKind, path_bytes, path_of};
 use crate::text::suggest::distance;
 use crate::text::{raw, safe};
 
@@ -32,7 +32,12 @@ pub fn meant(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
     near.extend(known.iter().filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))));
     let beneath = walk(host, path).into_iter().map(|(far, path)| (far, safe(path_bytes(&path))));
     near.extend(beneath);
-    near.pop_first().map(|(_, path)| path_of(raw(&path)))
+    // A mount point that another mount lies over is in the table of mounts and has no path, which may be the one typed.
+    near.into_iter().map(|(_, near)| path_of(raw(&near))).find(|near| near != path && !is_absent(host, near))
+}
+
+fn is_absent(host: &dyn Host, path: &Path) -> bool {
+    host.stat(path).is_err_and(|miss| miss.kind == MissKind::Absent)
 }
 
 /// Devices, mount points and directories of servers.

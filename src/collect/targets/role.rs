@@ -6,6 +6,7 @@
 //! any server are unknown, no directory is known to be unused.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use super::prospect::{ProspectiveTarget, file_system, mount_over};
@@ -19,7 +20,7 @@ pub struct ServerDirectories {
     cluster: Subject,
     spots: Vec<ServerDirectory>,
     /// Why some of its directories are unknown, where they are.
-    hidden: Option<Reading<Vec<Role>>>,
+    hidden: Option<Reading<Infallible>>,
 }
 
 /// One directory of a server.
@@ -170,7 +171,10 @@ pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut F
     let hidden = homes.iter().find_map(|home| home.hidden.clone());
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
-        facts.put(&subject, &target::ROLES, hidden);
+        facts.put(&subject, &target::ROLES, hidden.clone().map(|none| match none {}));
+        for lists in [&target::DIRECTORIES, &target::CLUSTERS] {
+            facts.put(&subject, lists, hidden.clone().map(|none| match none {}));
+        }
     } else {
         facts.know(&subject, &target::ROLES, roles, source());
         facts.know(&subject, &target::DIRECTORIES, directories, source());

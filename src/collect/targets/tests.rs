@@ -1,5 +1,7 @@
 //! Targets on a small machine: a root disk, two data file systems, a network mount and a file mounted over a file.
 
+use std::path::Path;
+
 use super::*;
 use crate::collect::testing::{Fake, sentences};
 use crate::facts::catalog::device::{self, Content};
@@ -171,6 +173,28 @@ fn a_device_means_its_mount_point_or_itself() {
     assert_eq!(facts.leaves(&subject), [Subject::device("sdb")]);
 }
 
+/// A file system below `/data` that was mounted before `/data` itself: the table of mounts has it, and no path leads there.
+#[test]
+fn a_mount_point_that_another_mount_lies_over_is_suggested_to_nobody() {
+    let gone = |path: &str, fake: Fake| fake.refuse(Question::Stat(path.into()), MissKind::Absent);
+    for (asked, meant) in [("/data/pg", None), ("/data/pgg", None), ("/dta", Some("/data"))] {
+        let mut storage = storage();
+        storage.know(
+            &Subject::mount("/data/pg"),
+            &mount::POINT,
+            "/data/pg".to_owned(),
+            Source::file("/proc"),
+        );
+        let host = gone(asked, gone("/data/pg", host()));
+        let path = Path::new(asked);
+        let mistake = asked::mistake(&host, path, &host.stat(path), false, &storage);
+        let said = mistake.map(|mistake| mistake.to_string()).unwrap_or_default();
+        assert!(said.contains(&format!("{asked} does not exist")), "{said}");
+        let suggested = said.split_once("did you mean ").and_then(|(_, rest)| rest.split_once('?'));
+        assert_eq!(suggested.map(|(meant, _)| meant), meant, "{said}");
+    }
+}
+
 #[test]
 fn data_and_wal_on_two_file_systems_are_two_targets() {
     let mut storage = storage();
@@ -200,8 +224,10 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
     let facts = collect(&host().directory("/data/pg"), None, storage);
     assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec![Role::Data]));
-    let role = facts.get(&Subject::target("/wal"), &target::ROLES);
-    assert!(matches!(role, Reading::Unknown { why: Why::Denied, .. }), "{role:?}");
+    for lists in [target::ROLES.info.id, target::DIRECTORIES.info.id, target::CLUSTERS.info.id] {
+        let reading = facts.reading(&Subject::target("/wal"), lists);
+        assert!(matches!(reading, Reading::Unknown { why: Why::Denied, .. }), "{reading:?}");
+    }
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);
 }
 
