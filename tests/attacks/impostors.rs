@@ -14,6 +14,7 @@ use super::root::{self, Ended};
 use super::stranger::{UID, as_uid, stranger};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
+use super::support::running::{children, wait_for};
 
 /// The reported setting of the server in a directory, if it is not the expected one.
 pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<String> {
@@ -94,10 +95,8 @@ fn start(fakes: &Fakes, command: &mut Command, guise: &[&str]) -> super::fakes::
     }
     // The server is a child of what was started.
     let fake = fakes.start(command);
-    super::support::running::wait_for("a server in a name space", || {
-        let children = format!("/proc/{0}/task/{0}/children", fake.pid());
-        let children = fs::read_to_string(children).unwrap_or_default();
-        children.split_whitespace().any(|pid| {
+    wait_for("a server in a name space", || {
+        children(fake.pid()).iter().any(|pid| {
             fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| comm.trim() == "postgres")
         })
     });

@@ -9,7 +9,7 @@ use super::attempts::{Attempts, race};
 use super::ground::{Ground, damage};
 use super::root::{self, Run};
 use super::stranger::{Act, UID};
-use super::support::running::wait_for;
+use super::support::running::{children, wait_for};
 
 const PREFIX: &str = ".walwise-probe-";
 
@@ -93,9 +93,7 @@ fn moved_away_it_is_cleared_or_said() {
             moved = fs::rename(&path, elsewhere.join("stolen")).is_ok();
             super::ground::link(&ground.vault(), &path);
         }
-        let children =
-            fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.pid())).unwrap_or_default();
-        let watchers: Vec<String> = children.split_whitespace().map(str::to_owned).collect();
+        let watchers = children(run.pid());
         match ends {
             "by TERM" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGTERM)),
             "by KILL" => drop(nix::sys::signal::kill(run.pid(), Signal::SIGKILL)),

@@ -16,7 +16,7 @@ use super::root;
 use super::stranger::{Act, Answer, OTHER, heard};
 use super::support::postgres::Cluster;
 use super::support::run;
-use super::support::running::wait_for;
+use super::support::running::{children, wait_for};
 
 /// A socket of somebody's, in a directory of his own, that only he may connect to.
 fn private(ground: &Ground, owner: u32) -> UnixListener {
@@ -138,12 +138,6 @@ fn a_stranger_s_answers_do_no_harm() {
         }
     }
     attempts.end();
-}
-
-/// The processes that a process has started and that have not ended.
-fn children(of: Pid) -> BTreeSet<String> {
-    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap();
-    children.split_whitespace().map(str::to_owned).collect()
 }
 
 /// A PostgreSQL that is stopped for a moment is asked, and goes on later: its log says nothing of a client that went away

@@ -47,7 +47,7 @@ impl For {
     }
 }
 
-/// Whether nothing forbids to make a file system on a device. What could not be read may be empty.
+/// Whether nothing forbids making a file system on a device. What could not be read may be empty.
 fn may_be_free(content: &Reading<Content>) -> bool {
     match content {
         Reading::Known { value, .. } => value.may_be_given(),

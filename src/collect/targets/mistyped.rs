@@ -32,12 +32,9 @@ pub fn meant(host: &dyn Host, path: &Path, facts: &FactSet) -> Option<PathBuf> {
     near.extend(known.iter().filter_map(|known| is_near(&written, known).map(|far| (far, known.clone()))));
     let beneath = walk(host, path).into_iter().map(|(far, path)| (far, safe(path_bytes(&path))));
     near.extend(beneath);
-    // A mount point that another mount lies over is in the table of mounts and has no path, which may be the one typed.
-    near.into_iter().map(|(_, near)| path_of(raw(&near))).find(|near| near != path && !is_absent(host, near))
-}
-
-fn is_absent(host: &dyn Host, path: &Path) -> bool {
-    host.stat(path).is_err_and(|miss| miss.kind == MissKind::Absent)
+    // A mount point below a later mount stands in the kernel's table and cannot be reached.
+    let is_gone = |near: &PathBuf| host.stat(near).is_err_and(|miss| miss.kind == MissKind::Absent);
+    near.into_iter().map(|(_, near)| path_of(raw(&near))).find(|near| !is_gone(near))
 }
 
 /// Devices, mount points and directories of servers.

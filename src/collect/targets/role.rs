@@ -172,8 +172,8 @@ pub fn put(place: &ProspectiveTarget, homes: &[ServerDirectories], facts: &mut F
     let is_device = place.kind.value().is_some_and(|kind| kind.is_device());
     if let Some(hidden) = hidden.filter(|_| roles.is_empty() && !is_device) {
         facts.put(&subject, &target::ROLES, hidden.clone().map(|none| match none {}));
-        for lists in [&target::DIRECTORIES, &target::CLUSTERS] {
-            facts.put(&subject, lists, hidden.clone().map(|none| match none {}));
+        for list in [&target::DIRECTORIES, &target::CLUSTERS] {
+            facts.put(&subject, list, hidden.clone().map(|none| match none {}));
         }
     } else {
         facts.know(&subject, &target::ROLES, roles, source());

@@ -224,8 +224,8 @@ fn no_directory_is_known_to_be_unused_while_a_wal_is_not_found() {
     storage.put(&cluster, &postgres::WAL, Reading::unknown(Why::Denied, "realpath /data/pg/pg_wal"));
     let facts = collect(&host().directory("/data/pg"), None, storage);
     assert_eq!(facts.value(&Subject::target("/data/pg"), &target::ROLES), Some(vec![Role::Data]));
-    for lists in [target::ROLES.info.id, target::DIRECTORIES.info.id, target::CLUSTERS.info.id] {
-        let reading = facts.reading(&Subject::target("/wal"), lists);
+    for list in [target::ROLES.info.id, target::DIRECTORIES.info.id, target::CLUSTERS.info.id] {
+        let reading = facts.reading(&Subject::target("/wal"), list);
         assert!(matches!(reading, Reading::Unknown { why: Why::Denied, .. }), "{reading:?}");
     }
     assert_eq!(facts.resolve(&cluster, Scope::Target), None);

@@ -1,6 +1,8 @@
 //! The program under test while it runs: watched, signalled, and ended when its guard is dropped.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -30,6 +32,12 @@ pub fn held(mut holds: impl FnMut() -> bool) -> bool {
         std::thread::sleep(Duration::from_millis(1));
     }
     true
+}
+
+/// The processes that a process has started and that have not ended; none where it has ended itself.
+pub fn children(of: impl Display) -> BTreeSet<String> {
+    let children = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
+    children.split_whitespace().map(str::to_owned).collect()
 }
 
 /// A process of ours, killed when it is dropped before its end. It writes to files, so that it never waits for us and
@@ -70,10 +78,9 @@ impl Running {
 
     /// Waits until it has a child, or has ended.
     pub fn has_child(&mut self) {
-        let children = format!("/proc/{0}/task/{0}/children", self.child.id());
         wait_for("it starts a child", || {
             let ended = self.child.try_wait().unwrap().is_some();
-            ended || fs::read_to_string(&children).is_ok_and(|pids| !pids.is_empty())
+            ended || !children(self.child.id()).is_empty()
         });
     }
 
