@@ -11,6 +11,7 @@ mod hop;
 mod verdict;
 mod controller;
 mod claim;
+mod cap;
 mod belief;
 mod page;
 mod database;
@@ -26,6 +27,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use cap::{Cap, Caps, UndecidedCap};
 pub use hop::{Fate, FlushHop, HopKind};
 pub use mend::{Bears, Mend};
 pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
@@ -40,8 +42,8 @@ use claim::Leaf;
 /// Judges every target that is a directory and puts the conclusions into the facts: `device.cache` of every disk at a
 /// bottom, and `target.verdict`, `.redundancy`, `.cache`, `.flush`, `.flush_suppressed_by`, `.commit_off_for`,
 /// `.page_writes` with its links, and `.flush_removal_allowed`. `live` is whether the facts are of this machine; measurements of another one open no
-/// interlock.
-pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
+/// interlock. `caps` are the rules that lower a verdict.
+pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
     let bottoms: BTreeSet<Subject> = {
         let disks = facts.subjects(Scope::Device).filter(|device| is_bottom(facts, device)).cloned();
         disks.chain(facts.subjects(Scope::Target).flat_map(|top| facts.leaves(top))).collect()
@@ -56,7 +58,7 @@ pub fn judge(facts: &mut FactSet, live: bool) -> Vec<Verdict> {
     let is_directory = |of: &&Subject| !facts.value(of, &target::KIND).is_some_and(TargetKind::is_device);
     let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
     let judged = workers::each(&targets, |of| {
-        let found = join::judge(facts, of, &disks);
+        let found = join::judge(facts, of, &disks, caps);
         let below: Vec<_> =
             facts.leaves(of).into_iter().filter_map(|disk| disks.get_key_value(&disk)).collect();
         let interlock = interlock::judge(facts, of, &found, &below, live);

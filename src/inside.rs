@@ -15,7 +15,7 @@ pub mod drill {
     pub use crate::drill::StackFingerprint;
 }
 pub mod durability {
-    pub use crate::durability::{Layer, Standing, Verdict, judge};
+    pub use crate::durability::{Caps, Layer, Standing, Verdict, judge};
 }
 pub mod facts {
     pub use crate::facts::{

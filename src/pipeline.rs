@@ -26,6 +26,7 @@ use crate::trial::TrialRecord;
 use crate::{validity, workers};
 use hypothesis::Hypothesis;
 
+mod caps;
 mod drilled;
 mod tried;
 mod hypothesis;
@@ -143,7 +144,8 @@ impl Session {
         tried::to_facts(&self.trials, self.live, &mut facts);
         validity::derive(&mut facts);
         sizing::derive(&mut facts);
-        let verdicts = durability::judge(&mut facts, self.live);
+        let caps = caps::caps(&self.rules, &facts, self.live);
+        let verdicts = durability::judge(&mut facts, self.live, &caps);
         if let Some(hypothesis) = &self.hypothesis {
             hypothesis.mark(&mut facts);
         }

@@ -5,8 +5,14 @@
 //! some vendor tail as a pre-release. Enterprise kernels backport features, which the number does not show;
 //! [`Version::backports`] then turns "below" into unknown.
 
+mod range;
+
 use std::cmp::Ordering;
 use std::fmt;
+
+use jiff::civil::Date;
+
+pub use range::ReleaseRange;
 
 use crate::truth::Truth;
 
@@ -21,6 +27,7 @@ struct VersionComponents {
     before: Option<Before>,
     tail: String,
     backports: bool,
+    built: Option<Date>,
 }
 
 /// The stage before a release, in ascending order: PostgreSQL's `devel`, then its betas, then candidates.
@@ -96,7 +103,7 @@ impl Version {
             None => (None, rest),
         };
         let tail = rest.trim_end().to_owned();
-        Some(Self(Box::new(VersionComponents { numbers, before, tail, backports: false })))
+        Some(Self(Box::new(VersionComponents { numbers, before, tail, backports: false, built: None })))
     }
 
     /// Marks a kernel whose vendor backports features and fixes, so that "below" cannot be concluded from the number.
@@ -109,6 +116,20 @@ impl Version {
     /// Whether the vendor backports: see [`Version::with_backports`].
     pub fn backports(&self) -> bool {
         self.0.backports
+    }
+
+    /// Adds the day on which it was built: a build older than a fix lacks it.
+    #[must_use]
+    pub fn with_build_date(mut self, built: Option<Date>) -> Self {
+        self.0.built = built;
+        self
+    }
+
+    /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the stable level is a zero
+    /// before a tail (`6.1.0-28-amd64`). A level that was read elsewhere stands before the release in brackets.
+    fn hides_level(&self) -> bool {
+        let tail = self.tail();
+        self.0.backports || (!tail.is_empty() && !tail.starts_with('(') && self.number(2) == 0)
     }
 
     /// The text after the numbers: `-28-amd64`, `-553.el8_10.x86_64`, or empty.
@@ -180,11 +201,7 @@ impl Version {
             |v: &&Self| v.depth() > 2 && v.number(0) == self.number(0) && v.number(1) == self.number(1);
         match fixed_in.iter().find(same_line) {
             Some(fix) if self >= fix => Truth::True,
-            // A distribution's `6.1.0-28-amd64` hides the stable level: not a mainline number, so not a "no" either.
-            // Where the level was read elsewhere, the release stands behind it in brackets.
-            Some(_) if !self.0.backports && (self.0.tail.is_empty() || self.tail().starts_with('(')) => {
-                Truth::False
-            }
+            Some(_) if !self.hides_level() => Truth::False,
             _ => Truth::Unknown,
         }
     }

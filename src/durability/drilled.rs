@@ -46,11 +46,13 @@ impl Drilled {
         Evidence::new(Layer::Measurement, &self.target, bears, self.says(), self.source.clone())
     }
 
-    /// Raises *unproven* to *proven by drill*, unless the database's part of any path is unproven.
+    /// Raises *unproven* to *proven by drill*, unless the database's part of any path is unproven, or a rule caps it.
     pub fn settle(&self, paths: &mut [Path]) {
         let open = |path: &Path| {
-            let of_server = |one: &Evidence| one.layer.is_database() && one.standing.is_unproven();
-            path.standing < Standing::Unproven || path.evidence.iter().any(of_server)
+            let stays = |one: &Evidence| {
+                (one.layer.is_database() || one.layer.is_rule()) && one.standing.is_unproven()
+            };
+            path.standing < Standing::Unproven || path.evidence.iter().any(stays)
         };
         if self.lost > 0 || paths.iter().any(open) {
             return;

@@ -7,11 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ask::{Ask, FactDependencies};
 use super::belief::{self, Bottom};
+use super::cap::Caps;
 use super::claim::{Cache, Leaf, Passage};
 use super::database::{self, Exceptions};
 use super::flush_path::{Judged, JudgedHop, Unseen, flush_path};
 use super::route::{Route, routes};
-use super::{Bears, Evidence, Layer, Mend, Path, Standing, Verdict, drilled, measured, mend, redundancy};
+use super::{
+    Bears, Evidence, Layer, Mend, Path, Standing, UndecidedCap, Verdict, drilled, measured, mend, redundancy,
+};
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
@@ -41,7 +44,7 @@ pub struct Judgement {
 }
 
 /// Judges a target whose disks have been judged.
-pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>) -> Judgement {
+pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>, caps: &Caps) -> Judgement {
     let mut ask = Ask::new(facts);
     let (ways, merged) = routes(facts, target);
 
@@ -52,7 +55,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     let mut host_loss = Vec::new();
     let mut servers = Vec::new();
     for cluster in &clusters {
-        let judged = database::judge(&mut ask, target, cluster);
+        let mut judged = database::judge(&mut ask, target, cluster);
+        judged.evidence.extend(caps.evidence(&mut ask, cluster));
         passages.extend(judged.off.then_some(Passage::Dropped(Suppressor::ServerSetting)));
         common.extend(judged.evidence.iter().cloned());
         servers.push((cluster.clone(), judged.off, judged.evidence));
@@ -62,11 +66,15 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
     host_loss.retain(|says| !says.is_empty());
 
     common.extend(belief::directory(&mut ask, target));
+    let host = [Subject::host()];
+    for of_all in host.iter().chain([target]) {
+        common.extend(caps.evidence(&mut ask, of_all));
+    }
 
     let mut paths: Vec<Path> = Vec::new();
     let mut hops_of_ways = Vec::new();
     for way in &ways {
-        let judged = along(&mut ask, way, disks);
+        let judged = along(&mut ask, way, disks, caps);
         passages.extend(judged.iter().flat_map(|hop| &hop.passages));
         let evidence = judged.iter().flat_map(|hop| &hop.evidence).cloned().collect();
         paths.push(Path { hops: way.hops.clone(), standing: Standing::Durable, evidence });
@@ -121,6 +129,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         measured: &measured,
         unseen: &unseen,
     });
+    let subjects = host.iter().chain(&clusters).chain(ways.iter().flat_map(|way| &way.hops));
+    let undecided = caps.undecided(subjects, standing);
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -128,7 +138,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>)
         second_fault,
         host_loss: host_loss.join(" "),
         exceptions: exceptions.says,
-        limits: limits(&unseen, measured::of_others(&mut ask, target, &below).as_deref()),
+        limits: limits(&unseen, measured::of_others(&mut ask, target, &below).as_deref(), &undecided),
+        undecided,
         flush_path,
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
@@ -178,7 +189,7 @@ fn joined(hops: &[Passage], disks: &[Passage]) -> Passage {
 }
 
 /// Judges one way: what becomes of a flush at each hop, and the evidence of hops and disks.
-fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> Vec<JudgedHop> {
+fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>, caps: &Caps) -> Vec<JudgedHop> {
     let ends: Vec<Option<&Leaf>> = way.ends.iter().map(|end| disks.get(end)).collect();
     let devices = way.hops.iter().filter(|hop| hop.scope() == Scope::Device);
     let bottom = Bottom {
@@ -210,6 +221,9 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> Vec<Jud
             at.passages.push(passage);
             at.evidence.push(says);
         }
+        if hop.scope() != Scope::Target {
+            at.evidence.extend(caps.evidence(ask, hop));
+        }
         judged.push(at);
     }
     for (end, leaf) in way.ends.iter().zip(&ends).filter_map(|(end, leaf)| Some((end, (*leaf)?))) {
@@ -222,6 +236,7 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>) -> Vec<Jud
             }
             _ => says,
         }));
+        at.evidence.extend(caps.evidence(ask, end));
         judged.push(at);
     }
 
@@ -315,8 +330,8 @@ fn unseen(facts: &FactSet, seen_by: Option<Vantage>) -> Vec<Unseen> {
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, unseen)| unseen).collect()
 }
 
-/// The same in sentences, with what others' flushes hide.
-fn limits(unseen: &[Unseen], of_others: Option<&str>) -> String {
+/// The same in sentences, with what others' flushes hide, and the caps that are undecided.
+fn limits(unseen: &[Unseen], of_others: Option<&str>, undecided: &[UndecidedCap]) -> String {
     let says = |unseen: &Unseen| match unseen {
         Unseen::Host => "Seen from a container: the host's mounts below may differ from what is shown here.",
         Unseen::Hypervisor => {
@@ -327,5 +342,9 @@ fn limits(unseen: &[Unseen], of_others: Option<&str>) -> String {
             "It is unknown whether this is a virtual machine; in one, it is not visible whether the hypervisor honours flushes."
         }
     };
-    unseen.iter().map(says).chain(of_others).collect::<Vec<_>>().join(" ")
+    let open = undecided.iter().map(|UndecidedCap { rule, caps, question }| {
+        format!("Rule {rule} is undecided and would make this {}: {question}", caps.word())
+    });
+    let known = unseen.iter().map(says).chain(of_others).map(str::to_owned);
+    known.chain(open).collect::<Vec<_>>().join(" ")
 }

@@ -93,6 +93,13 @@ pub enum Mend {
     Restore(Subject),
     /// Add the missing member to an array.
     Rebuild(Subject),
+    /// The remedy of a rule.
+    Rule {
+        /// Whether it can be done on this machine.
+        here: bool,
+        /// The remedy as a sentence.
+        text: String,
+    },
     /// Find the layer that loses flushes; nothing on this machine shows it.
     LostBelow(Subject),
 }
@@ -102,6 +109,7 @@ impl Mend {
     pub fn is_here(&self) -> bool {
         match self {
             Self::LostBelow(_) => false,
+            Self::Rule { here, .. } => *here,
             Self::Set { .. }
             | Self::LeaveOut { .. }
             | Self::Unload { .. }
@@ -191,6 +199,7 @@ impl Mend {
                     array.name()
                 )
             }
+            Self::Rule { text, .. } => text.clone(),
             Self::LostBelow(target) => format!(
                 "None is known: something between the server and the disks of {} loses flushes; check each layer, its disks, \
                  its controller and the hypervisor.",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Bears, FlushHop, Mend};
+use super::{Bears, FlushHop, Mend, UndecidedCap};
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
@@ -19,6 +19,8 @@ pub enum Layer {
     Claim,
     /// What happened when we flushed.
     Measurement,
+    /// What a rule knows of a release or a setting, and caps the verdict with.
+    Rule,
 }
 
 impl Layer {
@@ -29,6 +31,7 @@ impl Layer {
             Self::Belief => "belief",
             Self::Claim => "claim",
             Self::Measurement => "measurement",
+            Self::Rule => "rule",
         }
     }
 
@@ -36,7 +39,7 @@ impl Layer {
     pub fn is_database(self) -> bool {
         match self {
             Self::Database => true,
-            Self::Belief | Self::Claim | Self::Measurement => false,
+            Self::Belief | Self::Claim | Self::Measurement | Self::Rule => false,
         }
     }
 
@@ -44,7 +47,15 @@ impl Layer {
     pub fn is_measurement(self) -> bool {
         match self {
             Self::Measurement => true,
-            Self::Database | Self::Belief | Self::Claim => false,
+            Self::Database | Self::Belief | Self::Claim | Self::Rule => false,
+        }
+    }
+
+    /// Whether a rule knows it.
+    pub fn is_rule(self) -> bool {
+        match self {
+            Self::Rule => true,
+            Self::Database | Self::Belief | Self::Claim | Self::Measurement => false,
         }
     }
 
@@ -52,7 +63,7 @@ impl Layer {
     pub fn is_claim(self) -> bool {
         match self {
             Self::Claim => true,
-            Self::Database | Self::Belief | Self::Measurement => false,
+            Self::Database | Self::Belief | Self::Measurement | Self::Rule => false,
         }
     }
 }
@@ -114,6 +125,8 @@ pub struct Verdict {
     pub exceptions: Vec<String>,
     /// `host`, `guest` or `container`: from where it was judged.
     pub seen_by: String,
+    /// Rules that would make it worse, if they applied, and of which that is unknown.
+    pub undecided: Vec<UndecidedCap>,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
     /// What cannot be seen from here, in a sentence; mostly empty on bare metal.

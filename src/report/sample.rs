@@ -242,6 +242,7 @@ fn at_risk_facts() -> FactSet {
 /// A verdict without evidence.
 pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
     Verdict {
+        undecided: Vec::new(),
         target: target.clone(),
         standing,
         redundancy: Redundancy::None,
@@ -299,6 +300,7 @@ fn at_risk_verdict() -> Verdict {
     };
     let sdb = Subject::device("sdb");
     Verdict {
+        undecided: Vec::new(),
         target: data(),
         standing: Standing::AtRisk,
         redundancy: Redundancy::Whole,

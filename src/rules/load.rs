@@ -14,31 +14,28 @@ mod evidence;
 mod others;
 mod advice;
 mod example;
+mod head;
+mod release;
 
 use toml::de::DeTable;
 
 use self::cond::Sight;
 use self::fields::{CheckedTable, SpannedValue, TableSchema, Text};
+use self::head::RuleHead;
 use self::pieces::TableSection;
 use self::prose::{WHICH, flowing};
-use self::remedy::RemedyTemplates;
 use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
 use super::model::{Author, Cond, Example, Expect, Rule, RuleExamples};
 use super::others::{Off, Override};
 use super::template::Template;
 use super::{Confidence, Level};
-use crate::checked::SourceCheck;
-use crate::facts::Scope;
-
-/// The longest title, in bytes.
-const LONGEST_TITLE: usize = 200;
 
 const FILE: TableSchema =
-    TableSchema { what: "a rule file", required: &[], optional: &["rule", "off", "override"] };
+    TableSchema { what: "a rule file", required: &[], optional: &["rule", "release", "off", "override"] };
 const RULE: TableSchema = TableSchema {
     what: "this rule",
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
-    optional: &["checked", "remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
+    optional: &["checked", "caps", "remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
 };
 
 /// Who wrote a file, and how much of it is read.
@@ -168,6 +165,10 @@ fn read(file: &str, source: &str, terms: Terms, known: bool) -> Read {
             let rule = rule(item, file, terms, &mut loaded, &mut problems);
             loaded.rules.extend(rule);
         }
+        for item in top.many("release", &mut problems) {
+            let rule = release::release(item, file, terms, &mut loaded, &mut problems);
+            loaded.rules.extend(rule);
+        }
         for item in top.many("off", &mut problems) {
             loaded.off.extend(others::off(item, file, &mut problems));
         }
@@ -207,81 +208,40 @@ fn rule(
     let author = terms.author;
     let before = problems.count();
     let fields = CheckedTable::open(item, &RULE, problems)?;
-    let id = fields.text("id", problems);
-    if let Some(id) = &id {
-        loaded.ids.push((id.text.clone(), id.span.clone()));
-        if !is_id(&id.text) {
-            let help = "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot"
-                .to_owned();
-            problems.report(id.span.clone(), format!("`{}` is no id", id.text), help);
-        }
-    }
-    let since = fields.text("since", problems);
-    let scope = fields.word("for", &Scope::ALL, Scope::word, problems);
+    let head = RuleHead::read(&fields, author, loaded, problems);
+    let RuleHead { scope, sight, .. } = &head;
     let level = fields.word("level", &Level::ALL, Level::word, problems);
+    let caps = head::caps(&fields, level, problems);
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
-    let title = fields.text("title", problems);
-    if let Some(title) = title.as_ref().filter(|title| title.text.len() > LONGEST_TITLE) {
-        let message = format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len());
-        problems.report(title.span.clone(), message, "say the rest in `because`".to_owned());
-    }
     let question = fields.text("question", problems);
     if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {
         let help =
             "it stands where the rule is undecided, and \"yes\" means that the rule applies".to_owned();
         problems.report(question.span.clone(), "a question without a question mark", help);
     }
-    let because = fields.text("because", problems);
-    let (here, none) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
-    for text in [&here, &none].into_iter().flatten() {
-        advice::judge_text(text, author, problems);
-    }
-    let refs = fields.get("refs").map(|item| fields::texts(item, problems));
-    if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
-        problems.missing(
-            fields.span.clone(),
-            "a rule without a source",
-            "refs = [..]: who says so?".to_owned(),
-        );
-    }
-    let checked = fields.text("checked", problems).and_then(|stamp| {
-        let read = SourceCheck::parse(&stamp.text);
-        read.map_err(|how| problems.report(stamp.span, "no stamp of a check", how.to_owned())).ok()
-    });
     let overrides = fields.texts("overrides", problems).unwrap_or_default();
     loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
-    let sight = Sight::from(scope);
-    let when = fields.get("when").and_then(|when| cond::cond(when, &sight, problems));
+    let when = fields.get("when").and_then(|when| cond::cond(when, sight, problems));
     let quantifies = when.as_ref().is_none_or(Cond::quantifies);
-    let mut told = |text: Text| {
-        let template =
-            Template::parse(&flowing(&text.text), |name| cond::named(name, &text.span, &sight, problems)).0;
-        if template.names_which() && !quantifies {
-            let help = "write the condition with some = \"layer\" or the like".to_owned();
-            problems.report(text.span, "`{which}` without a quantifier in the condition", help);
-        }
-        template
-    };
-    let (title, because) = (title.map(&mut told), because.map(&mut told));
-    let remedy = RemedyTemplates { here: here.map(&mut told), none: none.map(&mut told) };
+    let texts = head.texts(quantifies, problems);
     let question = question.map(|text| asked(&text, problems));
     let mut advise = Vec::new();
     for item in fields.tables("advise", problems) {
-        advise.extend(advice::advice(item, &sight, level, author, problems));
+        advise.extend(advice::advice(item, sight, level, author, problems));
     }
     let mut evidence = Vec::new();
     for item in fields.tables("evidence", problems) {
         evidence.extend(evidence::evidence(item, problems));
     }
     let examples = match terms.examples {
-        RuleExamples::Read => examples(&fields, &sight, problems),
+        RuleExamples::Read => examples(&fields, sight, problems),
         RuleExamples::Left => Vec::new(),
     };
     let lacking = |expect: &Expect| !examples.iter().any(|example| example.expect == *expect);
     let lacking: Vec<&str> = Expect::ALL.into_iter().filter(lacking).map(Expect::word).collect();
     let sound = problems.count() == before;
     if sound {
-        remedy.check(level, &advise, fields.span.clone(), problems);
+        texts.remedy.check(level, &advise, fields.span.clone(), problems);
     }
     if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
         let message = format!("no example of: {}", lacking.join(", "));
@@ -290,20 +250,21 @@ fn rule(
     if problems.count() > before {
         return None;
     }
-    let id = id?;
+    let scope = *scope;
     let rule = Rule {
-        id: id.text,
-        since: since?.text,
-        checked,
+        id: head.id.as_ref()?.text.clone(),
+        since: head.since?.text,
+        checked: head.checked,
         scope: scope?,
-        title: title?,
+        title: texts.title?,
         question: question?,
         level: level?,
+        caps,
         confidence: confidence?,
-        because: because?,
-        remedy: remedy.here,
-        no_remedy: remedy.none,
-        refs: refs?.into_iter().map(|source| source.text).collect(),
+        because: texts.because?,
+        remedy: texts.remedy.here,
+        no_remedy: texts.remedy.none,
+        refs: head.refs?.into(),
         overrides: overrides.into_iter().map(|id| id.text).collect(),
         when: when?,
         advise,
@@ -313,7 +274,7 @@ fn rule(
         file: file.to_owned(),
         line: problems.line(item.span().start),
     };
-    Some((rule, id.span))
+    Some((rule, head.id?.span))
 }
 
 /// A question: the subject is all that is certain where it is asked.
@@ -327,11 +288,4 @@ fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
         problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
     }
     template
-}
-
-fn is_id(id: &str) -> bool {
-    let word = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
-    };
-    id.contains('.') && id.split('.').all(word)
 }

@@ -10,9 +10,10 @@ use super::own::OwnSpec;
 use super::template::Template;
 use super::{Change, Confidence, Level, Mending, Reach, Risk};
 use crate::checked::SourceCheck;
+use crate::facts::catalog::target::Standing;
 use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
 use crate::settings::{Setting, SettingKind};
-use crate::version::Version;
+use crate::version::{ReleaseRange, Version};
 
 /// A rule.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub struct Rule {
     pub question: Template,
     /// How much it matters.
     pub level: Level,
+    /// The best verdict of a target above a subject where it applies.
+    pub caps: Option<Standing>,
     /// How sure it is.
     pub confidence: Confidence,
     /// Why it matters.
@@ -67,6 +70,55 @@ impl Rule {
                 && spec.setting.kind == kind
                 && matches!(&spec.change, ChangeSpec::Fixed(Change::Set(set)) if set == value)
         })
+    }
+}
+
+/// What a release does to those whom its fault hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultEffect {
+    /// Data whose flush succeeded is gone.
+    LosesFlushedData,
+    /// Data is overwritten or wrong.
+    CorruptsData,
+    /// The file system cannot be mounted after a crash.
+    DoesNotMount,
+    /// The server or the pool does not start.
+    DoesNotStart,
+    /// Commits stop.
+    Hangs,
+    /// The file system turns read-only.
+    GoesReadOnly,
+}
+
+impl FaultEffect {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::LosesFlushedData,
+        Self::CorruptsData,
+        Self::DoesNotMount,
+        Self::DoesNotStart,
+        Self::Hangs,
+        Self::GoesReadOnly,
+    ];
+
+    /// The words in rules, behind "a release that".
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::LosesFlushedData => "loses flushed data",
+            Self::CorruptsData => "corrupts data",
+            Self::DoesNotMount => "does not mount after a crash",
+            Self::DoesNotStart => "does not start",
+            Self::Hangs => "hangs",
+            Self::GoesReadOnly => "goes read-only",
+        }
+    }
+
+    /// Whether an acknowledged commit can be lost, overwritten or unrecoverable by it.
+    pub fn is_loss(self) -> bool {
+        match self {
+            Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount => true,
+            Self::DoesNotStart | Self::Hangs | Self::GoesReadOnly => false,
+        }
     }
 }
 
@@ -128,7 +180,7 @@ impl Cond {
     }
 
     /// Every test in it, including those in quantifiers.
-    pub(super) fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
+    pub fn for_each_test<'c>(&'c self, found: &mut impl FnMut(&'c Test)) {
         match self {
             Self::All(kids) | Self::Any(kids) => kids.iter().for_each(|kid| kid.for_each_test(found)),
             Self::Not(kid) | Self::Every(_, kid) | Self::Some(_, kid) => kid.for_each_test(found),
@@ -265,6 +317,8 @@ pub enum Op {
     Below(Value),
     /// The version has a fix that landed in these lines ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
+    /// It is among the releases with a fault: the test of a `[[release]]`.
+    InRange(ReleaseRange),
     /// At or above a build of one vendor ([`Version::build_at_least`]).
     BuildAtLeast(Version),
     /// Below it.
@@ -295,6 +349,7 @@ impl Op {
             Self::AtLeast(_) => "at_least",
             Self::Below(_) => "below",
             Self::FixedIn(_) => "fixed_in",
+            Self::InRange(_) => "in_range",
             Self::BuildAtLeast(_) => "build_at_least",
             Self::BuildBelow(_) => "build_below",
             Self::StartsWith(_) => "starts_with",

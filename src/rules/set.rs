@@ -140,8 +140,15 @@ impl RuleSet {
                     let help = "one of the two is enough".to_owned();
                     found.push((index, Diag::remark(span.clone(), message, help)));
                 }
-                None if self.find(&off.rule).is_some() => self.off.push(off.clone()),
-                None => {}
+                None => match self.find(&off.rule).map(|rule| rule.caps) {
+                    Some(Some(_)) => {
+                        let message = format!("`{}` caps verdicts and stays on", off.rule);
+                        let help = "nothing that a file states makes a verdict better".to_owned();
+                        found.push((index, Diag::mistake(span.clone(), message, help)));
+                    }
+                    Some(None) => self.off.push(off.clone()),
+                    None => {}
+                },
             }
         }
         let Self { rules, off, .. } = self;

@@ -50,6 +50,16 @@ impl Test {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
                 format!("{name} has the fix of {}", lines.join(", "))
             }
+            Op::InRange(range) => {
+                let list = |versions: &[Version]| {
+                    versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+                };
+                let from = match range.from.as_slice() {
+                    [] => String::new(),
+                    from => format!(" from {}", list(from)),
+                };
+                format!("{name} is a release{from} without the fix of {}", list(&range.fixed))
+            }
             Op::BuildAtLeast(least) => format!("{name} is at least build {least}"),
             Op::BuildBelow(least) => format!("{name} is below build {least}"),
             Op::StartsWith(text) => format!("{name} starts with {text}"),
@@ -99,6 +109,10 @@ impl Op {
             Self::Below(least) => at_least(value, least).not(),
             Self::FixedIn(lines) => match value {
                 Value::Version(version) => version.has_fix(lines),
+                _ => Truth::Unknown,
+            },
+            Self::InRange(range) => match value {
+                Value::Version(version) => range.contains(version),
                 _ => Truth::Unknown,
             },
             Self::BuildAtLeast(least) => build_at_least(least),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 use serde_json::Value;
 use walwise::inside::collect::{Request, run_all};
+use walwise::inside::durability::{Caps, judge};
 use walwise::inside::facts::catalog::target::{Standing, VERDICT};
 use walwise::inside::facts::{FactSet, Scope, Subject};
 use walwise::inside::host::RecordedHost;
@@ -54,7 +55,7 @@ fn chain(layers: usize) -> Vec<Vec<usize>> {
 #[test]
 fn ten_thousand_layers_are_walked_and_prove_nothing() {
     let mut facts = collect(&chain(10_000));
-    let verdicts = walwise::inside::durability::judge(&mut facts, false);
+    let verdicts = judge(&mut facts, false, &Caps::default());
     assert!(!verdicts.is_empty());
     assert!(verdicts.iter().all(|verdict| verdict.standing.word() == "unproven"));
     assert_eq!(facts.leaves(&Subject::mount("/data")), [Subject::device("dm-9999")]);
@@ -94,7 +95,7 @@ proptest! {
         slaves in prop::collection::vec(prop::collection::vec(0_usize..14, 0..4), 1..12)
     ) {
         let mut facts = collect(&slaves);
-        walwise::inside::durability::judge(&mut facts, false);
+        judge(&mut facts, false, &Caps::default());
         let tops: Vec<Subject> = facts.subjects(Scope::Mount).chain(facts.subjects(Scope::Device)).cloned().collect();
         for top in tops {
             let stack = facts.stack(&top);

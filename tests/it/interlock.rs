@@ -3,7 +3,7 @@
 //!
 //! src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
 
-use walwise::inside::durability::judge;
+use walwise::inside::durability::{Caps, judge};
 use walwise::inside::facts::Scope;
 use walwise::inside::report::{Format, Report};
 use walwise::inside::rules::model::ChangeSpec;
@@ -288,7 +288,7 @@ fn no_pair_of_deviations_brings_it_about() {
         let first = start().with(a.0, a.1);
         for b in all.iter().skip(i + 1).filter(|b| b.0 != a.0) {
             let mut facts = first.clone().with(b.0, b.1).facts;
-            judge(&mut facts, true);
+            judge(&mut facts, true, &Caps::default());
             let findings: Vec<Finding> = losing
                 .iter()
                 .flat_map(|rule| subjects(rule, &facts).into_iter().map(|on| (*rule, on)).collect::<Vec<_>>())

@@ -5,6 +5,7 @@
 //! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
 //! in its tail. An assumed kernel has only the facts that its release string implies.
 
+mod build_date;
 mod dirty;
 mod vendor;
 
@@ -42,7 +43,12 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     let runs = was_seen(&release);
     let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
     facts.put(&subject, &kernel::BUILD, build);
-    let built_by = facts.value(&subject, &kernel::BUILD).unwrap_or_default();
+    // A capture or a container may lack /proc/version, and uname(2) ends with the same text.
+    let built_by = match facts.value(&subject, &kernel::BUILD) {
+        Some(build) => build,
+        None if runs => line(3, "build").value().cloned().unwrap_or_default(),
+        None => String::new(),
+    };
     let vendor = release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned());
     facts.put(&subject, &kernel::VENDOR, if runs { vendor } else { follows(vendor) });
     let vendor = facts.get(&subject, &kernel::VENDOR);
@@ -111,13 +117,14 @@ fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Readi
 
 /// The release as a version, or the stable level where the vendor keeps that elsewhere.
 fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<Version> {
-    if let Some(level) = release.value().and_then(|release| stable_level(host, release, build)) {
-        return level;
-    }
-    release.clone().and_then(|text| {
-        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
-        Ok(version.with_backports(vendor::of(&text, build).backports))
-    })
+    let level = release.value().and_then(|release| stable_level(host, release, build));
+    let version = level.unwrap_or_else(|| {
+        release.clone().and_then(|text| {
+            let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
+            Ok(version.with_backports(vendor::of(&text, build).backports))
+        })
+    });
+    version.map(|version| version.with_build_date(build_date::of(build)))
 }
 
 fn stable_level(host: &dyn Host, release: &str, build: &str) -> Option<Reading<Version>> {

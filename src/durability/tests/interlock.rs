@@ -15,6 +15,7 @@ mod factors;
 use proptest::prelude::*;
 
 use super::machine::Machine;
+use crate::durability::Caps;
 use crate::facts::{Reading, Subject};
 
 type Fact = (&'static str, &'static [&'static str]);
@@ -239,7 +240,7 @@ fn a_layer_that_may_hold_data_keeps_it_shut() {
             .stand(&target, &mount)
             .stand(&mount, &lv)
             .stand(&lv, &Subject::device("sda"));
-        crate::durability::judge(&mut machine.facts, true);
+        crate::durability::judge(&mut machine.facts, true, &Caps::default());
         machine.facts.value(&target, &crate::facts::catalog::target::INTERLOCK)
     };
     for plain in ["lvm", "crypt", "multipath"] {

@@ -1,6 +1,6 @@
 //! A machine to vary: /data on sda1 on sda, every fact by name, each overridable by a word. `?` makes a fact unknown.
 
-use crate::durability::{Verdict, judge};
+use crate::durability::{Caps, Verdict, judge};
 use crate::facts::catalog::{self, target};
 use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, Why, testing};
 
@@ -174,7 +174,8 @@ impl Machine {
 
     fn judged(mut self) -> (FactSet, Verdict) {
         let live = self.live;
-        let verdict = judge(&mut self.facts, live).into_iter().find(|v| v.target == data()).unwrap();
+        let verdict =
+            judge(&mut self.facts, live, &Caps::default()).into_iter().find(|v| v.target == data()).unwrap();
         (self.facts, verdict)
     }
 }

@@ -2,7 +2,7 @@
 //! is taken for a link that holds.
 
 use super::machine::{Machine, data};
-use crate::durability::judge;
+use crate::durability::{Caps, judge};
 use crate::facts::catalog::target::{self, PageWrites};
 use crate::facts::{Area, FactSet, Subject};
 
@@ -97,7 +97,7 @@ const ALSO: &[(&str, &str, &str)] = &[
 
 fn judged(machine: &Machine) -> FactSet {
     let mut facts = machine.facts.clone();
-    judge(&mut facts, true);
+    judge(&mut facts, true, &Caps::default());
     facts
 }
 

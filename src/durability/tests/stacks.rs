@@ -1,6 +1,7 @@
 //! Verdicts over more than one layer: queues above the disk, files as disks, several disks, stacks too large to walk.
 
 use super::machine::{Machine, data};
+use crate::durability::Caps;
 use crate::durability::Standing;
 use crate::facts::Subject;
 
@@ -227,7 +228,7 @@ fn a_huge_stack_is_judged_as_one_and_says_so() {
     assert_eq!(build("write back").word(), "durable");
     assert_eq!(build("?").word(), "unproven");
     let mut machine = build("write back");
-    crate::durability::judge(&mut machine.facts, true);
+    crate::durability::judge(&mut machine.facts, true, &Caps::default());
     assert_eq!(machine.facts.warnings().len(), 1);
 }
 

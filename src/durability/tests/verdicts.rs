@@ -2,7 +2,7 @@
 
 use super::machine::{Machine, data};
 use crate::drivers;
-use crate::durability::{Layer, Standing};
+use crate::durability::{Caps, Layer, Standing};
 use crate::facts::Subject;
 
 #[test]
@@ -511,7 +511,7 @@ fn evidence_names_its_source_and_layer() {
 fn an_assumed_fact_marks_what_is_concluded() {
     let machine = Machine::plain().with("device.cache_type", "~write back");
     let mut facts = machine.facts;
-    crate::durability::judge(&mut facts, true);
+    crate::durability::judge(&mut facts, true, &Caps::default());
     for (of, fact) in
         [(data(), "target.verdict"), (data(), "target.cache"), (Subject::device("sda"), "device.cache")]
     {

@@ -32,12 +32,7 @@ pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diag
     let before = problems.count();
     let fields = CheckedTable::open(item, &EXAMPLE, problems)?;
     let name = fields.text("name", problems);
-    let facts = fields.get("facts").map(|facts| {
-        let named =
-            given(facts, problems, |name, problems| cond::named(&name.text, &name.span, sight, problems));
-        values(named, problems)
-    });
-    let facts = facts.unwrap_or_default();
+    let facts = fields.get("facts").map(|item| facts(item, sight, problems)).unwrap_or_default();
     let stack = stack(&fields, problems);
     let expect = fields.word("expect", &Expect::ALL, Expect::word, problems);
     let advise = fields.texts("advise", problems);
@@ -56,6 +51,12 @@ pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diag
         advise: advise.map(|names| names.into_iter().map(|name| name.text).collect()),
         line: problems.line(item.span().start),
     })
+}
+
+/// Facts that a subject sees, with their readings.
+pub(super) fn facts(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Vec<Given> {
+    let named = given(item, problems, |name, problems| cond::named(&name.text, &name.span, sight, problems));
+    values(named, problems)
 }
 
 type FactAssignments<'a> = Vec<(&'static KeyInfo, SpannedValue<'a>)>;
@@ -116,7 +117,11 @@ fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Exampl
 }
 
 /// A value, or `?why` for an unknown reading. A version that ends in ` backports` is of a vendor that backports.
-fn reading(fact: &KeyInfo, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Reading<Value>> {
+pub(super) fn reading(
+    fact: &KeyInfo,
+    item: SpannedValue<'_>,
+    problems: &mut Diagnostics,
+) -> Option<Reading<Value>> {
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN.iter().find(|(name, _)| *name == word);
         if why.is_none() {

@@ -195,7 +195,7 @@ fn number_of(
     }
 }
 
-fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
+pub(super) fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     if !item.get_ref().is_str() {
         let help = "write versions in quotes: \"6.10\" is not 6.1";
         problems.report(item.span(), format!("expected a version, found {}", found(item)), help.to_owned());

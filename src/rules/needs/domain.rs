@@ -74,6 +74,7 @@ fn mentioned(op: &Op) -> Vec<Value> {
         Op::Is(value) | Op::IsNot(value) | Op::AtLeast(value) | Op::Below(value) => vec![value.clone()],
         Op::In(values) | Op::NotIn(values) => values.clone(),
         Op::FixedIn(versions) => versions.iter().cloned().map(Value::Version).collect(),
+        Op::InRange(range) => range.mentioned().cloned().map(Value::Version).collect(),
         Op::BuildAtLeast(version) | Op::BuildBelow(version) => vec![Value::Version(version.clone())],
         Op::Has(_)
         | Op::Lacks(_)

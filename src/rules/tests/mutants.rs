@@ -15,7 +15,7 @@ use crate::rules::ground::BoundCondition;
 use crate::rules::model::{ChangeSpec, Cond, Op, Rule, Test};
 use crate::rules::{Level, Risk, RuleSet, builtin, examples};
 use crate::truth::Truth;
-use crate::version::Version;
+use crate::version::{ReleaseRange, Version};
 
 /// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,6 +125,10 @@ fn changed(test: &Test) -> Vec<Variant> {
         Op::NotIn(values) => less(values, Op::NotIn),
         Op::HasAny(words) => less(words, Op::HasAny),
         Op::FixedIn(lines) => less(lines, Op::FixedIn),
+        Op::InRange(range) => {
+            let fixed = |fixed| Op::InRange(ReleaseRange { fixed, ..range.clone() });
+            less(&range.fixed, fixed)
+        }
         Op::AtLeast(value) => moved(value, Op::AtLeast),
         Op::Below(value) => moved(value, Op::Below),
         _ => Vec::new(),
@@ -133,7 +137,7 @@ fn changed(test: &Test) -> Vec<Variant> {
     ops.into_iter().map(|(kind, what, op)| (kind, format!("{}: {what}", test.label()), cond(op))).collect()
 }
 
-fn less<T: Clone + fmt::Display>(values: &[T], op: fn(Vec<T>) -> Op) -> Vec<(Kind, String, Op)> {
+fn less<T: Clone + fmt::Display>(values: &[T], op: impl Fn(Vec<T>) -> Op) -> Vec<(Kind, String, Op)> {
     let without = |index: usize| {
         let mut values = values.to_vec();
         let gone = values.remove(index);

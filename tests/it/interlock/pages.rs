@@ -1,6 +1,6 @@
 //! The chain by which a page is written whole opens nothing: neither one of its links nor all of them together.
 
-use walwise::inside::durability::judge;
+use walwise::inside::durability::{Caps, judge};
 use walwise::inside::facts::{Area, Subject};
 use walwise::inside::report::Report;
 use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
@@ -119,7 +119,7 @@ fn no_pair_of_links_opens_anything() {
             let mut values = holding.clone();
             (values[*i].1, values[*j].1) = (first, second);
             let mut facts = with_pages("off", &values).facts;
-            judge(&mut facts, true);
+            judge(&mut facts, true, &Caps::default());
             let applies = |rule| {
                 let circumstances = Circumstances { live: true, traced: true };
                 evaluate_one(rule, &facts, &data(), circumstances).outcome == Outcome::Applies

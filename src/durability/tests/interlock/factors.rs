@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::machine::{Machine, data};
 use super::{ALL, Fact, allowed, start};
+use crate::durability::Caps;
 use crate::durability::claim::{Cache, Leaf, Passage, leaf};
 use crate::durability::{Standing, interlock, join};
 use crate::facts::catalog::target::Suppressor;
@@ -121,7 +122,7 @@ fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
         let disks = BTreeMap::from([(disk.clone(), leaf.clone())]);
         let mut machine = start().with("device.counts_flushes", "true");
         each(&of, &mut machine, &mut Vec::new(), &mut |machine, chosen| {
-            let found = join::judge(&machine.facts, &target, &disks);
+            let found = join::judge(&machine.facts, &target, &disks, &Caps::default());
             let ready = found.verdict.standing == Standing::Durable
                 && found.flush == Passage::Sent
                 && found.plain == Truth::True;
@@ -160,7 +161,8 @@ fn the_interlock_is_the_conjunction_of_its_conditions() {
     let disk = Subject::device("sda");
     let start = start();
     let leaf = leaf(&start.facts, &disk);
-    let judged = join::judge(&start.facts, &data(), &BTreeMap::from([(disk.clone(), leaf.clone())]));
+    let judged =
+        join::judge(&start.facts, &data(), &BTreeMap::from([(disk.clone(), leaf.clone())]), &Caps::default());
     let leaves = caches.map(|cache| Leaf { cache, ..leaf.clone() });
     // One disk of every kind, and beside a protected one every other kind.
     let mut below: Vec<Vec<&Leaf>> = leaves.iter().map(|leaf| vec![leaf]).collect();

@@ -1,0 +1,111 @@
+//! Caps: the best verdict that a rule allows, such as for a release that is known to lose flushed data. They only lower.
+//!
+//! The rules are evaluated elsewhere, before the layers are joined; here a rule that applies is one more piece of
+//! evidence about its subject.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::ask::Ask;
+use super::{Bears, Evidence, Layer, Mend};
+use crate::facts::Subject;
+use crate::facts::catalog::target::Standing;
+use crate::truth::Truth;
+
+/// A rule with a cap on a subject.
+#[derive(Clone, Debug)]
+pub struct Cap {
+    /// The rule's id.
+    pub rule: String,
+    /// What it is about.
+    pub subject: Subject,
+    /// The best verdict above it where the rule applies.
+    pub standing: Standing,
+    /// Whether the rule applies.
+    pub applies: Truth,
+    /// Why, in a sentence without a full stop; a question where that is unknown.
+    pub reason: String,
+    /// The remedy, where there is one, and whether it can be done on this host.
+    pub remedy: Option<(bool, String)>,
+    /// The facts that decide it.
+    pub facts: Vec<&'static str>,
+    /// The assumed ones among them, with their subject, for display.
+    pub assumed: Vec<String>,
+}
+
+/// A rule that may cap a verdict, and a fact that decides it is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UndecidedCap {
+    /// The rule's id.
+    pub rule: String,
+    /// The verdict where it applies.
+    pub caps: Standing,
+    /// What is unknown, as a question.
+    pub question: String,
+}
+
+/// All caps, by subject.
+#[derive(Debug, Default)]
+pub struct Caps(BTreeMap<Subject, Vec<Cap>>);
+
+impl Caps {
+    /// Sorts caps by their subjects.
+    pub fn new(caps: impl IntoIterator<Item = Cap>) -> Self {
+        let mut all = Self::default();
+        for cap in caps {
+            all.0.entry(cap.subject.clone()).or_default().push(cap);
+        }
+        all
+    }
+
+    /// The evidence of the rules that apply to a subject. Every fact that they asked for counts as asked, so that an
+    /// assumption which lifts a cap is known.
+    pub fn evidence(&self, ask: &mut Ask, subject: &Subject) -> Vec<Evidence> {
+        let mut found = Vec::new();
+        for cap in self.of(subject) {
+            ask.asked.used.extend(&cap.facts);
+            ask.asked.assumed.extend(cap.assumed.iter().cloned());
+            if cap.applies == Truth::True {
+                let bears = match (cap.standing, &cap.remedy) {
+                    (Standing::AtRisk, Some((here, text))) => {
+                        Bears::AtRisk(Mend::Rule { here: *here, text: text.clone() })
+                    }
+                    (Standing::AtRisk, None)
+                    | (
+                        Standing::Contradictory
+                        | Standing::Unproven
+                        | Standing::ProvenByDrill
+                        | Standing::Durable,
+                        _,
+                    ) => Bears::Unproven,
+                };
+                let source = format!("rule {}", cap.rule);
+                found.push(Evidence::new(Layer::Rule, subject, bears, cap.reason.clone(), source));
+            }
+        }
+        found
+    }
+
+    /// The rules on these subjects that could make a verdict worse, and are undecided.
+    pub fn undecided<'a>(
+        &self,
+        subjects: impl IntoIterator<Item = &'a Subject>,
+        standing: Standing,
+    ) -> Vec<UndecidedCap> {
+        let open = |cap: &&Cap| cap.applies == Truth::Unknown && cap.standing < standing;
+        let caps = subjects.into_iter().flat_map(|subject| self.of(subject)).filter(open);
+        let mut found: Vec<UndecidedCap> = Vec::new();
+        for Cap { rule, standing, reason, .. } in caps {
+            if found.iter().all(|other| other.rule != *rule) {
+                found.push(UndecidedCap { rule: rule.clone(), caps: *standing, question: reason.clone() });
+            }
+        }
+        found
+    }
+
+    fn of(&self, subject: &Subject) -> &[Cap] {
+        self.0.get(subject).map_or(&[], Vec::as_slice)
+    }
+}

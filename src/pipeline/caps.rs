@@ -1,0 +1,74 @@
+//! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact that a verdict concludes.
+
+use crate::durability::{Cap, Caps};
+use crate::facts::FactSet;
+use crate::rules::{self, Circumstances, Outcome, RuleSet, Trace};
+use crate::truth::Truth;
+
+/// All caps on the subjects of these facts.
+pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
+    let circumstances = Circumstances { live, traced: true };
+    let capping = rules.rules().iter().filter_map(|rule| Some((rule, rule.caps?)));
+    Caps::new(capping.flat_map(|(rule, standing)| {
+        rules::subjects(rule, facts).into_iter().map(move |subject| {
+            let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
+            let (mut facts, mut assumed) = (Vec::new(), Vec::new());
+            if let Some(trace) = &finding.trace {
+                collect(trace, &mut facts, &mut assumed);
+            }
+            Cap {
+                rule: rule.id.clone(),
+                subject,
+                standing,
+                applies: match finding.outcome {
+                    Outcome::Applies => Truth::True,
+                    Outcome::DoesNotApply => Truth::False,
+                    Outcome::Undecided { .. } => Truth::Unknown,
+                },
+                reason: finding.title,
+                remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
+                facts,
+                assumed,
+            }
+        })
+    }))
+}
+
+/// The facts of a trace, and the assumed ones among them.
+fn collect(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
+    if let Some(seen) = &trace.seen {
+        facts.push(seen.fact);
+        if seen.reading.source().is_some_and(|source| !source.is_evidence()) {
+            assumed.push(format!("{} of {}", seen.fact, seen.subject));
+        }
+    }
+    trace.kids.iter().for_each(|kid| collect(kid, facts, assumed));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::{device, target};
+
+    /// Caps are evaluated before the layers are joined, when these are still unknown.
+    #[test]
+    fn no_capping_rule_reads_what_a_verdict_concludes() {
+        let concluded = [
+            device::CACHE.name(),
+            target::VERDICT.name(),
+            target::REDUNDANCY.name(),
+            target::CACHE.name(),
+            target::FLUSH.name(),
+            target::SUPPRESSED_BY.name(),
+            target::COMMIT_OFF_FOR.name(),
+            target::INTERLOCK.name(),
+            target::PAGE_WRITES.name(),
+        ];
+        let rules = RuleSet::builtin();
+        let capping: Vec<_> = rules.rules().iter().filter(|rule| rule.caps.is_some()).collect();
+        assert!(!capping.is_empty());
+        for rule in capping {
+            rule.when.for_each_test(&mut |test| assert!(!concluded.contains(&test.fact.name), "{}", rule.id));
+        }
+    }
+}
