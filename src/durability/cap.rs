@@ -3,7 +3,7 @@
 //! The rules are evaluated elsewhere, before the layers are joined; here a rule that applies is one more piece of
 //! evidence about its subject.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -103,6 +103,13 @@ impl Caps {
             }
         }
         found
+    }
+
+    /// How many rules were evaluated on these subjects.
+    pub fn checked<'a>(&self, subjects: impl IntoIterator<Item = &'a Subject>) -> usize {
+        let rules: BTreeSet<&str> =
+            subjects.into_iter().flat_map(|subject| self.of(subject)).map(|cap| &*cap.rule).collect();
+        rules.len()
     }
 
     fn of(&self, subject: &Subject) -> &[Cap] {

@@ -129,8 +129,9 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>,
         measured: &measured,
         unseen: &unseen,
     });
-    let subjects = host.iter().chain(&clusters).chain(ways.iter().flat_map(|way| &way.hops));
-    let undecided = caps.undecided(subjects, standing);
+    let subjects = || host.iter().chain(&clusters).chain(ways.iter().flat_map(|way| &way.hops));
+    let undecided = caps.undecided(subjects(), standing);
+    let caps_checked = caps.checked(subjects());
     let verdict = Verdict {
         target: target.clone(),
         standing,
@@ -140,6 +141,7 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>,
         exceptions: exceptions.says,
         limits: limits(&unseen, measured::of_others(&mut ask, target, &below).as_deref(), &undecided),
         undecided,
+        caps_checked,
         flush_path,
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {

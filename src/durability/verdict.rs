@@ -127,6 +127,8 @@ pub struct Verdict {
     pub seen_by: String,
     /// Rules that would make it worse, if they applied, and of which that is unknown.
     pub undecided: Vec<UndecidedCap>,
+    /// How many rules that could cap it were evaluated: known faults of releases, and settings with a reported loss.
+    pub caps_checked: usize,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
     /// What cannot be seen from here, in a sentence; mostly empty on bare metal.

@@ -243,6 +243,7 @@ fn at_risk_facts() -> FactSet {
 pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
     Verdict {
         undecided: Vec::new(),
+        caps_checked: 0,
         target: target.clone(),
         standing,
         redundancy: Redundancy::None,
@@ -301,6 +302,7 @@ fn at_risk_verdict() -> Verdict {
     let sdb = Subject::device("sdb");
     Verdict {
         undecided: Vec::new(),
+        caps_checked: 0,
         target: data(),
         standing: Standing::AtRisk,
         redundancy: Redundancy::Whole,

@@ -71,6 +71,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "sizing",
             "text",
             "trial",
+            "truth",
             "validity",
             "version",
             "workers",

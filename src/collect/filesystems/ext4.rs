@@ -15,7 +15,7 @@ use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::refused;
 use crate::facts::catalog::mount::{self, JournalMode};
 use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, Superblock, path_bytes};
+use crate::host::{Host, MissKind, Superblock, path_bytes};
 use crate::text::{raw, safe};
 use crate::workers;
 
@@ -98,9 +98,8 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
     };
     let fast_commit = match features.clone() {
         Reading::Known { value, source } => Reading::known(value.iter().any(|f| f == "fast_commit"), source),
-        Reading::Unknown { why, detail, remedy } => {
-            counted_commits(host, &proc.join("fc_info")).unwrap_or(Reading::Unknown { why, detail, remedy })
-        }
+        Reading::Unknown { why, detail, remedy } => counted_commits(host, &proc.join("fc_info"), &options)
+            .unwrap_or(Reading::Unknown { why, detail, remedy }),
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
     Ext4 { options, task, journal, data, errors, features, cluster, fast_commit }
@@ -173,14 +172,23 @@ fn outside_journals(
     devices.iter().zip(found).map(each).collect()
 }
 
-/// Whether fast commits are in use: a count above zero proves the feature, a count of zero proves nothing.
-fn counted_commits(host: &dyn Host, path: &Path) -> Option<Reading<bool>> {
-    let text = host.read(path).ok()?;
+/// Whether fast commits are in use. A count above zero proves the feature, a count of zero proves nothing. A kernel that
+/// knows the feature (5.10) shows the count beside the options of every file system (fs/ext4/sysfs.c,
+/// ext4_register_sysfs), so without the file there are none.
+fn counted_commits(host: &dyn Host, path: &Path, options: &Reading<Vec<String>>) -> Option<Reading<bool>> {
+    let source = || Source::file(safe(path_bytes(path)));
+    let text = match host.read(path) {
+        Ok(text) => text,
+        Err(miss) if miss.kind == MissKind::Absent && options.is_known() => {
+            return Some(Reading::known(false, source()));
+        }
+        Err(_) => return None,
+    };
     let count = String::from_utf8_lossy(&text).lines().find_map(|line| {
         let (count, word) = line.trim().split_once(' ')?;
         (word.trim() == "commits").then(|| count.parse::<u64>().ok())?
     });
-    (count? > 0).then(|| Reading::known(true, Source::file(safe(path_bytes(path)))))
+    (count? > 0).then(|| Reading::known(true, source()))
 }
 
 #[cfg(test)]
@@ -189,7 +197,7 @@ mod tests {
     use crate::collect::testing::Fake;
     use crate::facts::Remedy;
     use crate::facts::catalog::{device, host as machine};
-    use crate::host::{MissKind, Question};
+    use crate::host::Question;
 
     const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
     const IDLE: &str =
@@ -233,6 +241,16 @@ mod tests {
     fn fast_commits_that_happened_prove_the_feature() {
         let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
         assert_eq!(collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT), Some(true));
+    }
+
+    #[test]
+    fn a_kernel_without_the_count_has_no_fast_commits() {
+        let host = Fake::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
+        let value = |host: &Fake| collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT);
+        assert_eq!(value(&host), Some(false));
+        assert_eq!(value(&Fake::default()), None, "nothing of the file system was read");
+        let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
+        assert_eq!(value(&host.refuse(question, MissKind::Denied)), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! One target: the verdict with its reasons, the stack, what was measured, then the plan.
 
+use std::collections::BTreeSet;
+
 use super::once::Chapter;
 use super::section::{Bullet, Element, Grid, Mark};
 use super::{Phrase, ReportPart, Section, findings, plan, price, unknown, words};
@@ -54,6 +56,19 @@ pub fn part<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary, part: 
     }
 }
 
+/// How many known faults were looked for, and how many of them are here.
+fn known_faults(verdict: &Verdict) -> Option<String> {
+    let applies = verdict.paths.iter().flat_map(|path| &path.evidence).filter(|one| one.layer.is_rule());
+    let rules: BTreeSet<&str> = applies.map(|one| &*one.source).collect();
+    let here = match rules.len() {
+        0 => "none applies".to_owned(),
+        1 => "1 applies".to_owned(),
+        count => format!("{count} apply"),
+    };
+    let checked = verdict.caps_checked;
+    (checked > 0).then(|| format!("Known faults that lose flushed data: {checked} checked, {here}."))
+}
+
 /// All about one target.
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
     let report = chapter.report;
@@ -65,6 +80,7 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
             for says in [&verdict.second_fault, &verdict.host_loss, &verdict.limits] {
                 top.say(&**says);
             }
+            top.say_all(known_faults(verdict).into_iter().collect());
         }
         None => top.say_all(without_verdict(target)),
     }

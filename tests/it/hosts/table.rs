@@ -100,7 +100,7 @@ const HOSTS: &[Row] = &[
     ["seed-sas-ext3", "/data", "at-risk", "sda", "unknown", "?absent", "mount /", "mount.barrier", "off"],
     ["seed-desktop-ext3", "/data", "at-risk", "sda", "volatile", "?absent", "mount /data", "mount.barrier", "off"],
     ["seed-raid-xfs", "/data", "at-risk", "sdb", "unknown", "?absent", "mount /data", "mount.barrier", "off"],
-    ["seed-cloud-fast-commit", "/mnt/vdc1", "durable", "vdc", "volatile", "write back", "mount /mnt/vdc1", "ext4.fast_commit", "yes"],
+    ["seed-cloud-fast-commit", "/mnt/vdc1", "at-risk", "vdc", "volatile", "write back", "mount /mnt/vdc1", "ext4.fast_commit", "yes"],
     ["seed-cloud-nobarrier", "/mnt/vdc1", "at-risk", "vdc", "volatile", "write back", "mount /mnt/vdc1", "ext4.data", "writeback"],
 ];
 

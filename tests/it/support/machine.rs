@@ -1,7 +1,7 @@
 //! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable by a word. `?` makes
 //! a fact unknown, `~word` states it.
 
-use walwise::inside::durability::{Verdict, judge};
+use walwise::inside::durability::{Caps, Verdict, judge};
 use walwise::inside::facts::catalog;
 use walwise::inside::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
 use walwise::inside::pipeline::Session;
@@ -159,7 +159,10 @@ impl Machine {
     /// The verdict of /data.
     pub fn verdict(&self) -> Verdict {
         let mut facts = self.facts.clone();
-        judge(&mut facts, true).into_iter().find(|verdict| verdict.target == data()).unwrap()
+        judge(&mut facts, true, &Caps::default())
+            .into_iter()
+            .find(|verdict| verdict.target == data())
+            .unwrap()
     }
 
     /// The report of the whole program about it.
