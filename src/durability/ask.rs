@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::facts::{FactSet, FactValue, Key, Need, Remedy, Source, Subject};
+use crate::facts::{FactSet, FactValue, Key, Need, Remedy, Source, Subject, Why};
 
 /// A questioner of facts that records its questions.
 #[derive(Clone, Debug)]
@@ -75,6 +75,17 @@ impl<'a> Ask<'a> {
             need.remedy = need.remedy.or_else(|| remedy.map(|what| Remedy::Do(what.to_owned())));
             self.asked.missing.insert(need);
         }
+    }
+
+    /// Records as missing what no reading on this machine supplies: why, and whom to ask.
+    pub fn lack<T>(&mut self, subject: &Subject, key: &Key<T>, detail: &str, remedy: String) {
+        self.asked.missing.insert(Need {
+            subject: subject.clone(),
+            fact: key.name().to_owned(),
+            why: Why::Absent,
+            detail: detail.to_owned(),
+            remedy: Some(Remedy::Do(remedy)),
+        });
     }
 
     /// Where a fact was read; empty when it is unknown.

@@ -8,6 +8,7 @@
 mod statement;
 mod capacitor;
 mod danger;
+mod guarantor;
 mod elsewhere;
 mod nvme;
 mod sd;
@@ -17,7 +18,7 @@ use super::ask::{Ask, FactDependencies};
 use super::controller;
 use super::{Bears, Evidence, Layer, Mend};
 pub use crate::facts::catalog::device::Cache;
-use crate::facts::catalog::device::{self, DeviceKind, Transport, WriteCache};
+use crate::facts::catalog::device::{self, DeviceKind, Guarantor, Transport, WriteCache};
 use crate::facts::catalog::target::{Flush, Suppressor};
 use crate::facts::{FactSet, Subject};
 use crate::truth::Truth;
@@ -67,6 +68,8 @@ pub struct Leaf {
     pub write_back: Truth,
     /// Whether it is a volume of a RAID controller, with disks of its own behind it.
     pub is_volume: bool,
+    /// On whose word it is taken; `None` where this machine shows what it holds, or nobody is known.
+    pub guarantor: Option<Guarantor>,
     /// The evidence: belief, then claim.
     pub evidence: Vec<Evidence>,
     /// The facts that were asked for.
@@ -121,7 +124,7 @@ fn opaque(ask: Ask, disk: &Subject, says: String) -> Leaf {
 }
 
 fn done(ask: Ask, cache: Cache, passage: Passage, write_back: Truth, evidence: Vec<Evidence>) -> Leaf {
-    Leaf { cache, passage, write_back, is_volume: false, evidence, asked: ask.asked }
+    Leaf { cache, passage, write_back, is_volume: false, guarantor: None, evidence, asked: ask.asked }
 }
 
 /// A physical disk, or one that looks like it.
@@ -132,6 +135,12 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
     let passed_on = attached && controller::is_passed_on(&mut ask, disk);
     let raid = attached && !passed_on;
     let remote = ask.value(disk, &device::FABRIC).is_some();
+    let guarantor = match (raid, remote) {
+        (true, false) => None,
+        // A volume of a controller on another machine.
+        (true, true) => Some(Guarantor::Array),
+        (false, _) => guarantor::of(&mut ask, disk, transport),
+    };
     let word = if raid { sd::as_shown(&mut ask, disk) } else { own_word(&mut ask, disk, transport) };
 
     let overridden = queue == Some(false) && word.says_volatile();
@@ -162,8 +171,10 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         judged.push(controller::judge(&mut ask, disk));
     }
     if !overridden && (!raid || remote) {
-        let elsewhere = elsewhere::judge(&mut ask, disk, transport, queue, &word);
-        judged.push(elsewhere.unwrap_or_else(|| held_against(&mut ask, disk, transport, queue, &word)));
+        let elsewhere = elsewhere::judge(&mut ask, disk, guarantor, transport, queue, &word);
+        judged.push(
+            elsewhere.unwrap_or_else(|| held_against(&mut ask, disk, guarantor, transport, queue, &word)),
+        );
     }
     for (found, says) in judged {
         cache = cache.min(found);
@@ -193,7 +204,7 @@ fn attached(mut ask: Ask, disk: &Subject) -> Leaf {
         cache = Cache::Volatile;
     }
     evidence.extend(dangers);
-    Leaf { is_volume: raid, ..done(ask, cache, passage, write_back, evidence) }
+    Leaf { is_volume: raid, guarantor, ..done(ask, cache, passage, write_back, evidence) }
 }
 
 /// The statement of a disk that has no RAID controller in front of it.
@@ -244,6 +255,7 @@ fn asked_as(transport: Option<Transport>) -> AskedAs {
 fn held_against(
     ask: &mut Ask,
     disk: &Subject,
+    guarantor: Option<Guarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheStatement,
@@ -251,6 +263,7 @@ fn held_against(
     use Bears::{Durable, Unproven};
     let name = disk.name();
     let seen = || if queue.is_some() { Durable } else { Unproven };
+    let documented = guarantor::documents(ask, disk, guarantor, transport);
     let (writes_back, bridged) = (queue == Some(true), transport.is_some_and(Transport::is_usb));
     let (cache, bears, says) = match word {
         _ if writes_back && bridged => (
@@ -271,6 +284,11 @@ fn held_against(
             ),
         ),
         CacheStatement::Torn(how) => (Cache::Volatile, seen(), format!("{how}; the worse case is assumed")),
+        CacheStatement::Without(_) | CacheStatement::SwitchedOff if !documented => {
+            guarantor::miss(ask, disk, guarantor, transport);
+            let says = "reports no volatile cache, and no document says what its writes are worth then";
+            (Cache::Unknown, Unproven, format!("{name} {says}"))
+        }
         CacheStatement::SwitchedOff => {
             (Cache::None, seen(), format!("{name} reports that its volatile cache is off"))
         }
@@ -282,6 +300,10 @@ fn held_against(
         }
         CacheStatement::Without(how) => {
             (Cache::None, seen(), format!("{name} reports no volatile cache ({how})"))
+        }
+        CacheStatement::Silent(why) if !documented => {
+            guarantor::miss(ask, disk, guarantor, transport);
+            (Cache::Unknown, Unproven, why.clone())
         }
         CacheStatement::Silent(why) => {
             match asked_as(transport) {

@@ -11,6 +11,11 @@ use crate::facts::{FactSet, Reading, Subject, Why};
 /// Records the kind of a disk's cache.
 pub fn put_disk(facts: &mut FactSet, disk: &Subject, leaf: &Leaf) {
     facts.know(disk, &device::CACHE, leaf.cache, leaf.asked.source());
+    let guarantor = match leaf.guarantor {
+        Some(guarantor) => Reading::known(guarantor, leaf.asked.source()),
+        None => Reading::unknown(Why::Absent, "nobody vouches for it, or this host shows what it holds"),
+    };
+    facts.put(disk, &device::GUARANTOR, guarantor);
 }
 
 /// Records the conclusions about a target.

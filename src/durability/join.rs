@@ -15,6 +15,7 @@ use super::route::{Route, routes};
 use super::{
     Bears, Evidence, Layer, Mend, Path, Standing, UndecidedCap, Verdict, drilled, measured, mend, redundancy,
 };
+use crate::facts::catalog::device::Guarantor;
 use crate::facts::catalog::host::{self, Vantage};
 use crate::facts::catalog::target::Suppressor;
 use crate::facts::{FactSet, Reading, Scope, Subject};
@@ -116,6 +117,8 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>,
     // Several paths to one unit are shown as one disk.
     let units: BTreeSet<&Subject> = below.keys().map(|disk| facts.unit(disk)).collect();
     let names: Vec<&str> = units.iter().map(|disk| disk.name()).collect();
+    let guarantors: Vec<Guarantor> =
+        below.values().filter_map(|leaf| leaf.guarantor).collect::<BTreeSet<_>>().into_iter().collect();
     let suppressed_by: BTreeSet<Suppressor> =
         passages.iter().chain(&at_disks).copied().filter_map(dropped_by).collect();
     let (redundancy, second_fault) = redundancy::judge(&mut ask, target);
@@ -146,8 +149,9 @@ pub fn judge(facts: &FactSet, target: &Subject, disks: &BTreeMap<Subject, Leaf>,
         seen_by: seen_by.map_or("unknown", Vantage::word).to_owned(),
         sentence: match &drill {
             Some(drill) if standing.is_proven_by_drill() => drill.sentence(),
-            _ => sentence(standing, &paths, clusters.is_empty(), cache, &names),
+            _ => sentence(standing, &paths, clusters.is_empty(), cache, &names, &guarantors),
         },
+        guarantors,
         paths,
         missing: ask.asked.missing.iter().cloned().collect(),
     };
@@ -266,7 +270,14 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>, caps: &Cap
 }
 
 /// The verdict as a sentence.
-fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache, disks: &[&str]) -> String {
+fn sentence(
+    standing: Standing,
+    paths: &[Path],
+    no_database: bool,
+    cache: Cache,
+    disks: &[&str],
+    guarantors: &[Guarantor],
+) -> String {
     let mut reasons: Vec<&str> = Vec::new();
     for evidence in paths.iter().flat_map(|path| &path.evidence) {
         if evidence.standing == standing && !reasons.contains(&evidence.says.as_str()) {
@@ -301,6 +312,9 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                 Cache::Protected => {
                     format!("the cache before {disks} is protected by a healthy battery or flash module")
                 }
+                Cache::None if guarantors == [Guarantor::StorageCluster] => {
+                    format!("a write to {disks} is acknowledged once it is stored")
+                }
                 Cache::None if several => {
                     format!("{disks} report no volatile caches")
                 }
@@ -313,7 +327,12 @@ fn sentence(standing: Standing, paths: &[Path], no_database: bool, cache: Cache,
                 }
             };
             let condition = if no_database { ", once the database has flushed it," } else { "" };
-            format!("A commit acknowledged now{condition} survives a power failure: {because}.")
+            let whose: Vec<&str> = guarantors.iter().map(|guarantor| guarantor.phrase()).collect();
+            let word = match whose.as_slice() {
+                [] => String::new(),
+                all => format!(" on the word of {}", all.join(" and ")),
+            };
+            format!("A commit acknowledged now{condition} survives a power failure{word}: {because}.")
         }
     }
 }

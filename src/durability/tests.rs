@@ -4,6 +4,7 @@
 mod caps;
 mod drilled;
 mod flush_path;
+mod guarantor;
 mod interlock;
 mod machine;
 mod mysql;

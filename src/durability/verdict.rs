@@ -1,8 +1,9 @@
 //! The verdict as a value, with the evidence it was joined from.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Bears, FlushHop, Mend, UndecidedCap};
+use crate::facts::catalog::device::Guarantor;
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
 
@@ -129,6 +130,10 @@ pub struct Verdict {
     pub undecided: Vec<UndecidedCap>,
     /// How many rules that could cap it were evaluated: known faults of releases, and settings with a reported loss.
     pub caps_checked: usize,
+    /// On whose word its disks are taken that nobody can see into, each once; empty where a controller's tool shows them.
+    #[serde(serialize_with = "words")]
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    pub guarantors: Vec<Guarantor>,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,
     /// What cannot be seen from here, in a sentence; mostly empty on bare metal.
@@ -139,6 +144,10 @@ pub struct Verdict {
     pub paths: Vec<Path>,
     /// What is missing.
     pub missing: Vec<Need>,
+}
+
+fn words<S: Serializer>(guarantors: &[Guarantor], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(guarantors.iter().map(|guarantor| guarantor.word()))
 }
 
 /// The largest number of sessions that a heading names.

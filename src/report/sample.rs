@@ -251,6 +251,7 @@ pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
         host_loss: String::new(),
         exceptions: Vec::new(),
         seen_by: "host".to_owned(),
+        guarantors: Vec::new(),
         sentence: String::new(),
         limits: String::new(),
         flush_path: Vec::new(),
@@ -310,6 +311,7 @@ fn at_risk_verdict() -> Verdict {
         host_loss: String::new(),
         exceptions: Vec::new(),
         seen_by: "host".to_owned(),
+        guarantors: Vec::new(),
         sentence:
             "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \
                    caches writes in a volatile cache."

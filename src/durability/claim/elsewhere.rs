@@ -4,31 +4,34 @@
 //! *Persistent memory* can be plain memory that the kernel was told to treat so (`memmap=` on its command line); the
 //! two look the same from here.
 
+use super::guarantor;
 use super::statement::{CacheStatement, claim};
 use crate::drivers::{self, Driver};
 use crate::durability::ask::Ask;
 use crate::durability::{Bears, Evidence};
 use crate::facts::Subject;
-use crate::facts::catalog::device::{self, Cache, Fabric, Transport};
+use crate::facts::catalog::device::{self, Cache, Fabric, Guarantor, Transport};
 
 /// The judgement of such a disk; `None` where its own statement decides.
 pub fn judge(
     ask: &mut Ask,
     disk: &Subject,
+    guarantor: Option<Guarantor>,
     transport: Option<Transport>,
     queue: Option<bool>,
     word: &CacheStatement,
 ) -> Option<(Cache, Evidence)> {
     let name = disk.name();
-    let fabric = ask.value(disk, &device::FABRIC);
+    match guarantor {
+        Some(Guarantor::Array) => return Some(on_array(ask, disk, transport, queue, word)),
+        Some(Guarantor::StorageCluster) => {
+            let says =
+                format!("{name} is stored by a Ceph cluster, which acknowledges a write once it is stored");
+            return Some((Cache::None, claim(ask, disk, &device::FABRIC, Bears::Durable, says)));
+        }
+        Some(Guarantor::Drive | Guarantor::Hypervisor | Guarantor::Provider) | None => {}
+    }
     let says = match transport {
-        _ if fabric.is_some() => {
-            let way = fabric.map(way).unwrap_or_default();
-            format!("{name} is remote ({way}), and its caches are not visible from here")
-        }
-        Some(Transport::Network) => {
-            format!("{name} is remote, and its caches are not visible from here")
-        }
         Some(Transport::Pmem) => format!(
             "it is unknown whether {name} is persistent memory with healthy power backup (ndctl list -DHR shows it)"
         ),
@@ -49,6 +52,8 @@ pub fn judge(
             | Transport::Hyperv
             | Transport::Xen
             | Transport::Mmc
+            // A provider's volume: its protocol's report counts, whatever carries it.
+            | Transport::Network
             // Volumes are judged with their controllers; the disks here are passed on, as the controller's tool
             // reports.
             | Transport::Megaraid
@@ -59,23 +64,46 @@ pub fn judge(
         }
         None => format!("it is unknown how {name} is attached"),
     };
-    // On the network the queue follows the other machine's report, as it does here for a disk that reports nothing
-    // itself.
-    let remote = fabric.is_some() || transport.is_some_and(Transport::is_network);
     let cache = match word {
         CacheStatement::Volatile => Cache::Volatile,
-        CacheStatement::Silent(_) if remote && queue == Some(true) => Cache::Volatile,
         CacheStatement::Silent(_)
         | CacheStatement::Torn(_)
         | CacheStatement::Without(_)
         | CacheStatement::SwitchedOff => Cache::Unknown,
     };
-    let evidence = if fabric.is_some() {
-        claim(ask, disk, &device::FABRIC, Bears::Unproven, says)
-    } else {
-        claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)
+    Some((cache, claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)))
+}
+
+/// A disk that another machine shows, and of whose caches nothing is known.
+fn on_array(
+    ask: &mut Ask,
+    disk: &Subject,
+    transport: Option<Transport>,
+    queue: Option<bool>,
+    word: &CacheStatement,
+) -> (Cache, Evidence) {
+    let name = disk.name();
+    guarantor::miss(ask, disk, Some(Guarantor::Array), transport);
+    // The queue follows the other machine's report, as it does here for a disk that reports nothing itself.
+    let cache = match word {
+        CacheStatement::Volatile => Cache::Volatile,
+        CacheStatement::Silent(_) if queue == Some(true) => Cache::Volatile,
+        CacheStatement::Silent(_)
+        | CacheStatement::Torn(_)
+        | CacheStatement::Without(_)
+        | CacheStatement::SwitchedOff => Cache::Unknown,
     };
-    Some((cache, evidence))
+    let evidence = match ask.value(disk, &device::FABRIC).map(way) {
+        Some(way) => {
+            let says = format!("{name} is remote ({way}), and its caches are not visible from here");
+            claim(ask, disk, &device::FABRIC, Bears::Unproven, says)
+        }
+        None => {
+            let says = format!("{name} is remote, and its caches are not visible from here");
+            claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)
+        }
+    };
+    (cache, evidence)
 }
 
 fn is_plain_adapter(ask: &mut Ask, disk: &Subject) -> bool {

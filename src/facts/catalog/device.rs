@@ -88,6 +88,8 @@ facts! {
     COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never, of_cache;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
     CACHE: Cache = Device "device.cache", concluded, judged, of_cache;
+    /// Who alone knows whether a disk keeps what it acknowledged, where nobody can see into it: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
+    GUARANTOR: Guarantor = Device "device.guarantor", concluded, judged, of_cache;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
     MD_LEVEL: ArrayLevel = Device "md.level", prices, never, speed;
     /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
@@ -165,6 +167,7 @@ facts! {
 mod cache;
 mod cloud;
 mod content;
+mod guarantor;
 mod kind;
 mod layer;
 mod medium;
@@ -173,6 +176,7 @@ mod transport;
 pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
 pub use cloud::Cloud;
 pub use content::Content;
+pub use guarantor::Guarantor;
 pub use kind::DeviceKind;
 pub use layer::{
     ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,

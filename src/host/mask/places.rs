@@ -10,7 +10,7 @@ use std::path::Path;
 use super::IdentityKind;
 use super::names::{self, Mount};
 use super::parts::{WORDS, fields, lines, pieces, pieces_of, trimmed};
-use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
+use crate::host::{AZURE_CHASSIS, Dialect, Question, Tool, path_bytes, pg_lines};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [
@@ -139,7 +139,8 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<IdentityRange> {
     if !path.starts_with("/sys") {
         return Vec::new();
     }
-    if FILES.contains(&name) {
+    let is_of_azure = name == "chassis_asset_tag" && answer.trim_ascii() == AZURE_CHASSIS.as_bytes();
+    if FILES.contains(&name) && !is_of_azure {
         return vec![(trimmed(answer, 0..answer.len()), IdentityKind::Serial)];
     }
     if name == "wwid" {

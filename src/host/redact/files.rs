@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::mounts;
-use crate::host::{Miss, MissKind};
+use crate::host::{AZURE_CHASSIS, Miss, MissKind};
 
 /// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The listen
 /// address follows them and does not.
@@ -28,6 +28,8 @@ enum LineSyntax {
 pub enum PlainFile {
     /// The kernel's file, unchanged.
     Kernel,
+    /// The tag of the chassis, which names the machine, except for Azure's, which names Azure.
+    ChassisTag,
     /// /proc/PID/mountinfo and mounts.
     MountTable,
     /// A file of udev's database, for the names of ZFS volumes.
@@ -56,6 +58,7 @@ impl PlainFile {
             // Command lines and environments have questions of their own.
             [b"/", b"proc", .., b"environ" | b"cmdline" | b"mem" | b"auxv" | b"stack"] => None,
             [b"/", b"proc", .., b"mountinfo" | b"mounts"] => Some(Self::MountTable),
+            [b"/", b"sys", .., b"chassis_asset_tag"] => Some(Self::ChassisTag),
             [b"/", b"proc" | b"sys", ..] => Some(Self::Kernel),
             [b"/", b"run", b"udev", b"data", ..] => Some(Self::Udev),
             [b"/", b"etc", b"os-release" | b"ld.so.preload"]
@@ -78,12 +81,22 @@ impl PlainFile {
     pub fn leaving(self, text: Vec<u8>) -> Result<Vec<u8>, Miss> {
         let left = match self {
             Self::Kernel | Self::System => Some(text),
+            Self::ChassisTag => Some(chassis(&text)),
             Self::MountTable => Some(mounts::table(&text)),
             Self::Udev => Some(volumes(&text)),
             Self::Version => version(&text),
             Self::Pid => pid(&text),
         };
         left.ok_or_else(|| Miss::new(MissKind::Failed, "what stands in it is not what such a file holds"))
+    }
+}
+
+/// Azure's tag, `other` for any other, and nothing where there is none.
+fn chassis(text: &[u8]) -> Vec<u8> {
+    match text.trim_ascii() {
+        tag if tag == AZURE_CHASSIS.as_bytes() => tag.to_vec(),
+        [] => Vec::new(),
+        _ => b"other".to_vec(),
     }
 }
 
@@ -172,6 +185,13 @@ mod tests {
     #[test]
     fn what_is_no_such_file_is_not_quoted() {
         for (path, text, expected) in [
+            (
+                "/sys/class/dmi/id/chassis_asset_tag",
+                "7783-7084-3265-9085-8269-3286-77\n",
+                Some(AZURE_CHASSIS),
+            ),
+            ("/sys/class/dmi/id/chassis_asset_tag", "RACK7-0815\n", Some("other")),
+            ("/sys/class/dmi/id/chassis_asset_tag", "\n", Some("")),
             ("/x/PG_VERSION", "16\n", Some("16\n")),
             ("/x/PG_VERSION", "9.6", Some("9.6")),
             ("/x/PG_VERSION", "root:$y$secret:1::::\n", None),

@@ -44,6 +44,11 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
     }
     let subject = &node.subject;
     let model = facts.get(subject, &device::MODEL);
+    let machine = facts.get(&Subject::host(), &machine::VIRTUALISATION);
+    let is_of_hyperv = model.value().is_some_and(|model| model == HYPERV);
+    if is_of_hyperv && machine.value().is_some_and(|name| name == "azure") {
+        return on_azure(node, facts);
+    }
     let found = model.value().and_then(|model| find(model));
     let by_model = Source::derived([device::MODEL.name()]);
     if let Some((cloud, ephemeral)) = found {
@@ -52,16 +57,11 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         return;
     }
     facts.put(subject, &device::CLOUD, Reading::unknown(Why::Absent, "its model is of no known cloud"));
-    let virtualisation = facts.get(&Subject::host(), &machine::VIRTUALISATION);
-    let ephemeral = match virtualisation {
+    let ephemeral = match machine {
         Reading::Known { value, .. } if value == "none" => {
             Reading::known(false, Source::derived([machine::VIRTUALISATION.name(), device::MODEL.name()]))
         }
-        Reading::Known { .. } if model.value().is_some_and(|model| model == HYPERV) => {
-            let detail = "Hyper-V gives temporary disks the same model as permanent ones";
-            let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
-            Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
-        }
+        Reading::Known { .. } if is_of_hyperv => temporary_or_not(),
         // A model that could not be read may be one of those above.
         Reading::Known { .. } if let Some(why) = unread(&model) => {
             let detail = "the model tells whether a virtual disk is ephemeral, and it could not be read";
@@ -74,6 +74,43 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
     };
     facts.put(subject, &device::EPHEMERAL, ephemeral);
+}
+
+/// The temporary disk of an Azure machine, of the first and the second generation, by controller and unit (azure-vm-utils,
+/// 80-azure-disk.rules).
+const AZURE_TEMPORARY: [(&str, &str); 2] =
+    [("/00000000-0001-", ""), ("/f8b3781a-1e82-4818-a1c3-63d806ec15bb/", ":1")];
+
+/// Controllers of an Azure machine with its operating system and its data disks.
+const AZURE_LASTING: [&str; 5] = [
+    "/00000000-0000-",
+    "/f8b3781a-1e82-4818-a1c3-63d806ec15bb/",
+    "/f8b3781b-1e82-4818-a1c3-63d806ec15bb/",
+    "/f8b3781c-1e82-4818-a1c3-63d806ec15bb/",
+    "/f8b3781d-1e82-4818-a1c3-63d806ec15bb/",
+];
+
+/// Records cloud and lifetime of a SCSI disk of Azure, which its controller tells, since all have one model.
+fn on_azure(node: &Node, facts: &mut FactSet) {
+    let unit = node.component(|part| part.split(':').count() == 4).unwrap_or_default();
+    let is_temporary = |(controller, end): &(&str, &str)| node.is_in(controller) && unit.ends_with(end);
+    let source = || Source::derived([device::MODEL.name(), machine::VIRTUALISATION.name()]);
+    let (cloud, ephemeral) = if AZURE_TEMPORARY.iter().any(is_temporary) {
+        (Cloud::AzureLocalDisk, Reading::known(true, source()))
+    } else if AZURE_LASTING.iter().any(|controller| node.is_in(controller)) {
+        (Cloud::AzureManagedDisk, Reading::known(false, source()))
+    } else {
+        (Cloud::AzureManagedDisk, temporary_or_not())
+    };
+    facts.know(&node.subject, &device::CLOUD, cloud, source());
+    facts.put(&node.subject, &device::EPHEMERAL, ephemeral);
+}
+
+/// Why it is unknown whether a disk of Hyper-V lasts.
+fn temporary_or_not() -> Reading<bool> {
+    let detail = "Hyper-V gives temporary disks the same model as permanent ones";
+    let help = "look for DATALOSS_WARNING_README.txt on it: Azure writes it on temporary disks";
+    Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
 }
 
 /// Why a model is unknown, where the disk may well have one.
@@ -130,6 +167,32 @@ mod tests {
             }
             describe(&node, &mut facts);
             assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{virtualisation:?} {model}");
+        }
+    }
+
+    #[test]
+    fn azure_tells_its_scsi_disks_apart_by_their_controllers() {
+        const PLACE: &str = "../../devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00";
+        for (machine, controller, unit, cloud, ephemeral) in [
+            ("azure", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 0, Some(Cloud::AzureManagedDisk), Some(false)),
+            ("azure", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 1, Some(Cloud::AzureLocalDisk), Some(true)),
+            ("azure", "f8b3781b-1e82-4818-a1c3-63d806ec15bb", 1, Some(Cloud::AzureManagedDisk), Some(false)),
+            ("azure", "00000000-0000-8899-0000-000000000000", 0, Some(Cloud::AzureManagedDisk), Some(false)),
+            ("azure", "00000000-0001-8899-0000-000000000000", 0, Some(Cloud::AzureLocalDisk), Some(true)),
+            ("azure", "another", 0, Some(Cloud::AzureManagedDisk), None),
+            ("hyperv", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 0, None, None),
+            ("hyperv", "f8b3781a-1e82-4818-a1c3-63d806ec15bb", 1, None, None),
+        ] {
+            let mut facts = FactSet::default();
+            let mut node = Node::new("sdc", "disk");
+            node.place =
+                format!("{PLACE}/{controller}/host1/target1:0:0/1:0:0:{unit}/block/sdc").into_bytes();
+            facts.know(&node.subject, &device::MODEL, HYPERV.to_owned(), Source::file("x"));
+            facts.know(&Subject::host(), &machine::VIRTUALISATION, machine.to_owned(), Source::file("x"));
+            describe(&node, &mut facts);
+            let case = format!("{machine} {controller} {unit}");
+            assert_eq!(facts.value(&node.subject, &device::CLOUD), cloud, "{case}");
+            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), ephemeral, "{case}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::collect::refusal::refused;
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{Host, Question};
+use crate::host::{AZURE_CHASSIS, Host, Question};
 
 /// Records virtualisation, container, vantage point and privilege.
 pub fn look(host: &dyn Host, facts: &mut FactSet) {
@@ -52,6 +52,9 @@ fn is_privileged(identity: &[u8]) -> Result<bool, String> {
     Ok(user == "0" && word(identity, "user_namespace").is_none_or(|which| which == "initial"))
 }
 
+/// Every guest of Hyper-V, on Azure or elsewhere, has the same maker and product.
+const HYPERV: &str = "hyperv";
+
 /// Virtual machines by maker and product in DMI.
 const MAKERS: &[(&str, &str)] = &[
     ("QEMU", "kvm"),
@@ -64,7 +67,7 @@ const MAKERS: &[(&str, &str)] = &[
     ("Bochs", "bochs"),
     ("Parallels", "parallels"),
     ("BHYVE", "bhyve"),
-    ("Microsoft Corporation Virtual Machine", "hyperv"),
+    ("Microsoft Corporation Virtual Machine", HYPERV),
     ("Amazon EC2", "amazon"),
     ("Google Compute Engine", "google"),
     ("Alibaba Cloud", "alibaba"),
@@ -79,6 +82,7 @@ const MAKERS: &[(&str, &str)] = &[
 ];
 
 const DMI: &str = "/sys/class/dmi/id";
+const CHASSIS_TAG: &str = "chassis_asset_tag";
 const CPUINFO: &str = "/proc/cpuinfo";
 
 fn virtualisation(host: &dyn Host) -> Reading<String> {
@@ -96,6 +100,9 @@ fn virtualisation(host: &dyn Host) -> Reading<String> {
     let maker = MAKERS.iter().find(|(mark, _)| product.contains(mark)).map(|(_, name)| *name);
     let is_metal = product.contains(".metal");
     match maker {
+        Some(HYPERV) if dmi(CHASSIS_TAG) == AZURE_CHASSIS => {
+            Reading::known("azure".to_owned(), Source::file(format!("{DMI}/{CHASSIS_TAG}")))
+        }
         Some(name) if !is_metal => Reading::known(name.to_owned(), Source::file(DMI)),
         _ => by_processor(host),
     }
@@ -218,6 +225,23 @@ mod tests {
     fn a_machine_made_from_a_container_image_is_no_container() {
         let image = processor("hypervisor").answer(Question::Stat("/.dockerenv".into()), STAT);
         assert_eq!(words(&seen(HOST, "ext4", image)), ("vm", "none", "guest", true));
+    }
+
+    #[test]
+    fn azure_is_the_hyper_v_whose_chassis_says_so() {
+        let guest = |tag: Option<&str>| {
+            let host = processor("hypervisor")
+                .files(DMI, &[("sys_vendor", "Microsoft Corporation"), ("product_name", "Virtual Machine")]);
+            let host = match tag {
+                Some(tag) => host.files(DMI, &[(CHASSIS_TAG, tag)]),
+                None => host,
+            };
+            seen(HOST, "ext4", host).0
+        };
+        assert_eq!(guest(Some(AZURE_CHASSIS)), "azure");
+        for other in [None, Some(""), Some("other"), Some("7783-7084-3265-9085")] {
+            assert_eq!(guest(other), "hyperv", "{other:?}");
+        }
     }
 
     #[test]
