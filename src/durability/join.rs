@@ -312,7 +312,7 @@ fn sentence(
                 Cache::Protected => {
                     format!("the cache before {disks} is protected by a healthy battery or flash module")
                 }
-                Cache::None if guarantors == [Guarantor::StorageCluster] => {
+                Cache::None if !guarantors.is_empty() && guarantors.iter().all(|one| one.is_cluster()) => {
                     format!("a write to {disks} is acknowledged once it is stored")
                 }
                 Cache::None if several => {

@@ -69,6 +69,8 @@ pub enum Mend {
     Barriers(Subject),
     /// Give a file system of the ext family a journal.
     Journal(Subject),
+    /// Mount a file system of the ext family so that it loads its journal.
+    Recovery(Subject),
     /// Replace an ext file system that cannot have a journal by one that can.
     JournalLess(Subject),
     /// Move data from memory to a disk.
@@ -115,6 +117,7 @@ impl Mend {
             | Self::Unload { .. }
             | Self::Barriers(_)
             | Self::Journal(_)
+            | Self::Recovery(_)
             | Self::JournalLess(_)
             | Self::OutOfMemory(_)
             | Self::Overlay(_)
@@ -158,6 +161,9 @@ impl Mend {
                     "Unmount {}, run e2fsck -f, then add a journal: tune2fs -O has_journal.",
                     mount.name()
                 )
+            }
+            Self::Recovery(mount) => {
+                format!("Unmount {}, and mount it without norecovery, which loads its journal.", mount.name())
             }
             Self::JournalLess(mount) => {
                 format!("Move the data from {} to a file system with a journal.", mount.name())

@@ -123,6 +123,8 @@ struct RawConflict {
     of: Vec<String>,
     words: Vec<String>,
     beside: Vec<String>,
+    #[serde(default)]
+    but: Vec<String>,
     steps: Vec<RawStep>,
     because: String,
     source: String,
@@ -147,7 +149,8 @@ pub fn load(text: &str) -> Result<Table, Vec<String>> {
         for (place, raw) in rows::<RawConflict>(document, "conflict", problems) {
             let steps = steps_of(raw.steps, &place, &raw.because, &raw.source, problems);
             let life = Life { steps, vendors: BTreeMap::new() };
-            table.conflicts.push(OptionConflict { of: raw.of, words: raw.words, beside: raw.beside, life });
+            let RawConflict { of, words, beside, but, .. } = raw;
+            table.conflicts.push(OptionConflict { of, words, beside, but, life });
         }
     })?;
     Ok(table)

@@ -30,6 +30,8 @@ pub struct OptionConflict {
     pub words: Vec<String>,
     /// The options beside which they are refused, in any order.
     pub beside: Vec<String>,
+    /// Those of them that are the default, which no kernel tells from an option that is not set.
+    pub but: Vec<String>,
     /// The kernels that refuse them.
     pub life: Life,
 }
@@ -152,7 +154,13 @@ impl Table {
         option: &str,
         beside: &[String],
     ) -> impl Iterator<Item = (&'t OptionConflict, String)> {
-        let met = |row: &OptionConflict| beside.iter().find(|other| named(&row.beside, other)).cloned();
+        // A default is told from a value by what the line comes to: its last one.
+        let last = |of: &String| beside.iter().rev().find(|other| key(other) == key(of)).cloned();
+        let is_default =
+            |row: &OptionConflict, other: &String| last(other).is_some_and(|last| named(&row.but, &last));
+        let refuses =
+            |row: &OptionConflict, other: &String| named(&row.beside, other) && !is_default(row, other);
+        let met = |row: &OptionConflict| beside.iter().find(|other| refuses(row, other)).cloned();
         let of_option =
             self.conflicts.iter().filter(move |row| is_of(&row.of, of) && named(&row.words, option));
         let found: Vec<(&OptionConflict, String)> =

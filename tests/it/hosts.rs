@@ -7,6 +7,7 @@ use crate::support::recorded::{file as host, files};
 use crate::support::{check_json, outcome, stdout, walwise};
 
 mod clouds;
+mod durations;
 mod garbled;
 mod kept;
 mod needed;

@@ -39,9 +39,10 @@ const ENTRANCES: [&str; 9] = [
 ];
 
 /// Words of open sets, such as drivers and mount options, that are spelled like those of choices.
-const SPELLED_ALIKE: [(&str, &str); 24] = [
+const SPELLED_ALIKE: [(&str, &str); 25] = [
     ("src/cells/disk/free.rs", "none"), // instead of the name of a container
     ("src/durability/belief/file_system.rs", "volatile"), // a mount option of overlayfs
+    ("src/durability/claim/guarantor.rs", "none"),        // instead of the name of a hypervisor
     ("src/durability/controller.rs", "none"),             // instead of the name of a volume
     ("src/durability/database/sayer.rs", "none"),               // instead of the name of a library
     ("src/durability/database/torn.rs", "zfs"),           // a type of file system

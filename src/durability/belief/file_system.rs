@@ -111,6 +111,13 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
                 format!("the journal of {name} is on another device, and it is unknown on which"),
             )
         }
+        Some(false) if skips_journal(ask, hop) => (
+            Bears::AtRisk(Mend::Recovery(hop.clone())),
+            format!(
+                "{name} is {fstype} mounted norecovery, so its journal is not in use and a power failure can cost whole \
+                 directories, whatever was flushed"
+            ),
+        ),
         Some(false) => (
             Bears::AtRisk(match fstype.as_str() {
                 "ext2" => Mend::JournalLess(hop.clone()),
@@ -123,6 +130,20 @@ fn journal(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
         None => (Bears::Unproven, format!("it is unknown whether {name} ({fstype}) has a journal")),
     };
     Some((Passage::Sent, evidence(ask, hop, &mount::EXT4_JOURNAL, bears, says)))
+}
+
+/// Whether a file system has a journal that it was mounted not to load. The kernel shows such a mount like one without a
+/// journal, but for the option; the superblock decides where it could be read.
+fn skips_journal(ask: &mut Ask, hop: &Subject) -> bool {
+    let is_named = |options: Option<Vec<String>>| {
+        options.is_some_and(|options| {
+            options.iter().any(|option| ["norecovery", "noload"].contains(&option.as_str()))
+        })
+    };
+    let is_skipped =
+        is_named(ask.value(hop, &mount::SUPER_OPTIONS)) || is_named(ask.value(hop, &mount::EXT4_OPTIONS));
+    let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
+    is_skipped && !ask.value(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
 }
 
 fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {

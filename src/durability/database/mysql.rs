@@ -47,8 +47,9 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         Some(value @ (0 | 2)) => (
             AtRisk(set(cluster, "innodb_flush_log_at_trx_commit", "1")),
             format!(
-                "{name} reports commits before it flushes them, once a second (innodb_flush_log_at_trx_commit is {value}): \
-                 about the last second of commits, though nothing is corrupted"
+                "{name} reports commits before it flushes them (innodb_flush_log_at_trx_commit is {value}): {}, though \
+                 nothing is corrupted",
+                unflushed_commits(ask, cluster)
             ),
         ),
         Some(value) => (
@@ -61,6 +62,17 @@ fn redo(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {
         ),
     };
     sayer.say(ask, cluster, key, bears, says);
+}
+
+/// The commits that a crash loses where none waits for its flush.
+fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
+    match ask.value(cluster, &mysql::FLUSH_LOG_TIMEOUT) {
+        // Zero is as often as the server's master thread comes round, which nothing here says.
+        Some(0) | None => "the commits since its last flush".to_owned(),
+        Some(seconds) => {
+            format!("about the last {seconds} s of commits (innodb_flush_log_at_timeout is {seconds})")
+        }
+    }
 }
 
 fn binlog(ask: &mut Ask, cluster: &Subject, name: &str, sayer: &mut Sayer) {

@@ -9,6 +9,7 @@ use crate::durability::Mend;
 use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::postgres::{self, SynchronousCommit};
+use crate::text;
 
 /// The evidence in the settings for a target, and whether they turn flushes off altogether.
 pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) -> bool {
@@ -27,9 +28,11 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     let (bears, says) = match commit {
         Some(SynchronousCommit::Off) => (
             AtRisk(on(cluster, "synchronous_commit")),
-            "PostgreSQL reports commits before it flushes them (synchronous_commit is off): the commits of the last \
-             3 × wal_writer_delay, 0.6 s by default, though nothing is corrupted"
-                .to_owned(),
+            format!(
+                "PostgreSQL reports commits before it flushes them (synchronous_commit is off): {}, though nothing is \
+                 corrupted",
+                unflushed_commits(ask, cluster)
+            ),
         ),
         Some(
             value @ (SynchronousCommit::On
@@ -57,6 +60,19 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     torn::judge(ask, of, cluster, &copies, sayer);
 
     preloaded(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
+}
+
+/// The commits that a crash loses where none waits for its flush (PostgreSQL manual, *Asynchronous Commit*).
+fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
+    match ask.value(cluster, &postgres::WAL_WRITER_DELAY) {
+        Some(delay) => {
+            format!(
+                "the commits of up to the last {} (three times wal_writer_delay)",
+                text::micros(3.0 * delay)
+            )
+        }
+        None => "the commits of up to three times wal_writer_delay".to_owned(),
+    }
 }
 
 /// The remedy of a setting that should be on.

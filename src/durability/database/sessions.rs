@@ -68,14 +68,19 @@ pub fn host_loss(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousC
     let but = if weaker.is_empty() { String::new() } else { format!(" Not so for {}.", weaker.join("; ")) };
     let by = if standbys == 1 { "a standby".to_owned() } else { format!("{standbys} standbys") };
     let says = match value {
-        SynchronousCommit::On => format!("A commit survives the loss of this host: {by} flushed it first."),
-        SynchronousCommit::RemoteApply => {
-            format!("A commit survives the loss of this host: {by} flushed and applied it first.")
+        SynchronousCommit::On => {
+            format!(
+                "Configured, not observed: a commit survives the loss of this host, once {by} flushed it."
+            )
         }
+        SynchronousCommit::RemoteApply => format!(
+            "Configured, not observed: a commit survives the loss of this host, once {by} flushed and applied it."
+        ),
         SynchronousCommit::RemoteWrite => {
             let crash = if standbys == 1 { "crashes" } else { "crash" };
             format!(
-                "A commit survives the loss of this host unless {by} also {crash}: it waits for the write there, not the flush."
+                "Configured, not observed: a commit survives the loss of this host unless {by} also {crash}. It waits for the \
+                 write there, not the flush."
             )
         }
         SynchronousCommit::Local | SynchronousCommit::Off => format!(

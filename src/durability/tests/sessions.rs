@@ -42,8 +42,17 @@ fn what_standbys_promise_is_one_sentence() {
     assert_eq!(loss("on", "0"), "");
     assert_eq!(loss("on", "?"), "");
     assert_eq!(loss("?", "1"), "");
-    assert_eq!(loss("on", "1"), "A commit survives the loss of this host: a standby flushed it first.");
-    assert!(loss("remote_apply", "2").contains("2 standbys flushed and applied"));
+    assert_eq!(
+        loss("on", "1"),
+        "Configured, not observed: a commit survives the loss of this host, once a standby flushed it."
+    );
+    assert!(loss("remote_apply", "2").contains("once 2 standbys flushed and applied it"));
+    for commit in ["on", "remote_apply", "remote_write"] {
+        assert!(
+            loss(commit, "1").starts_with("Configured, not observed: "),
+            "{commit}: nobody saw a standby"
+        );
+    }
     assert!(loss("remote_write", "1").contains("unless a standby also crashes"));
     let machine = Machine::plain().with_cluster().with("pg.synchronous_standbys", "1");
     assert_eq!(machine.verdict().host_loss, "", "who sends WAL is not known");

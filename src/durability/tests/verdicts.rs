@@ -217,6 +217,33 @@ fn ext4_without_a_journal() {
     }
 }
 
+/// A file system that was mounted not to load its journal has one: adding another would be refused.
+#[test]
+fn a_journal_that_is_not_loaded_is_no_missing_one() {
+    for (fact, options, features, says, mend) in [
+        ("mount.super_options", "rw,norecovery", "?", "mounted norecovery", "without norecovery"),
+        ("mount.super_options", "rw,noload", "?", "mounted norecovery", "without norecovery"),
+        ("ext4.options", "rw,norecovery,barrier", "?", "mounted norecovery", "without norecovery"),
+        (
+            "mount.super_options",
+            "rw,norecovery",
+            "has_journal,extent",
+            "mounted norecovery",
+            "without norecovery",
+        ),
+        ("mount.super_options", "rw,norecovery", "extent", "without a journal", "tune2fs -O has_journal"),
+        ("mount.super_options", "rw", "?", "without a journal", "tune2fs -O has_journal"),
+    ] {
+        let machine = Machine::plain()
+            .with("ext4.journal", "false")
+            .with("ext4.features", features)
+            .with(fact, options);
+        let (sentence, remedy) = (machine.verdict().sentence, machine.concludes("target.remedy"));
+        assert!(sentence.contains(says), "{options} {features}: {sentence}");
+        assert!(remedy.contains(mend), "{options} {features}: {remedy}");
+    }
+}
+
 #[test]
 fn flags_of_the_directory_are_evidence_and_no_more() {
     let machine = Machine::plain().with("target.flags", "sync,journal-data,nocow");

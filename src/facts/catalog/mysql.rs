@@ -29,6 +29,8 @@ facts! {
     FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method", with(&["mysql.innodb_data_file_buffering", "mysql.innodb_log_file_buffering", "mysql.innodb_log_file_write_through"]);
     /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
     FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count, with(&["mysql.innodb_log_file_buffering"]);
+    /// `innodb_flush_log_at_timeout` in force: how many seconds lie between flushes of the redo log where commits do not wait for one.
+    FLUSH_LOG_TIMEOUT: u64 = Cluster "mysql.innodb_flush_log_at_timeout" ValueKind::Count;
     /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).

@@ -29,6 +29,8 @@ facts! {
     FSYNC: bool = Cluster "pg.fsync" ValueKind::Bool;
     /// `synchronous_commit` in force where no database or role sets its own.
     SYNCHRONOUS_COMMIT: SynchronousCommit = Cluster "pg.synchronous_commit";
+    /// `wal_writer_delay` in force: commits that do not wait for their flush are flushed within three times that.
+    WAL_WRITER_DELAY: f64 = Cluster "pg.wal_writer_delay" ValueKind::Micros;
     /// What databases and roles set `synchronous_commit` to for their own sessions, from the running server.
     COMMIT_OVERRIDES: Vec<CommitOverride> = Cluster "pg.synchronous_commit_overrides" ValueKind::List;
     /// How many standbys a commit waits for (`synchronous_standby_names`); 0 is none.

@@ -18,9 +18,9 @@ const ROWS: &[Row] = &[
     // Whoever the provider is: flushes are sent, or the disk or its driver says that it has no cache.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "its provider's word, which no guest can check"),
     ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "its provider's word, which no guest can check"),
-    ("azure-nvme-pg16", "durable", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME], ["cloud.azure-timeout", NVME]], "its provider's word, which no guest can check"),
-    ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG], ["cloud.azure-timeout", "device sdc"]], &[], "only the kernel says that"),
-    ("azure-premium-asked", "durable", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.azure-timeout", "device sdc"]], "asked past the kernel"),
+    ("azure-nvme-pg16", "durable", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "its provider's word, which no guest can check"),
+    ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "only the kernel says that"),
+    ("azure-premium-asked", "durable", &[["cloud.azure-host-caching", OF_PG]], &[], "asked past the kernel"),
     ("gcp-pd-pg16", "durable", &[], &[["cloud.google-fsync", CLUSTER], ["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
     ("gcp-hyperdisk-pg16", "durable", &[["cloud.google-fsync", CLUSTER]], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
     ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "only the kernel says that"),

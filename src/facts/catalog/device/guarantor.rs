@@ -19,6 +19,14 @@ choice! {
 }
 
 impl Guarantor {
+    /// Whether it acknowledges a write only once that is stored, so that there is no cache to write out.
+    pub fn is_cluster(self) -> bool {
+        match self {
+            Self::StorageCluster => true,
+            Self::Drive | Self::Array | Self::Hypervisor | Self::Provider => false,
+        }
+    }
+
     /// The guarantor in a sentence: `the provider`.
     pub fn phrase(self) -> &'static str {
         match self {
