@@ -327,7 +327,8 @@ fn sentence(
                 }
             };
             let condition = if no_database { ", once the database has flushed it," } else { "" };
-            let whose: Vec<&str> = guarantors.iter().map(|guarantor| guarantor.phrase()).collect();
+            let are_alike = several && guarantors.len() == 1;
+            let whose: Vec<&str> = guarantors.iter().map(|guarantor| guarantor.phrase(are_alike)).collect();
             let word = match whose.as_slice() {
                 [] => String::new(),
                 all => format!(" on the word of {}", all.join(" and ")),

@@ -427,11 +427,27 @@ fn generate() -> String {
 const CLOUDS: &[(&str, &[(&str, &str)])] = &[
     ("Amazon EBS", &[("device.transport", "nvme"), ("device.cloud", "Amazon Elastic Block Store")]),
     ("Azure, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Azure managed disk")]),
-    ("Azure, by SCSI", &[("device.transport", "hyperv")]),
+    ("Azure, by SCSI", &[("device.transport", "hyperv"), ("device.cloud", "Azure managed disk")]),
+    (
+        "Azure, of 4 TiB or more, or with sectors of 4 KiB",
+        &[
+            ("device.transport", "nvme"),
+            ("device.cloud", "Azure managed disk"),
+            ("device.size", "4398046511104"),
+        ],
+    ),
     ("Google, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Google persistent disk")]),
     ("Google, by SCSI", &[("device.transport", "virtio-scsi"), ("device.cloud", "Google persistent disk")]),
     ("Alibaba, by NVMe", &[("device.transport", "nvme"), ("device.cloud", "Alibaba Elastic Block Storage")]),
     ("Oracle, by SCSI", &[("device.transport", "virtio-scsi"), ("device.cloud", "Oracle block volume")]),
+    (
+        "Oracle, by iSCSI",
+        &[
+            ("device.transport", "network"),
+            ("device.fabric", "iscsi"),
+            ("device.cloud", "Oracle block volume"),
+        ],
+    ),
 ];
 
 /// What can be known of such a disk: by NVMe, and by SCSI, whose driver keeps no word that nobody can change.
@@ -463,7 +479,7 @@ const EVIDENCE: &[(&str, Seen, Option<Seen>)] = &[
     ),
 ];
 
-/// The verdict follows the evidence and not the provider, which this asserts.
+/// The verdict follows the evidence and what the provider documents, and never the protocol, which this asserts.
 fn clouds(text: &mut String) {
     let titles: Vec<&str> = EVIDENCE.iter().map(|(title, ..)| *title).collect();
     let _ = write!(
@@ -472,7 +488,7 @@ fn clouds(text: &mut String) {
         titles.join(" | "),
         "---|".repeat(titles.len() + 1)
     );
-    let mut of_evidence: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); titles.len()];
+    let mut of_evidence: BTreeMap<(&str, usize), BTreeSet<&str>> = BTreeMap::new();
     for (disk, facts) in CLOUDS {
         let guest = Machine::plain()
             .with("host.seen_by", "guest")
@@ -482,32 +498,33 @@ fn clouds(text: &mut String) {
         let known = facts.iter().any(|(fact, _)| *fact == "device.cloud");
         let guest = if known { guest.with("device.ephemeral", "false") } else { guest };
         let _ = write!(text, "| {disk} |");
-        for ((_, by_nvme, by_scsi), all) in EVIDENCE.iter().zip(&mut of_evidence) {
+        let provider = disk.split(", by").next().unwrap_or(disk);
+        for (place, (_, by_nvme, by_scsi)) in EVIDENCE.iter().enumerate() {
             let seen = if facts.contains(&("device.transport", "nvme")) { Some(*by_nvme) } else { *by_scsi };
             let Some(seen) = seen else {
                 text.push_str(" – |");
                 continue;
             };
             let word = apply(guest.clone(), seen, false).verdict().standing.word();
-            all.insert(word);
+            of_evidence.entry((provider, place)).or_default().insert(word);
             let _ = write!(text, " **{word}** |");
         }
         text.push('\n');
     }
     assert!(
-        of_evidence.iter().all(|words| words.len() == 1),
-        "the same evidence, the same verdict: {of_evidence:?}"
+        of_evidence.values().all(|words| words.len() == 1),
+        "the same disk and evidence, the same verdict: {of_evidence:?}"
     );
 }
 
 const CLOUD_NOTES: &str = "
 ## A cloud's disks that outlive the machine
 
-The same evidence comes to the same verdict, whoever the provider is. All of it is the provider's word, and the report says so: a
-guest cannot see whether a flush is honoured, nor what becomes of a write that was acknowledged. What a provider documents of that is
-a claim which nothing here can check, so it lifts no verdict; what an employee has remarked is not even that. Microsoft documents
-that no write is lost with host caching *None* or *ReadOnly*, which only Azure's own interface shows (`cloud.azure-host-caching`).
-By SCSI the kernel's word may be an assumption, or somebody's, so the disk has to be asked.
+All of it is on the word of the provider, and the report says so: a guest cannot see whether a flush is honoured, nor what becomes of
+a write that was acknowledged. A disk that takes flushes is durable on that word. One that reports no volatile cache is durable where
+the provider documents what its writes are worth: Amazon, Google and Alibaba do. Azure's hosts can cache writes (`cloud.azure-host-caching`),
+and only its portal shows that, except for disks that no host caches. For Oracle's volumes no such document was found. The protocol
+makes no difference, except that by SCSI the kernel's word may be an assumption, or somebody's, so the disk has to be asked.
 ";
 
 const INTRODUCTION: &str = "\

@@ -156,7 +156,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
                     "the peer, which is not seen here, gets a commit after it was reported (protocol A)"
                 }
                 Some(DrbdProtocol::B) => {
-                    "the peer, which is not seen here, has a commit only in memory (protocol B)"
+                    "the peer, which is not seen here, has a commit in memory at best (protocol B)"
                 }
                 Some(DrbdProtocol::C) => {
                     "the peer, which is not seen here, may have a commit only in its disk's cache (protocol C)"

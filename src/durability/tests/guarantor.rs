@@ -52,7 +52,7 @@ fn check(row: &Row, machine: &Machine) {
         let named = verdict.guarantors.iter().map(|one| one.word()).collect::<Vec<_>>().join(",");
         assert_eq!(named, guarantor.replace('?', ""), "{name}");
         if verdict.standing == Standing::Durable {
-            let word = verdict.guarantors[0].phrase();
+            let word = verdict.guarantors[0].phrase(false);
             assert!(verdict.sentence.contains(&format!("on the word of {word}")), "{}", verdict.sentence);
         }
     }

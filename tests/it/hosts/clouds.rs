@@ -15,12 +15,12 @@ const NVME: &str = "device nvme1n1";
 
 #[rustfmt::skip] // a row is a line
 const ROWS: &[Row] = &[
-    // Whoever the provider is: flushes are sent, or the disk or its driver says that it has no cache.
+    // Flushes are sent, or the disk or its driver says that it has no cache and its provider documents what that is worth.
     ("ec2-gp3-pg16", "durable", &[["cloud.ebs-timeout", NVME]], &[["cloud.azure-host-caching", OF_PG]], "its provider's word, which no guest can check"),
     ("ec2-gp3-asked", "durable", &[], &[["cloud.ebs-timeout", NVME], ["cache.override-on-disk", NVME]], "its provider's word, which no guest can check"),
-    ("azure-nvme-pg16", "durable", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "its provider's word, which no guest can check"),
+    ("azure-nvme-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[["cloud.ebs-timeout", NVME]], "reports no volatile cache, and no document says what its writes are worth then"),
     ("azure-premium-pg16", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "only the kernel says that"),
-    ("azure-premium-asked", "durable", &[["cloud.azure-host-caching", OF_PG]], &[], "asked past the kernel"),
+    ("azure-premium-asked", "unproven", &[["cloud.azure-host-caching", OF_PG]], &[], "reports no volatile cache, and no document says what its writes are worth then"),
     ("gcp-pd-pg16", "durable", &[], &[["cloud.google-fsync", CLUSTER], ["cloud.azure-host-caching", OF_PG]], "caches writes in a volatile cache"),
     ("gcp-hyperdisk-pg16", "durable", &[["cloud.google-fsync", CLUSTER]], &[["cloud.ebs-timeout", NVME]], "caches writes in a volatile cache"),
     ("gcp-pd-write-through", "unproven", &[["verdict.unproven", OF_PG]], &[["disk.ephemeral", OF_PG]], "only the kernel says that"),
@@ -32,6 +32,11 @@ const ROWS: &[Row] = &[
     ("nvme-capacitor-failed", "at-risk", &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], &[["disk.capacitor-degraded", OF_PG]], "may not carry it through a power failure (0 %)"),
     ("nvme-capacitor-absent", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.capacitor-degraded", OF_PG]], "nvme1n1 says that it has no capacitor"),
     ("nvme-capacitor-unreadable", "durable", &[], &[["disk.capacitor-failed", OF_PG], ["disk.incomplete-shutdowns", OF_PG]], "no warning against it"),
+    // A storage cluster, a soft mount, and data in the journal.
+    ("krbd-pg16", "durable", &[], &[["verdict.unproven", OF_PG]], "rbd0 is stored by a Ceph cluster"),
+    ("nfs4-soft-pg16", "unproven", &[["filesystem.nfs-soft", OF_PG], ["filesystem.nfs", OF_PG]], &[], "over the network"),
+    ("chattr-j-pg16", "durable", &[["ext4.journal-data", OF_PG]], &[["mount.sync", OF_PG]], "goes through the journal (chattr +j)"),
+    ("noload-commit-default", "durable", &[], &[["boot.refused-option", "boot /data"]], "caches writes in a volatile cache"),
     ("fc-multipath-fails", "unproven", &[["cloud.multipath-fails", "device dm-0"]], &[], "its caches are not visible from here"),
     ("fc-multipath-waits", "unproven", &[], &[["cloud.multipath-fails", "device dm-0"]], "its caches are not visible from here"),
 ];

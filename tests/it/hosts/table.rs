@@ -11,7 +11,7 @@ type Row = [&'static str; 9];
 
 #[rustfmt::skip] // a row is a line
 const HOSTS: &[Row] = &[
-    ["azure-disk", "/data", "unproven", "sdc", "unknown", "write through", "device sdc", "device.ephemeral", "?ambiguous"],
+    ["azure-disk", "/data", "unproven", "sdc", "unknown", "write through", "device sdc", "device.cloud", "Azure managed disk"],
     ["azure-nvme-local", "/data", "at-risk", "nvme1n1", "unknown", "write through", "device nvme1n1", "device.ephemeral", "yes"],
     ["ec2-ebs", "/data", "durable", "nvme1n1", "none", "write through", "device nvme1n1", "device.cloud", "Amazon Elastic Block Store"],
     ["el8-xfs-nobarrier", "/data", "durable", "vdb", "volatile", "write back", "mount /data", "mount.fstype", "xfs"],

@@ -27,9 +27,10 @@ impl Guarantor {
         }
     }
 
-    /// The guarantor in a sentence: `the provider`.
-    pub fn phrase(self) -> &'static str {
+    /// The guarantor of one disk or of several in a sentence: `the provider`, `the drives`.
+    pub fn phrase(self, several: bool) -> &'static str {
         match self {
+            Self::Drive if several => "the drives",
             Self::Drive => "the drive",
             Self::Array => "the array",
             Self::StorageCluster => "the Ceph cluster",
