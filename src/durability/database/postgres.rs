@@ -7,8 +7,8 @@ use super::torn::{self, Copies};
 use crate::durability::Bears::{AtRisk, Durable, Unproven};
 use crate::durability::Mend;
 use crate::durability::ask::Ask;
-use crate::facts::Subject;
 use crate::facts::catalog::postgres::{self, SynchronousCommit};
+use crate::facts::{Source, Subject};
 use crate::text;
 
 /// The evidence in the settings for a target, and whether they turn flushes off altogether.
@@ -62,9 +62,13 @@ pub fn judge(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer) 
     preloaded(ask, cluster, "PostgreSQL", sayer) || fsync == Some(false)
 }
 
-/// The commits that a crash loses where none waits for its flush (PostgreSQL manual, *Asynchronous Commit*).
+/// The commits that a crash loses where none waits for its flush (PostgreSQL manual, *Asynchronous Commit*). A server
+/// that runs and did not report the delay may have another one than the default.
 fn unflushed_commits(ask: &mut Ask, cluster: &Subject) -> String {
-    match ask.value(cluster, &postgres::WAL_WRITER_DELAY) {
+    let key = &postgres::WAL_WRITER_DELAY;
+    let is_default = matches!(ask.facts.reading(cluster, key.id()).source(), Some(Source::Default { .. }));
+    let is_guess = is_default && ask.value(cluster, &postgres::RUNNING) == Some(true);
+    match ask.value(cluster, key).filter(|_| !is_guess) {
         Some(delay) => {
             format!(
                 "the commits of up to the last {} (three times wal_writer_delay)",

@@ -206,3 +206,21 @@ fn a_fast_doublewrite_is_never_durable_and_none_leaves_torn_pages_as_they_are() 
     assert_eq!(none("redo,binlog").word(), "durable", "no pages lie there");
     assert_eq!(none("?").word(), "at risk", "it is unknown what lies there");
 }
+
+/// How long commits wait for their flush is what the server says, and nothing where it says nothing (measured: no flush
+/// in ten seconds with 2700).
+#[test]
+fn how_much_is_lost_is_what_the_settings_say() {
+    for (timeout, says) in [
+        ("1", "about the last 1 s of commits (innodb_flush_log_at_timeout is 1)"),
+        ("2700", "about the last 2700 s of commits (innodb_flush_log_at_timeout is 2700)"),
+        ("0", "the commits since its last flush"),
+        ("?", "the commits since its last flush"),
+    ] {
+        let machine = machine()
+            .with("mysql.innodb_flush_log_at_trx_commit", "2")
+            .with("mysql.innodb_flush_log_at_timeout", timeout);
+        let sentence = machine.verdict().sentence;
+        assert!(sentence.contains(says), "{timeout}: {sentence}");
+    }
+}

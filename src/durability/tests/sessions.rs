@@ -66,3 +66,17 @@ fn what_standbys_promise_is_one_sentence() {
         assert!(loss(value, "1").starts_with("The last commits may be lost with this host"), "{value}");
     }
 }
+
+/// How much an asynchronous commit may lose is three times the server's delay, and no figure where that was not read.
+#[test]
+fn how_much_an_asynchronous_commit_may_lose_is_what_the_server_says() {
+    for (delay, says) in [
+        ("200000", "up to the last 600.00 ms (three times wal_writer_delay)"),
+        ("10000000", "up to the last 30.00 s (three times wal_writer_delay)"),
+        ("?", "the commits of up to three times wal_writer_delay"),
+    ] {
+        let machine = Machine::plain().with_cluster().with("pg.synchronous_commit", "off");
+        let sentence = machine.with("pg.wal_writer_delay", delay).verdict().sentence;
+        assert!(sentence.contains(says), "{delay}: {sentence}");
+    }
+}
