@@ -93,15 +93,15 @@ fn on_array(
         | CacheStatement::Without(_)
         | CacheStatement::SwitchedOff => Cache::Unknown,
     };
-    let evidence = match ask.value(disk, &device::FABRIC).map(way) {
-        Some(way) => {
-            let says = format!("{name} is remote ({way}), and its caches are not visible from here");
-            claim(ask, disk, &device::FABRIC, Bears::Unproven, says)
-        }
-        None => {
-            let says = format!("{name} is remote, and its caches are not visible from here");
-            claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)
-        }
+    let by = ask.value(disk, &device::FABRIC).map(|fabric| format!(" ({})", way(fabric)));
+    let says = format!(
+        "{name} is remote{}, and its caches are not visible from here",
+        by.as_deref().unwrap_or_default()
+    );
+    let evidence = if by.is_some() {
+        claim(ask, disk, &device::FABRIC, Bears::Unproven, says)
+    } else {
+        claim(ask, disk, &device::TRANSPORT, Bears::Unproven, says)
     };
     (cache, evidence)
 }

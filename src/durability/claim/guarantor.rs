@@ -78,9 +78,15 @@ pub fn documents(
         Some(Guarantor::Array) => false,
         Some(Guarantor::Hypervisor) => by_protocol(ask, transport),
         Some(Guarantor::Provider) => match ask.value(disk, &device::CLOUD) {
-            Some(Cloud::AmazonEbs | Cloud::GooglePersistentDisk | Cloud::AlibabaBlockStorage) => true,
-            // Drives in the provider's machine, which forget more than a cache does.
-            Some(Cloud::AmazonInstanceStore | Cloud::GoogleLocalSsd | Cloud::AzureLocalDisk) => true,
+            Some(
+                Cloud::AmazonEbs
+                | Cloud::GooglePersistentDisk
+                | Cloud::AlibabaBlockStorage
+                // Drives in the provider's machine, which forget more than a cache does.
+                | Cloud::AmazonInstanceStore
+                | Cloud::GoogleLocalSsd
+                | Cloud::AzureLocalDisk,
+            ) => true,
             Some(Cloud::AzureManagedDisk) => is_uncached_by_azure(ask, disk),
             Some(Cloud::OracleBlockVolume) => false,
             None => by_protocol(ask, transport),
