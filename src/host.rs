@@ -12,7 +12,7 @@ mod owner;
 pub mod pg_lines;
 mod remembering;
 mod tool;
-mod redact;
+pub mod redact;
 mod words;
 pub mod archive;
 pub mod child;
@@ -42,10 +42,6 @@ pub use server::{LoadScript, SERVER_LOGS, ServerPrograms, ServerTask};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
 use crate::text;
-
-/// The chassis asset tag of Azure's virtual machines, and of no others (cloud-init, DataSourceAzure.py,
-/// `AZURE_CHASSIS_ASSET_TAG`). It names no machine, so a capture keeps it.
-pub const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 /// The largest part of a mount table that is read, in bytes.
 pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;

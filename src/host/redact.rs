@@ -23,7 +23,7 @@ mod zfs;
 use std::path::Path;
 
 use super::{ConfigDirective, Dialect, Miss, Tool};
-pub use files::PlainFile;
+pub use files::{AZURE_CHASSIS, PlainFile};
 pub use postgres::value as postgres_value;
 pub use process::{command_line, environment};
 

@@ -173,3 +173,29 @@ impl Table {
         self.names.keys().any(|(owner, name)| owner == of && key(name) == key(option))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::validity::{Effect, mount_options};
+    use crate::version::Version;
+
+    /// Tried on a loop device under Linux 6.18: the default of `commit` is five seconds, zero means the default, and
+    /// ext4 compares what the line comes to.
+    #[test]
+    fn a_default_beside_a_journal_that_is_not_loaded_is_taken() {
+        for (line, expect) in [
+            ("ro,commit=5,noload", Effect::Ok),
+            ("ro,commit=0,norecovery", Effect::Ok),
+            ("ro,commit=30,commit=5,norecovery", Effect::Ok),
+            ("ro,commit=5,commit=30,norecovery", Effect::Refused),
+            ("ro,commit=6,noload", Effect::Refused),
+            ("ro,data=ordered,noload", Effect::Refused),
+            ("ro,journal_async_commit,noload", Effect::Refused),
+        ] {
+            let options: Vec<String> = line.split(',').map(str::to_owned).collect();
+            let kernel = Version::parse("6.18").unwrap();
+            let rulings = mount_options("ext4", &options, &[], &kernel, "mainline");
+            assert_eq!(rulings.last().unwrap().effect, expect, "{line}");
+        }
+    }
+}

@@ -10,7 +10,8 @@ use std::path::Path;
 use super::IdentityKind;
 use super::names::{self, Mount};
 use super::parts::{WORDS, fields, lines, pieces, pieces_of, trimmed};
-use crate::host::{AZURE_CHASSIS, Dialect, Question, Tool, path_bytes, pg_lines};
+use crate::host::redact::AZURE_CHASSIS;
+use crate::host::{Dialect, Question, Tool, path_bytes, pg_lines};
 
 /// Files under /sys whose whole content is an identity.
 const FILES: [&str; 14] = [

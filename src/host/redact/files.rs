@@ -8,7 +8,11 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use super::mounts;
-use crate::host::{AZURE_CHASSIS, Miss, MissKind};
+use crate::host::{Miss, MissKind};
+
+/// The chassis asset tag of Azure's virtual machines, and of no others (cloud-init, DataSourceAzure.py,
+/// `AZURE_CHASSIS_ASSET_TAG`). It names no machine, so a capture keeps it.
+pub const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 /// Lines of a postmaster.pid that leave: process id, data directory, start time, port, socket directory. The listen
 /// address follows them and does not.

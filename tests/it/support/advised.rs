@@ -59,7 +59,7 @@ pub fn as_value(kind: ValueKind, text: &str) -> Value {
             Value::Whole(digits.parse::<u64>().unwrap() * of)
         }
         ValueKind::Micros => {
-            let units = [("min", 60e6), ("s", 1e6)];
+            let units = [("min", 60e6), ("ms", 1e3), ("s", 1e6)];
             let unit = units.iter().find_map(|(unit, of)| Some((text.strip_suffix(unit)?, *of)));
             let (digits, of): (&str, f64) = unit.unwrap_or((text, 1.0));
             Value::Number(number(digits) * of)

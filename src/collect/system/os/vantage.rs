@@ -12,7 +12,8 @@ use crate::collect::refusal::refused;
 use crate::facts::catalog::host::{self as machine, Vantage};
 use crate::facts::catalog::mount;
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
-use crate::host::{AZURE_CHASSIS, Host, Question};
+use crate::host::redact::AZURE_CHASSIS;
+use crate::host::{Host, Question};
 
 /// Records virtualisation, container, vantage point and privilege.
 pub fn look(host: &dyn Host, facts: &mut FactSet) {
