@@ -8,6 +8,7 @@
 
 mod array;
 mod file_system;
+mod mapping;
 mod own_state;
 mod queue;
 

@@ -93,6 +93,8 @@ pub enum Mend {
     Replace(Subject),
     /// Restore a failed array: its members, and the data from a backup.
     Restore(Subject),
+    /// Repair a mapped device that has failed, or restore its data from a backup.
+    Repair(Subject),
     /// Add the missing member to an array.
     Rebuild(Subject),
     /// The remedy of a rule.
@@ -129,6 +131,7 @@ impl Mend {
             | Self::LastingDisk(_)
             | Self::Replace(_)
             | Self::Restore(_)
+            | Self::Repair(_)
             | Self::Rebuild(_) => true,
         }
     }
@@ -198,6 +201,10 @@ impl Mend {
             Self::Restore(array) => format!(
                 "Bring back the members that {} lacks, or restore the data from a backup.",
                 array.name()
+            ),
+            Self::Repair(device) => format!(
+                "Repair {} (for volumes of LVM: lvconvert --repair), or restore the data from a backup.",
+                device.name()
             ),
             Self::Rebuild(array) => {
                 format!(

@@ -138,26 +138,13 @@ fn is_down(state: ArrayState) -> bool {
     }
 }
 
-/// Whether an array is updating its copies or parity; nothing can be rebuilt from them until then.
-fn copies_may_differ(action: SyncAction) -> bool {
-    match action {
-        SyncAction::Resync => true,
-        SyncAction::Idle
-        | SyncAction::Frozen
-        | SyncAction::Recover
-        | SyncAction::Check
-        | SyncAction::Repair
-        | SyncAction::Reshape => false,
-    }
-}
-
 /// The redundancy by the number of missing members and the number that the level tolerates.
 fn missing(ask: &mut Ask, hop: &Subject, level: ArrayLevel, members: u64, spares: u64) -> LayerRedundancy {
     let (name, title) = (hop.name(), level.title());
     match ask.value(hop, &device::MD_DEGRADED) {
         None => (Redundancy::Unknown, None),
         Some(0) if spares == 0 => (Redundancy::None, None),
-        Some(0) if ask.value(hop, &device::MD_SYNC_ACTION).is_some_and(copies_may_differ) => {
+        Some(0) if ask.value(hop, &device::MD_SYNC_ACTION).is_some_and(SyncAction::is_resync) => {
             (Redundancy::Unknown, Some(format!("{name} ({title}) resyncs: its copies may still differ.")))
         }
         Some(0) => (Redundancy::Whole, None),

@@ -1,14 +1,17 @@
 //! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write mode of a cache, and
-//! the fill level of thin pools, from dmsetup(8) as root, once for the whole host.
+//! the state of targets that have one, from dmsetup(8) as root, once for the whole host.
 //!
 //! The host's redaction decides which parts of its tables are passed on. A volume may have several targets; an unlisted
-//! one is `other`.
+//! one is `other`. The state is known when `dmsetup status` lists the same targets as `dmsetup table`.
+
+mod status;
 
 use std::collections::BTreeMap;
 
+use self::status::TargetStatus;
 use crate::collect::collector::{Collector, Request};
 use crate::collect::refusal::{not_run, refused};
-use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode};
+use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
 use crate::facts::catalog::host as machine;
 use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
@@ -36,6 +39,13 @@ impl Target {
     fn mode(&self) -> Option<&str> {
         self.words.first().map(String::as_str)
     }
+
+    /// Its state, where these are the words of its status.
+    fn status(&self, name: &str) -> Result<TargetStatus, String> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let unknown = || format!("the status of {name} ({}) is not whole, or holds an unknown word", self.kind);
+        status::parse(&self.kind, &words).ok_or_else(unknown)
+    }
 }
 
 /// The targets of each device, by its name.
@@ -55,28 +65,68 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     }
     let (table, status) = ask(host, request, facts);
     let table: Reading<Tables> = table.map(|text| parse_table(&text));
-    let status = status.map(|text| parse_status(&text));
+    let status: Reading<Tables> = status.map(|text| parse_table(&text));
     let of_table = Source::Command { argv: "dmsetup table".to_owned() };
     for (subject, name) in devices {
         let found = table.as_ref().then(|table, _| match table.get(&name) {
             Some(targets) => Reading::known(targets.clone(), of_table.clone()),
-            None => Reading::unknown(Why::Absent, format!("`dmsetup table` does not list {name}")),
+            None => Reading::unknown(Why::Malformed, format!("`dmsetup table` does not list {name}")),
         });
+        put_state(&subject, &found, &status, &name, facts);
         // Other kinds are known from their ids, and their names tell their contents.
         let kind = facts.value(&subject, &device::KIND);
         if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
-            describe(&subject, &found, &status, &name, facts);
+            describe(&subject, &found, facts);
         }
     }
 }
 
-fn describe(
+/// The state of a device, the worst of its targets; fine where none has a state.
+fn put_state(
     subject: &Subject,
     found: &Reading<Vec<Target>>,
-    status: &Reading<BTreeMap<String, Option<[f64; 2]>>>,
+    status: &Reading<Tables>,
     name: &str,
     facts: &mut FactSet,
 ) {
+    let bearing = found.clone().map(|all| {
+        let kinds = all.into_iter().map(|one| one.kind).filter(|kind| status::has_state(kind));
+        kinds.collect::<Vec<String>>()
+    });
+    let parts: Reading<Vec<TargetStatus>> = match (bearing.value(), bearing.source()) {
+        (Some(kinds), Some(source)) if kinds.is_empty() => Reading::known(Vec::new(), source.clone()),
+        (Some(kinds), _) => status.clone().and_then(|all| {
+            let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
+            if !listed.iter().map(|one| &one.kind).eq(kinds) {
+                return Err(format!("it does not list every target of {name}"));
+            }
+            listed.iter().map(|one| one.status(name)).collect()
+        }),
+        (None, _) => bearing.clone().map(|_| Vec::new()),
+    };
+    let each = |list: fn(TargetStatus) -> Vec<String>| {
+        parts.clone().map(|parts| parts.into_iter().flat_map(list).collect::<Vec<String>>())
+    };
+    facts.put(subject, &device::DM_FAILED, each(|part| part.failed));
+    facts.put(subject, &device::DM_LAGGING, each(|part| part.lagging));
+    let targets = bearing.value().map(Vec::as_slice).unwrap_or_default();
+    if targets.iter().any(|target| target == "cache") {
+        let dirty = parts.clone().map(|parts| parts.iter().filter_map(|part| part.dirty).sum());
+        facts.put(subject, &device::DM_DIRTY, dirty);
+    }
+    if targets.iter().any(|target| target == "thin-pool") {
+        let shares = parts.clone().and_then(|parts| {
+            let shares = parts.into_iter().find_map(|part| part.shares);
+            shares.ok_or_else(|| "the pool has failed and reports no numbers".to_owned())
+        });
+        facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));
+        facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
+    }
+    let state = parts.map(|parts| parts.iter().map(|part| part.state).max().unwrap_or(MappingState::Fine));
+    facts.put(subject, &device::DM_STATE, state);
+}
+
+fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet) {
     let is = |target: &str| found.value().is_some_and(|all| all.iter().any(|one| one.kind == target));
     facts.put(
         subject,
@@ -112,15 +162,6 @@ fn describe(
         });
         facts.put(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
     }
-    if is("thin-pool") {
-        let shares = status.clone().and_then(|all| match all.get(name) {
-            Some(Some(shares)) => Ok(*shares),
-            Some(None) => Err("the pool has failed and reports no numbers".to_owned()),
-            None => Err(format!("it does not list {name}")),
-        });
-        facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));
-        facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
-    }
 }
 
 /// What divides every place where a device that is only linear begins.
@@ -155,7 +196,7 @@ fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>
     (table, status)
 }
 
-/// One line per target: `NAME: TARGET [WORD…]`.
+/// One line per target of a table or a status: `NAME: TARGET [WORD…]`.
 fn parse_table(text: &[u8]) -> Tables {
     let mut table = Tables::new();
     for (name, mut words) in lines(text) {
@@ -164,21 +205,6 @@ fn parse_table(text: &[u8]) -> Tables {
         table.entry(safe(name.as_bytes())).or_default().push(target);
     }
     table
-}
-
-/// One line per pool, `NAME: thin-pool METADATA/ALL DATA/ALL`, as percentages; `None` for a pool that failed.
-fn parse_status(text: &[u8]) -> BTreeMap<String, Option<[f64; 2]>> {
-    let share = |word: Option<&str>| {
-        let (used, all) = word?.split_once('/')?;
-        let (used, all): (u64, u64) = (used.parse().ok()?, all.parse().ok()?);
-        (all > 0).then(|| used as f64 / all as f64 * 100.0)
-    };
-    let pools = lines(text).filter_map(|(name, mut words)| {
-        words.next().filter(|target| *target == "thin-pool")?;
-        let shares = share(words.next()).zip(share(words.next()));
-        Some((safe(name.as_bytes()), shares.map(|(metadata, data)| [metadata, data])))
-    });
-    pools.collect()
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhitespace<'_>)> {
@@ -218,11 +244,16 @@ mod tests {
         facts
     }
 
+    const STATUS: &str = "vg-pool-tpool: thin-pool 1 10/1000 81/100 - rw discard_passdown queue_if_no_space - 1024\n\
+        vg-thin: thin 409600 819199\n\
+        vg-hot: cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writethrough 2 ? 2048 ? 0 rw -\n\
+        vg-hot: writecache 0 4096 100 20\n";
+
     fn machine() -> Fake {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
         Fake::default()
             .answer(asking("table"), table)
-            .answer(asking("status"), "vg-pool-tpool: thin-pool 10/1000 81/100\n")
+            .answer(asking("status"), STATUS)
     }
 
     #[test]
@@ -237,6 +268,10 @@ mod tests {
         assert_eq!(facts.value(&pool, &device::THIN_METADATA), Some(1.0));
         let mode = facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE);
         assert_eq!(mode, Some(DmCacheMode::Writeback), "the worse of two counts");
+        assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_DIRTY), Some(7));
+        for name in ["dm-0", "dm-1", "dm-2", "dm-3"] {
+            assert_eq!(facts.value(&Subject::device(name), &device::DM_STATE), Some(MappingState::Fine), "{name}");
+        }
     }
 
     #[test]
@@ -252,13 +287,44 @@ mod tests {
         }
     }
 
+    /// A line that is lost, doubled, cut or holds a word that is unknown costs the state of its device and no other.
+    #[test]
+    fn a_state_is_known_from_a_whole_answer_only() {
+        let lines: Vec<&str> = STATUS.lines().collect();
+        let hurt: [fn(&str) -> String; 5] = [
+            |_| String::new(),
+            |line| format!("{line}\n{line}"),
+            |line| line.split(' ').take(2).collect::<Vec<_>>().join(" "),
+            |line| line.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            |line| line.replace(" rw ", " rx ").replace("thin 409600", "thin ?").replace("writecache 0", "writecache ?"),
+        ];
+        for (which, devices) in [(0, "dm-0"), (1, "dm-1"), (2, "dm-2"), (3, "dm-2")] {
+            for hurt in hurt {
+                let mut text = lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+                text[which] = hurt(lines[which]);
+                let host = machine().answer(asking("status"), &text.join("\n"));
+                let facts = collect(&host, true, false);
+                for name in ["dm-0", "dm-1", "dm-2"] {
+                    let state = facts.get(&Subject::device(name), &device::DM_STATE);
+                    let unknown = matches!(state, Reading::Unknown { why: Why::Malformed, .. });
+                    assert_eq!(unknown, name == devices, "{name}: {text:?}");
+                }
+            }
+        }
+        let facts = collect(&machine().answer(asking("status"), ""), true, false);
+        assert_eq!(facts.value(&Subject::device("dm-3"), &device::DM_STATE), Some(MappingState::Fine), "crypt has none");
+        assert_eq!(facts.value(&Subject::device("dm-4"), &device::DM_STATE), None, "the table does not list it");
+    }
+
     #[test]
     fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
         let host = Fake::default()
             .answer(asking("table"), "vg-pool-tpool: thin-pool \nvg-hot: cache \n")
             .answer(asking("status"), "vg-pool-tpool: thin-pool failed\n");
         let facts = collect(&host, true, false);
-        assert_eq!(facts.value(&Subject::device("dm-0"), &device::THIN_DATA), None);
+        let pool = Subject::device("dm-0");
+        assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
+        assert_eq!(facts.value(&pool, &device::DM_STATE), Some(MappingState::Failed));
         assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE), None);
     }
 
@@ -287,15 +353,13 @@ mod tests {
         fn a_bad_line_costs_itself(bad in "[^\n]{0,40}") {
             let table = parse_table(format!("{bad}\nvg-data: linear \n").as_bytes());
             prop_assert!(table.contains_key("vg-data"));
-            let status = parse_status(format!("{bad}\nvg-p: thin-pool 1/2 3/4\n").as_bytes());
-            prop_assert_eq!(status.get("vg-p").copied().flatten(), Some([50.0, 75.0]));
         }
 
         #[test]
         fn any_bytes_do_no_harm(bytes: Vec<u8>) {
-            parse_table(&bytes);
-            let whole = parse_status(&bytes).into_values().flatten().flatten().all(f64::is_finite);
-            prop_assert!(whole);
+            for targets in parse_table(&bytes).into_values() {
+                drop(targets.iter().map(|target| target.status("x")).collect::<Vec<_>>());
+            }
         }
     }
 }

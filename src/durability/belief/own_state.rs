@@ -6,7 +6,7 @@
 //! is linear or striped.
 
 use crate::facts::catalog::device::{self, ArrayLevel, DeviceKind};
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Reading, Scope, Subject, Why};
 use crate::truth::Truth;
 
 /// The behaviour of a mapping's targets.
@@ -62,6 +62,34 @@ pub fn unknown(targets: &[String]) -> Option<&str> {
     match targets {
         [] => Some("none"),
         targets => targets.iter().find(|target| !is_known(target)).map(String::as_str),
+    }
+}
+
+/// Whether a device of this kind may have targets that can fail. A volume whose targets nobody asked for is linear or
+/// striped where it stands on no other mapping.
+pub fn may_fail(facts: &FactSet, hop: &Subject, kind: DeviceKind) -> bool {
+    match kind {
+        DeviceKind::Lvm => {
+            let is_or_may_be =
+                |base: &Subject| facts.value(base, &device::KIND).is_none_or(DeviceKind::is_mapping);
+            let unasked = matches!(
+                facts.get(hop, &device::DM_TARGETS),
+                Reading::Unknown { why: Why::Denied | Why::NotCollected, .. }
+            );
+            !unasked || facts.below(hop).iter().any(is_or_may_be)
+        }
+        DeviceKind::Multipath | DeviceKind::Dmraid | DeviceKind::Vdo | DeviceKind::Dm => true,
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Crypt
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Loop
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => false,
     }
 }
 

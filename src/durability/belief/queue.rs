@@ -4,7 +4,7 @@
 //! Many drivers always announce a cache, whatever lies below. *Write through* on such a device is never its initial
 //! state but a manual change.
 
-use super::{Bottom, Hop, array, evidence, own_state, plain};
+use super::{Bottom, Hop, array, evidence, mapping, own_state, plain};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Bears, Mend};
@@ -59,6 +59,7 @@ pub fn queue(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
     let mut found = vec![by_its_word(ask, hop, kind, bottom)];
     if let Some(kind) = kind {
         found.extend(by_its_kind(ask, hop, kind));
+        found.extend(mapping::mapping(ask, hop, kind));
         if kind.is_md() {
             found.extend(array::array(ask, hop));
         }
@@ -180,7 +181,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
             let says = format!("{name} is a kind of device that walwise cannot inspect");
             Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Unproven, says)))
         }
-        DeviceKind::Lvm | DeviceKind::Dm => mapping(ask, hop, kind),
+        DeviceKind::Lvm | DeviceKind::Dm => by_its_targets(ask, hop, kind),
         DeviceKind::Disk
         | DeviceKind::Partition
         | DeviceKind::Md
@@ -195,7 +196,7 @@ fn by_its_kind(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
 
 /// Judges a mapping by its targets, which only root can read. A volume of LVM has LVM's own targets, which all pass
 /// flushes on; without targets, other mappings are unknown.
-fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
+fn by_its_targets(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
     use Bears::{Durable, Unproven};
     let name = hop.name();
     let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {

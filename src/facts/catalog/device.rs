@@ -124,6 +124,14 @@ facts! {
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
     /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
     DM_QUEUE_IF_NO_PATH: bool = Device "dm.queue_if_no_path" ValueKind::Bool;
+    /// State of a device-mapper device, the worst of its targets, from `dmsetup status` as root.
+    DM_STATE: MappingState = Device "dm.state", drifting, health;
+    /// Copies or paths of a device-mapper device that have failed or are missing (`leg 1`, `path 8:32`, `journal`), from `dmsetup status` as root.
+    DM_FAILED: Vec<String> = Device "dm.failed_members" ValueKind::List, drifting, health;
+    /// Copies of a device-mapper device that are still being written, from `dmsetup status` as root.
+    DM_LAGGING: Vec<String> = Device "dm.lagging_members" ValueKind::List, drifting, health;
+    /// Blocks of a device-mapper cache that only the cache's disk holds, from `dmsetup status` as root.
+    DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting, never;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
@@ -180,7 +188,7 @@ pub use guarantor::Guarantor;
 pub use kind::DeviceKind;
 pub use layer::{
     ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
-    DrbdProtocol, SyncAction,
+    DrbdProtocol, MappingState, SyncAction,
 };
 pub use medium::{Medium, Shingled, Zoned};
 pub use transport::{Fabric, Transport};

@@ -111,6 +111,34 @@ impl ArrayLevel {
 }
 
 choice! {
+    /// State of a mapped device by the status of its targets, best first (Documentation/admin-guide/device-mapper/*.rst).
+    pub enum MappingState {
+        /// Every target works, with all that it has.
+        Fine = "fine",
+        /// A copy or a path has failed, and another one serves.
+        Degraded = "degraded",
+        /// A copy is being written, and holds less than the others until then.
+        Rebuilding = "rebuilding",
+        /// Parity lacks a disk, and nothing keeps a power failure from leaving it wrong.
+        WriteHole = "degraded, write hole open",
+        /// It has no space for what is written next.
+        Full = "full",
+        /// It takes no writes.
+        ReadOnly = "read only",
+        /// Its metadata must be checked before it takes writes again.
+        NeedsCheck = "needs check",
+        /// It has no path that works.
+        NoPath = "no path",
+        /// It met an error of its disks, or a block that is not what was written.
+        Error = "error",
+        /// A snapshot that no longer holds what it held.
+        Lost = "lost",
+        /// It has failed, and nothing can be read from it.
+        Failed = "failed",
+    }
+}
+
+choice! {
     /// State of an md array (`array_states` in drivers/md/md.c; md.rst).
     pub enum ArrayState {
         Clear = "clear", Inactive = "inactive", Suspended = "suspended", ReadOnly = "readonly", ReadAuto = "read-auto",
@@ -129,6 +157,16 @@ choice! {
         Check = "check",
         Repair = "repair",
         Reshape = "reshape",
+    }
+}
+
+impl SyncAction {
+    /// Whether it makes all copies or parity alike; nothing can be rebuilt from them until then.
+    pub fn is_resync(self) -> bool {
+        match self {
+            Self::Resync => true,
+            Self::Idle | Self::Frozen | Self::Recover | Self::Check | Self::Repair | Self::Reshape => false,
+        }
     }
 }
 
