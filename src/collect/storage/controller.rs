@@ -4,6 +4,7 @@
 //! answers end in one shape ([`said`]), and [`place`] finds the disk among the volumes. Judgement is left to
 //! `durability`. The kernel knows none of this, so without the tool all of it is unknown.
 
+mod names;
 mod said;
 mod ask;
 mod fields;
@@ -252,6 +253,10 @@ fn put(disk: &Subject, volumes: &[(&Adapter, &Volume)], source: &Source, facts: 
         _ => Reading::unknown(Why::Absent, format!("{source} tells no model")),
     };
     facts.put(disk, &controller::MODEL, model);
+    let details: BTreeSet<_> = volumes.iter().map(|(adapter, _)| adapter.detail.clone()).collect();
+    if let [Some(detail)] = details.into_iter().collect::<Vec<_>>().as_slice() {
+        facts.know(disk, &controller::CACHE_DETAIL, detail.clone(), source.clone());
+    }
     put_alike(disk, &controller::BATTERY, volumes, |(adapter, _)| &adapter.battery, source, facts);
     put_alike(disk, &controller::POLICY, volumes, |(_, volume)| &volume.policy, source, facts);
     put_alike(disk, &controller::POLICY_IN_FORCE, volumes, |(_, volume)| &volume.in_force, source, facts);

@@ -15,6 +15,8 @@ facts! {
     POLICY_IN_FORCE: WriteMode = Device "controller.policy_in_force", prices, carries(Propagation::Battery), of_cache;
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
     ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, carries(Propagation::Battery), of_cache;
+    /// Why the cache does not work as it is set to, in the words of ssacli or arcconf (`Cache Status Details`).
+    CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting, never;
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
     DISK_CACHE: DiskCache = Device "controller.disk_cache", prices, of_cache;
 }

@@ -10,6 +10,7 @@ mod disks;
 use self::disks::{DiskInventory, Member, PhysicalDisk, setting};
 use super::ask::{ControllerList, MOST, ask};
 use super::fields::{Fields, lines, pci_field, plain, split};
+use super::names::{ADAPTEC, BACKUP_UNITS};
 use super::said::{Adapter, FieldReading, Volume, is_absent, on_failure, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache, Policy, WriteMode};
@@ -50,12 +51,12 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
         model: read.controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
         pci: pci_field(&read.controller),
         battery: battery(read.backup.as_ref()),
+        detail: smart::detail(&read.cache),
         volumes: read.volumes.iter().map(|volume| volume.read(&read.cache, &caches)).collect(),
     }
 }
 
 /// The parts of an answer.
-#[derive(Default)]
 struct ArcconfOutput {
     controller: Fields,
     backup: Option<Fields>,
@@ -73,9 +74,20 @@ struct Logical {
 }
 
 impl ArcconfOutput {
+    fn new() -> Self {
+        Self {
+            controller: Fields::of(ADAPTEC),
+            backup: None,
+            cache: Fields::of(ADAPTEC),
+            policy: Fields::of(ADAPTEC),
+            volumes: Vec::new(),
+            disks: Vec::new(),
+        }
+    }
+
     fn parse(answer: &[u8]) -> Self {
-        let mut read = Self::default();
-        let mut unnamed = Fields::default();
+        let mut read = Self::new();
+        let mut unnamed = Fields::of(ADAPTEC);
         let mut part = OutputSection::Other;
         for line in lines(answer) {
             let line = line.trim();
@@ -93,7 +105,7 @@ impl ArcconfOutput {
                     part = new;
                 }
                 // `Device is a Hard drive` is a sentence about the disk.
-                (None, OutputSection::Disk(_), Some(disk)) => disk.fields.put(words, String::new()),
+                (None, OutputSection::Disk(_), Some(disk)) => disk.fields.put(&words, String::new()),
                 (None, ..) => {}
             }
         }
@@ -108,13 +120,13 @@ impl ArcconfOutput {
         match part {
             OutputSection::Volume(number) => {
                 let number = number.clone();
-                self.volumes.push(Logical { number, fields: Fields::default(), members: Vec::new() });
+                self.volumes.push(Logical { number, fields: Fields::of(ADAPTEC), members: Vec::new() });
             }
             OutputSection::Disk(number) => {
-                self.disks.push(PhysicalDisk { number: number.clone(), fields: Fields::default() });
+                self.disks.push(PhysicalDisk { number: number.clone(), fields: Fields::of(ADAPTEC) });
             }
             OutputSection::Backup => {
-                self.backup.get_or_insert_default();
+                self.backup.get_or_insert_with(|| Fields::of(ADAPTEC));
             }
             OutputSection::Controller
             | OutputSection::Cache
@@ -130,14 +142,14 @@ impl ArcconfOutput {
             OutputSection::Controller => self.controller.add(line),
             OutputSection::Cache => self.cache.add(line),
             OutputSection::Policy => self.policy.add(line),
-            OutputSection::Backup => self.backup.get_or_insert_default().add(line),
+            OutputSection::Backup => self.backup.get_or_insert_with(|| Fields::of(ADAPTEC)).add(line),
             OutputSection::Volume(_) | OutputSection::Members => {
                 if let Some(volume) = self.volumes.last_mut() {
-                    match (split(line).and_then(Member::from_field), part) {
-                        (Some(member), _) => volume.members.push(member),
-                        (None, OutputSection::Volume(_)) => volume.fields.add(line),
-                        (None, _) => {}
+                    let members = split(line).map(Member::from_field).unwrap_or_default();
+                    if members.is_empty() && matches!(part, OutputSection::Volume(_)) {
+                        volume.fields.add(line);
                     }
+                    volume.members.extend(members);
                 }
             }
             OutputSection::Disk(_) => {
@@ -181,12 +193,7 @@ fn heading(line: &str, before: &OutputSection) -> Option<OutputSection> {
         "consistency check information" => return None,
         _ => {}
     }
-    if line.starts_with("controller battery information")
-        || line.starts_with("controller zmm information")
-        || line.contains("cache backup unit information")
-        || line.starts_with("supercap information")
-        || line == "green backup information"
-    {
+    if line.contains("information") && BACKUP_UNITS.iter().any(|unit| line.contains(unit)) {
         return Some(OutputSection::Backup);
     }
     let volume = ["logical device number ", "logical drive number "];

@@ -5,26 +5,36 @@
 
 use std::collections::BTreeMap;
 
+use super::names::{self, Names};
 use super::said::{FieldReading, Pci, pci};
 use crate::text::safe;
 
 /// The fields of one block.
 #[derive(Clone, Debug, Default)]
-pub struct Fields(BTreeMap<String, Result<String, ()>>);
+pub struct Fields {
+    values: BTreeMap<String, Result<String, ()>>,
+    /// What the maker calls one thing.
+    names: Names,
+}
 
 impl Fields {
+    /// No fields yet, with the names that one maker gives to one thing.
+    pub fn of(names: Names) -> Self {
+        Self { names, ..Self::default() }
+    }
+
     /// Adds a line, if it is a field.
     pub fn add(&mut self, line: &str) {
         if let Some((key, value)) = split(line) {
-            self.put(key, value);
+            self.put(&key, value);
         }
     }
 
     /// Adds a field.
-    pub fn put(&mut self, key: String, value: String) {
+    pub fn put(&mut self, key: &str, value: String) {
         let new = Ok(value);
-        self.0
-            .entry(key)
+        self.values
+            .entry(names::own(self.names, key).to_owned())
             .and_modify(|old| {
                 if *old != new {
                     *old = Err(());
@@ -35,17 +45,22 @@ impl Fields {
 
     /// The value of a key; `None` when it is missing or has different values.
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key)?.as_ref().ok().map(String::as_str)
+        self.values.get(key)?.as_ref().ok().map(String::as_str)
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
     }
 
     /// Whether the key occurs at all.
     pub fn has(&self, key: &str) -> bool {
-        self.0.contains_key(key)
+        self.values.contains_key(key)
     }
 
     /// The meaning of a value, by a function of its text in lower case.
     pub fn said<T: Copy>(&self, key: &str, meaning: impl Fn(&str) -> Option<T>) -> FieldReading<T> {
-        match self.0.get(key) {
+        match self.values.get(key) {
             None => FieldReading::missing(key),
             Some(Err(())) => FieldReading::disputed(format!("`{key}` is said in two ways")),
             Some(Ok(value)) => match meaning(&value.to_ascii_lowercase()) {

@@ -29,9 +29,6 @@ const NEWER: [&str; 3] = [
     "cache offload premium feature required",
 ];
 
-/// Both ways to write one flag.
-const REPLACEMENT: [&str; 2] = ["battery replacement required", "replacement required"];
-
 /// The state in one word.
 pub fn state(word: &str) -> Option<Battery> {
     match word {
@@ -88,8 +85,7 @@ pub fn flags(fields: &Fields) -> FieldReading<Battery> {
 
 /// Whether the firmware wants a new one.
 pub fn replacement(fields: &Fields) -> FieldReading<Battery> {
-    let key = REPLACEMENT.into_iter().find(|key| fields.has(key)).unwrap_or("replacement required");
-    fields.said(key, |word| match word {
+    fields.said("battery replacement required", |word| match word {
         "no" => Some(Battery::Healthy),
         "yes" => Some(Battery::Degraded),
         _ => None,

@@ -2,15 +2,34 @@
 //!
 //! The meaning of values is left to the parsers. A command that failed still has an entry.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::fields::plain;
+use super::names::{MEGARAID_JSON, own};
 use super::said::FieldReading;
 use crate::text::json;
 
-/// The document in an answer.
+/// The document in an answer, with the parsers' own names as keys.
 pub fn document(answer: &[u8]) -> Option<Value> {
-    Some(json::first(answer)?.0)
+    Some(renamed(json::first(answer)?.0))
+}
+
+/// Two values under names of one thing are none, unless they are alike.
+fn renamed(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut out = Map::new();
+            for (key, value) in fields {
+                let value = renamed(value);
+                let key = own(MEGARAID_JSON, &key).to_owned();
+                let differs = out.get(&key).is_some_and(|other| *other != value);
+                out.insert(key, if differs { Value::Null } else { value });
+            }
+            Value::Object(out)
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(renamed).collect()),
+        value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
+    }
 }
 
 pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {

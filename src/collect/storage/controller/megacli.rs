@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::ask::{ControllerList, ask};
 use super::fields::{Fields, lines, plain};
 use super::firmware;
+use super::names::{MEGARAID, own};
 use super::said::{Adapter, FieldReading, Volume, worst, write_back};
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
 use crate::host::{Host, Tool};
@@ -54,7 +55,7 @@ fn volumes_of(answer: &[u8]) -> BTreeMap<String, Vec<Volume>> {
             adapter = Some(number);
         } else if HEADINGS.iter().any(|heading| line.starts_with(heading)) {
             close(&adapter, &mut open);
-            open = Some((line.to_owned(), Fields::default()));
+            open = Some((line.to_owned(), Fields::of(MEGARAID)));
         } else if let Some((_, fields)) = &mut open {
             fields.add(line);
         }
@@ -137,7 +138,7 @@ fn disk_cache(fields: &Fields) -> FieldReading<DiskCache> {
 
 /// The words of a policy: `WriteBack, ReadAhead, Direct, No Write Cache if Bad BBU`.
 fn words(text: &str) -> Vec<String> {
-    text.split(',').map(plain).collect()
+    text.split(',').map(|word| own(MEGARAID, &plain(word)).to_owned()).collect()
 }
 
 fn mode<T: Copy>(fields: &Fields, key: &str, back: T, through: T) -> FieldReading<T> {
@@ -165,11 +166,16 @@ fn unguarded(fields: &Fields, key: &str) -> FieldReading<OnFailure> {
 }
 
 /// The statements about one battery.
-#[derive(Default)]
 struct BatteryReport {
     fields: Fields,
     failed: bool,
     not_present: bool,
+}
+
+impl Default for BatteryReport {
+    fn default() -> Self {
+        Self { fields: Fields::of(MEGARAID), failed: false, not_present: false }
+    }
 }
 
 /// The batteries by adapter.

@@ -175,6 +175,8 @@ pub struct Adapter {
     pub pci: Option<Pci>,
     /// Battery or flash module.
     pub battery: FieldReading<Battery>,
+    /// Why its cache does not work as it is set to, as printed.
+    pub detail: Option<String>,
     /// Its volumes.
     pub volumes: Vec<Volume>,
 }
@@ -182,7 +184,7 @@ pub struct Adapter {
 impl Adapter {
     /// A controller of which only the name is known.
     pub fn unread(name: impl Into<String>, why: FieldReading<Battery>) -> Self {
-        Self { name: name.into(), model: None, pci: None, battery: why, volumes: Vec::new() }
+        Self { name: name.into(), model: None, pci: None, battery: why, detail: None, volumes: Vec::new() }
     }
 }
 

@@ -26,10 +26,7 @@ impl Modes {
 /// Derives the modes from the fields of the volume and of the controller's cache. `keeps_no_writes` is whether the
 /// cache has no room for writes.
 pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
-    // The older name of caching.
-    const ACCELERATOR: &str = "array accelerator";
-    let key = if own.has(ACCELERATOR) && !own.has("caching") { ACCELERATOR } else { "caching" };
-    let caching = own.said(key, |word| match word {
+    let caching = own.said("caching", |word| match word {
         "enabled" => Some(Policy::WriteBack),
         "disabled" => Some(Policy::WriteThrough),
         _ => None,
@@ -63,6 +60,11 @@ pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
         Some(Policy::WriteThrough) | None => (caching.clone().only_if(&on_failure), caching.map(in_force)),
     };
     Modes { policy, in_force, on_failure }
+}
+
+/// Why the cache does not work as it is set to, in the firmware's words.
+pub fn detail(fields: &Fields) -> Option<String> {
+    fields.get("cache status details").filter(|detail| !detail.is_empty()).map(str::to_owned)
 }
 
 /// Whether there are packs of batteries or capacitors, from their count.

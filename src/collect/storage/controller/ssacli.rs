@@ -6,6 +6,7 @@
 
 use super::ask::{ControllerList, MOST, ask};
 use super::fields::{Fields, lines, pci_field, plain};
+use super::names::SMART_ARRAY;
 use super::said::{Adapter, FieldReading, Volume, is_absent, worst, wwn};
 use super::smart;
 use crate::facts::catalog::controller::{Battery, DiskCache};
@@ -44,6 +45,7 @@ pub fn parse(detail: &[u8], volumes: &[(u32, Vec<u8>)]) -> Vec<Adapter> {
             model: block.heading.split(" in Slot ").next().map(str::to_owned),
             pci: pci_field(&block.fields),
             battery: battery(&block.fields),
+            detail: smart::detail(&block.fields),
             volumes: volumes_of(answer.unwrap_or_default(), &block.fields),
         }
     };
@@ -55,7 +57,8 @@ fn blocks(answer: &[u8]) -> Vec<ControllerDetail> {
     let mut blocks: Vec<ControllerDetail> = Vec::new();
     for line in lines(answer) {
         if is_enclosure(&line) {
-            blocks.push(ControllerDetail { heading: line.trim().to_owned(), fields: Fields::default() });
+            blocks
+                .push(ControllerDetail { heading: line.trim().to_owned(), fields: Fields::of(SMART_ARRAY) });
         } else if let Some(block) = blocks.last_mut() {
             block.fields.add(&line);
         }
@@ -84,20 +87,17 @@ fn slot(block: &ControllerDetail) -> Option<u32> {
 }
 
 fn battery(fields: &Fields) -> FieldReading<Battery> {
-    // The newer controllers have an energy pack.
-    let named =
-        |names: [&'static str; 2]| names.into_iter().find(|name| fields.has(name)).unwrap_or(names[0]);
-    let status_name = named(["battery/capacitor status", "energy pack status"]);
-    let count_name = named(["battery/capacitor count", "energy pack count"]);
-    let count = smart::packs(fields, count_name);
+    const STATUS: &str = "battery/capacitor status";
+    const COUNT: &str = "battery/capacitor count";
+    let count = smart::packs(fields, COUNT);
     if count.is().is_some_and(is_absent) {
-        return if fields.has(status_name) {
-            FieldReading::disputed(format!("`{count_name}` is 0 although there is a status"))
+        return if fields.has(STATUS) {
+            FieldReading::disputed(format!("`{COUNT}` is 0 although there is a status"))
         } else {
             count
         };
     }
-    let status = fields.said(status_name, |word| match word {
+    let status = fields.said(STATUS, |word| match word {
         "ok" => Some(Battery::Healthy),
         word if word.starts_with("recharging") || word.starts_with("charging") => Some(Battery::Charging),
         word if word.starts_with("failed") => Some(Battery::Failed),
@@ -116,10 +116,10 @@ fn volumes_of(answer: &[u8], controller: &Fields) -> Vec<Volume> {
         let number = trimmed.strip_prefix("logical drive:").or_else(|| trimmed.strip_prefix("logicaldrive "));
         if let Some(number) = number {
             let number = number.split_whitespace().next().unwrap_or_default();
-            volumes.push((format!("logical drive {number}"), Fields::default()));
+            volumes.push((format!("logical drive {number}"), Fields::of(SMART_ARRAY)));
         } else if is_array(&trimmed) || is_heading(&line) {
             // What follows belongs to no volume until the next one is named.
-            volumes.push((String::new(), Fields::default()));
+            volumes.push((String::new(), Fields::of(SMART_ARRAY)));
         } else if let Some((_, fields)) = volumes.last_mut() {
             fields.add(&line);
         }
@@ -142,10 +142,9 @@ fn first_word<'a>(own: &'a Fields, key: &str) -> Option<&'a str> {
     own.get(key)?.split_whitespace().next()
 }
 
-/// `Cache Ratio: 100% Read / 0% Write`; an accelerator's in old versions.
+/// `Cache Ratio: 100% Read / 0% Write`.
 fn keeps_no_writes(controller: &Fields) -> bool {
-    let ratio = ["cache ratio", "accelerator ratio"].into_iter().find_map(|key| controller.get(key));
-    ratio.is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
+    controller.get("cache ratio").is_some_and(|ratio| ratio.split('/').any(|part| plain(part) == "0% write"))
 }
 
 /// Caches of the disks: one line for all of them, or in newer versions one for each kind of disk.

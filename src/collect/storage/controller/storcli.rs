@@ -12,6 +12,7 @@ use super::ask::{ControllerList, ask};
 use super::fields::{self, Fields, plain};
 use super::firmware;
 use super::json::{document, entries, number, response, rows, said, said_exactly, text};
+use super::names::MEGARAID;
 use super::said::{Adapter, FieldReading, Volume, in_force, is_absent, pci, worst, wwn};
 use crate::facts::Choice;
 use crate::facts::catalog::controller::{Battery, DiskCache, OnFailure, Policy, WriteMode};
@@ -58,6 +59,7 @@ fn adapter(entry: &Value, properties: &Value) -> Adapter {
         model: text(data, &["Basics", "Model"]).filter(|model| !model.is_empty()),
         pci: text(data, &["Basics", "PCI Address"]).as_deref().and_then(pci),
         battery: battery(data, module(data)),
+        detail: None,
         volumes: rows(data, "VD LIST")
             .filter_map(|row| volume(row, data, properties, &bad_battery))
             .collect(),
@@ -110,9 +112,11 @@ fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery>
     }
     let status = match text(data, &["Status", "BBU Status"]) {
         None => FieldReading::missing("Status/BBU Status"),
-        Some(code) => {
-            code.parse().map_or_else(|_| FieldReading::unknown("Status/BBU Status", &code), firmware::number)
-        }
+        Some(code) => match (code.parse(), firmware::state(&plain(&code))) {
+            (Ok(number), _) => firmware::number(number),
+            (Err(_), Some(state)) => FieldReading::Is(state),
+            (Err(_), None) => FieldReading::unknown("Status/BBU Status", &code),
+        },
     };
     worst([present, module, status])
 }
@@ -120,7 +124,6 @@ fn battery(data: &Value, module: FieldReading<Battery>) -> FieldReading<Battery>
 /// The tables of `/cX/cv show status` and `/cX/bbu show status`: a property and its value in columns.
 fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
     const PROPERTIES: &[&str] = &[
-        "battery state",
         "state",
         "charging status",
         "voltage",
@@ -129,27 +132,24 @@ fn table(flash: &[u8], battery: &[u8]) -> FieldReading<Battery> {
         "learn cycle status",
         "learn cycle timeout",
         "i2c errors detected",
-        "battery pack missing",
-        "replacement required",
-        "battery replacement required",
         "remaining capacity low",
         "no space to cache offload",
-        "pack is about to fail & should be replaced",
         "cache offload premium feature required",
     ];
     let read = |answer: &[u8]| {
-        let mut fields = Fields::default();
+        let mut fields = Fields::of(MEGARAID);
         for line in fields::lines(answer) {
             let line = plain(&line);
             let value = |property: &&'static str| {
                 let property: &'static str = property;
                 Some((property, line.strip_prefix(property)?.strip_prefix(' ')?.to_owned()))
             };
-            if let Some((property, value)) = PROPERTIES.iter().find_map(value) {
+            let others = MEGARAID.iter().flat_map(|row| row.iter());
+            if let Some((property, value)) = PROPERTIES.iter().chain(others).find_map(value) {
                 // Temperature and voltage stand above as measured values, below as judged ones.
                 let measured = value.bytes().next().is_some_and(|b| b.is_ascii_digit());
                 if !measured {
-                    fields.put(property.to_owned(), value);
+                    fields.put(property, value);
                 }
             }
         }

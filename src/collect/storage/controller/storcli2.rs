@@ -3,7 +3,7 @@
 //!
 //! Output formats follow scality/raidmgmt (testdata, a 9660-16i) and project-machine/disko (mpi3mr); `WB`, `WT` and
 //! `AWB` follow the help of Broadcom's MegaRAID Storage Manager. The envelope is that of storcli, but every key inside
-//! has moved. *Cache When BBU Bad* is gone: `WB` falls back without an energy pack and `AWB` does not.
+//! has moved. *Cache When BBU Bad* (its names are in `names`) is gone: `WB` falls back without an energy pack and `AWB` does not.
 
 use serde_json::Value;
 
@@ -42,25 +42,26 @@ fn adapter(entry: &Value, volumes: &Value) -> Adapter {
         model: text(data, &["Basics", "Product Name"]).filter(|model| !model.is_empty()),
         pci: text(data, &["HostInterface", "PCI Address"]).as_deref().and_then(pci),
         battery: battery(data),
+        detail: None,
         volumes: rows(data, "VD LIST").filter_map(|row| volume(row, data, volumes)).collect(),
     }
 }
 
 /// Whether there is an energy pack, and its state.
 fn battery(data: &Value) -> FieldReading<Battery> {
-    let present = said(data, &["HwCfg", "Energy Pack"], |word| match word {
+    let present = said(data, &["HwCfg", "BBU"], |word| match word {
         "present" => Some(Battery::Healthy),
         "absent" => Some(Battery::Absent),
         _ => None,
     });
     let packs: Vec<FieldReading<Battery>> =
-        rows(data, "Energy Pack Info").map(|pack| said(pack, &["Status"], state)).collect();
-    let packs = if packs.is_empty() { FieldReading::missing("Energy Pack Info") } else { worst(packs) };
+        rows(data, "BBU_Info").map(|pack| said(pack, &["Status"], state)).collect();
+    let packs = if packs.is_empty() { FieldReading::missing("BBU_Info") } else { worst(packs) };
     if present.is().is_some_and(is_absent) {
         return if packs.is().is_none_or(is_absent) {
             present
         } else {
-            FieldReading::disputed("`HwCfg/Energy Pack` is `Absent` although a pack is listed")
+            FieldReading::disputed("`HwCfg/BBU` is `Absent` although a pack is listed")
         };
     }
     worst([present, packs])
@@ -144,7 +145,7 @@ fn write_mode(code: &str) -> Option<Policy> {
 }
 
 fn disk_cache(properties: &Value) -> FieldReading<DiskCache> {
-    said(properties, &["Drive Write Cache Policy"], |word| match word {
+    said(properties, &["Disk Cache Policy"], |word| match word {
         "disabled" => Some(DiskCache::Off),
         "enabled" => Some(DiskCache::On),
         "default" => Some(DiskCache::DiskDefault),

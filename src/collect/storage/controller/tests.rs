@@ -46,6 +46,53 @@ fn every_state_and_policy_is_understood() {
     }
 }
 
+/// A maker's other names for one thing are read as its own, in the answers of every family.
+#[test]
+fn every_name_of_one_thing_is_read_alike() {
+    use super::names::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
+    let mut tried = 0;
+    for machine in Machine::all() {
+        let tool = machine.answers[0].0;
+        let names: Vec<&[&str]> = match tool {
+            Tool::Arcconf => ADAPTEC.to_vec(),
+            Tool::Ssacli => SMART_ARRAY.to_vec(),
+            Tool::MegaCli => MEGARAID.to_vec(),
+            _ => [MEGARAID_JSON, MEGARAID].concat(),
+        };
+        for row in names {
+            for (old, new) in row.iter().flat_map(|old| row.iter().map(move |new| (*old, *new))) {
+                let mut renamed = machine.clone();
+                for (.., answer) in &mut renamed.answers {
+                    *answer = with_name(answer, old, new);
+                }
+                tried += usize::from(renamed.answers != machine.answers);
+                assert_eq!(renamed.words(), HEALTHY, "{}: {old} as {new}", tool.name());
+            }
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
+/// An answer with another name of a key: quoted in JSON, at the beginning of a line or behind a comma in text.
+fn with_name(answer: &str, old: &str, new: &str) -> String {
+    let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
+    let line = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let at = lower.find(old).filter(|at| {
+            let before = lower.get(..*at).unwrap_or_default();
+            let after = lower.get(at + old.len()..).unwrap_or_default();
+            (before.trim().is_empty() || before.ends_with(", "))
+                && !after.starts_with('"')
+                && (after.is_empty() || after.starts_with([' ', ':', '(']))
+        });
+        match at {
+            Some(at) => format!("{}{new}{}", &line[..at], &line[at + old.len()..]),
+            None => line.to_owned(),
+        }
+    };
+    quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Every document that lacks one key or one element of the original.
 fn without_one(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();

@@ -1,8 +1,8 @@
 //! The disks below a volume of arcconf's, and their caches taken together.
 //!
-//! A volume names its members by serial number or by place; arcconf lists the disks elsewhere. A lost line must not
-//! make a volume's caches better. A disk in use that no volume names therefore leaves every volume's disk caches
-//! unknown, unless they are on.
+//! A volume names its members by serial number or by place; arcconf lists the disks elsewhere. Only a volume's own disks
+//! count: spares, disks that are ready or passed on, and those that have failed do not. A lost line must not make a
+//! volume's caches better, so a disk in use that no volume names may belong to each.
 
 use super::super::fields::Fields;
 use super::super::said::{FieldReading, worst};
@@ -25,12 +25,16 @@ pub struct Member {
 }
 
 impl Member {
-    /// Parses a line as a member; `None` for any other line.
-    pub fn from_field((key, value): (String, String)) -> Option<Self> {
+    /// The members in a line: one in most versions, all in `Drive(s) (Channel,Device) : 0,0 0,1`; none in any other line.
+    pub fn from_field((key, value): (String, String)) -> Vec<Self> {
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         let numbered =
             key.strip_prefix("segment ").or_else(|| key.strip_prefix("device ")).is_some_and(is_number);
-        (numbered || key.starts_with("group ")).then_some(Self { key, value })
+        if key == "drive(s) (channel,device)" {
+            let places = value.split_whitespace();
+            return places.map(|place| Self { key: key.clone(), value: format!("({place})") }).collect();
+        }
+        if numbered || key.starts_with("group ") { vec![Self { key, value }] } else { Vec::new() }
     }
 
     /// Whether the member's disk is missing.
@@ -43,11 +47,13 @@ impl Member {
         let serial =
             self.value.split_whitespace().last().filter(|word| !word.ends_with(')')).unwrap_or_default();
         let place = self.place();
-        let by_serial: Vec<usize> = which(disks, |disk| !serial.is_empty() && disk.serial() == Some(serial));
+        let by_serial: Vec<usize> =
+            which(disks, |disk| disk.serial().is_some_and(|other| is_alike(serial, other)));
         let by_place: Vec<usize> = which(disks, |disk| {
             // A disk with another serial number is another disk, wherever it is.
             let may_be = serial.is_empty() || disk.hides_serial();
-            may_be && (place.is_some() && disk.place() == place || self.number() == Some(&disk.number))
+            let is_there = place.is_some_and(|place| disk.places().contains(&Some(place)));
+            may_be && (is_there || self.number() == Some(&disk.number))
         });
         match (by_serial.as_slice(), by_place.as_slice()) {
             ([one], _) | ([], [one]) => Some(*one),
@@ -60,7 +66,7 @@ impl Member {
         self.key.strip_prefix("device ")
     }
 
-    /// Connector and number there, or channel and number there: `(Connector:0, Device:1)`, `(0,1)`.
+    /// Connector, enclosure or channel, and number there: `(Connector:0, Device:1)`, `(Enclosure:0, Slot:1)`, `(0,1)`.
     fn place(&self) -> Option<PortAddress> {
         let (_, inside) = self.value.split_once('(')?;
         let (inside, _) = inside.split_once(')')?;
@@ -68,6 +74,9 @@ impl Member {
         let named = |name: &str| parts.iter().find_map(|part| part.strip_prefix(name)?.trim().parse().ok());
         if let (Some(connector), Some(device)) = (named("connector:"), named("device:")) {
             return Some(PortAddress::Connector(connector, device));
+        }
+        if let (Some(enclosure), Some(slot)) = (named("enclosure:"), named("slot:")) {
+            return Some(PortAddress::Slot(enclosure, slot));
         }
         match parts.as_slice() {
             [channel, device] => Some(PortAddress::Channel(channel.parse().ok()?, device.parse().ok()?)),
@@ -80,7 +89,15 @@ impl Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PortAddress {
     Connector(u32, u32),
+    Slot(u32, u32),
     Channel(u32, u32),
+}
+
+/// Whether two serial numbers are of one disk: some firmware cuts them off or adds to them.
+fn is_alike(one: &str, other: &str) -> bool {
+    const ENOUGH: usize = 8;
+    let begins = |short: &str, long: &str| short.len() >= ENOUGH && long.starts_with(short);
+    !one.is_empty() && (one == other || begins(one, other) || begins(other, one))
 }
 
 fn which(disks: &[PhysicalDisk], is: impl Fn(&PhysicalDisk) -> bool) -> Vec<usize> {
@@ -98,37 +115,57 @@ impl PhysicalDisk {
         !self.fields.has(KEY) || self.fields.get(KEY).is_some() && self.serial().is_none()
     }
 
-    fn place(&self) -> Option<PortAddress> {
-        let location = self.fields.get("reported location").unwrap_or_default().to_ascii_lowercase();
-        let connector = location.strip_prefix("connector ").and_then(|rest| {
-            let (connector, device) = rest.split_once(", device ")?;
-            Some(PortAddress::Connector(connector.parse().ok()?, device.parse().ok()?))
-        });
-        connector.or_else(|| self.channel())
+    /// Its places, as far as they are printed: connector or enclosure, and channel.
+    fn places(&self) -> [Option<PortAddress>; 2] {
+        [self.location(), self.channel()]
+    }
+
+    /// `Connector 0, Device 1`, `Enclosure 0, Slot 1(Connector 0)`.
+    fn location(&self) -> Option<PortAddress> {
+        let text = self.fields.get("reported location")?.to_ascii_lowercase();
+        let pair = |first: &str, second: &str| {
+            let (one, other) = text.strip_prefix(first)?.split_once(second)?;
+            let other = other.split('(').next()?.trim();
+            Some((one.trim().parse().ok()?, other.parse().ok()?))
+        };
+        let connector =
+            pair("connector ", ", device ").map(|(one, other)| PortAddress::Connector(one, other));
+        connector.or_else(|| pair("enclosure ", ", slot ").map(|(one, other)| PortAddress::Slot(one, other)))
     }
 
     /// `0,1(1:0)`.
     fn channel(&self) -> Option<PortAddress> {
-        let keys = ["reported channel,device", "reported channel,device(t"];
-        let text = keys.iter().find_map(|key| self.fields.get(key))?;
+        let text = self.fields.get("reported channel,device")?;
         // The key of newer versions has a colon of its own: `Reported Channel,Device(T:L) : 0,1(1:0)`.
         let text = text.rsplit_once(": ").map_or(text, |(_, address)| address).trim();
         let (channel, device) = text.split('(').next()?.split_once(',')?;
         Some(PortAddress::Channel(channel.trim().parse().ok()?, device.trim().parse().ok()?))
     }
 
-    /// The cache state that an unnamed disk implies for every volume.
-    fn as_nobodys(&self) -> Option<FieldReading<DiskCache>> {
-        let state = self.fields.get("state").unwrap_or_default().to_ascii_lowercase();
-        if ["ready", "raw", "jbod", "available"].iter().any(|word| state.starts_with(word)) {
-            return None;
-        }
-        // A spare can take a disk's place at any time.
-        if state.contains("spare") {
-            return Some(self.cache());
-        }
-        let gap = FieldReading::disputed("a disk is in use and no volume names it");
-        Some(worst([self.cache(), gap]))
+    /// Whether it is no disk: an enclosure, a tape. A sentence below its heading says what it is.
+    fn is_something_else(&self) -> bool {
+        let says = |words: &str| self.fields.has(words);
+        let is_disk = ["device is a hard drive", "device is a hard disk", "device is a solid state drive"];
+        self.fields.keys().any(|key| key.starts_with("device is a")) && !is_disk.into_iter().any(says)
+    }
+
+    fn state(&self) -> String {
+        self.fields.get("state").unwrap_or_default().to_ascii_lowercase()
+    }
+
+    /// Whether it holds nothing any more.
+    fn is_dead(&self) -> bool {
+        let state = self.state();
+        ["failed", "defunct", "dead", "missing", "offline"].iter().any(|word| state.starts_with(word))
+    }
+
+    /// Whether a volume may use it although none names it.
+    fn may_hold(&self) -> bool {
+        let state = self.state();
+        let is_free = ["ready", "raw", "available", "unassigned"].iter().any(|word| state.starts_with(word));
+        let is_other =
+            ["spare", "jbod", "pass through", "pass-through"].iter().any(|word| state.contains(word));
+        !(is_free || is_other || self.is_dead())
     }
 
     fn cache(&self) -> FieldReading<DiskCache> {
@@ -155,10 +192,7 @@ pub struct DiskInventory {
 impl DiskInventory {
     /// All disks, with the members of all volumes.
     pub fn new(disks: Vec<PhysicalDisk>, members: &[&[Member]]) -> Self {
-        let disks: Vec<PhysicalDisk> = disks
-            .into_iter()
-            .filter(|disk| !disk.fields.has("device is an enclosure services device"))
-            .collect();
+        let disks: Vec<PhysicalDisk> = disks.into_iter().filter(|disk| !disk.is_something_else()).collect();
         let found: Vec<usize> = members
             .iter()
             .flat_map(|members| members.iter())
@@ -173,32 +207,30 @@ impl DiskInventory {
         self.disks.iter().any(|disk| disk.fields.has("write cache"))
     }
 
-    /// The caches of the disks below a volume, taken together.
+    /// The caches of the disks below a volume, taken together. Where it is not known which its disks are, each that may be
+    /// one counts.
     pub fn of(&self, members: &[Member]) -> FieldReading<DiskCache> {
-        if members.is_empty() {
-            return self.all_alike();
+        let present: Vec<&Member> = members.iter().filter(|member| !member.is_missing()).collect();
+        let found: Vec<Option<&PhysicalDisk>> = present
+            .iter()
+            .map(|member| member.among(&self.disks).and_then(|at| self.disks.get(at)))
+            .collect();
+        let loose: Vec<&PhysicalDisk> = self
+            .disks
+            .iter()
+            .zip(&self.named)
+            .filter(|(disk, named)| !**named && disk.may_hold())
+            .map(|(disk, _)| disk)
+            .collect();
+        let unfound = found.iter().filter(|disk| disk.is_none()).count();
+        if let Some(member) =
+            present.iter().zip(&found).find(|(_, disk)| disk.is_none()).map(|(member, _)| member)
+            && loose.len() < unfound
+        {
+            return FieldReading::disputed(format!("which disk `{}` is, is not told", member.key));
         }
-        let own = members.iter().filter(|member| !member.is_missing()).map(|member| {
-            let disk = member.among(&self.disks).and_then(|at| self.disks.get(at));
-            disk.map_or_else(
-                || FieldReading::disputed(format!("which disk `{}` is, is not told", member.key)),
-                PhysicalDisk::cache,
-            )
-        });
-        let nobodys = self.disks.iter().zip(&self.named).filter(|(_, named)| !**named);
-        worst(own.chain(nobodys.filter_map(|(disk, _)| disk.as_nobodys())))
-    }
-
-    /// The setting that all disks agree on, for a volume that names no disk.
-    fn all_alike(&self) -> FieldReading<DiskCache> {
-        let mut said = self.disks.iter().map(PhysicalDisk::cache);
-        let Some(first) = said.next() else { return FieldReading::missing("write cache of the disks") };
-        if said.all(|other| other == first) {
-            first
-        } else {
-            FieldReading::disputed(
-                "the disks differ, and the tool does not say which of them hold the volume",
-            )
-        }
+        let own = found.into_iter().flatten().filter(|disk| !disk.is_dead());
+        let caches: Vec<FieldReading<DiskCache>> = own.chain(loose).map(PhysicalDisk::cache).collect();
+        if caches.is_empty() { FieldReading::missing("write cache of the disks") } else { worst(caches) }
     }
 }

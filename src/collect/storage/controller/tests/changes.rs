@@ -3,6 +3,20 @@
 use super::super::samples::*;
 use super::machine::Machine;
 
+/// The last device of arcconf's answer, which is no disk.
+const ENCLOSURE: &str = "         Device is an Enclosure services device\n";
+
+/// The same place with a disk in this state, whose cache is on.
+macro_rules! other_disk {
+    ($state:literal) => {
+        concat!(
+            "         Device is a Hard drive\n         State : ",
+            $state,
+            "\n         Write Cache : Enabled (write-back)\n"
+        )
+    };
+}
+
 /// arcconf's lines for newer backup units, where older ones have a single line.
 const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
@@ -270,6 +284,16 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ),
             ("Disabled (write-through)\n      Device #1", "Enabled (write-back)\n      Device #1", 4, "on"),
             ("Disabled (write-through)\n      Device #1", "Unknown\n      Device #1", 4, "?"),
+            // Whatever else hangs on the controller decides nothing, unless a volume may use it.
+            ("Device is an Enclosure services device", "Device is an Enclosure", 4, "off"),
+            (ENCLOSURE, other_disk!("Ready"), 4, "off"),
+            (ENCLOSURE, other_disk!("Global Hot-Spare"), 4, "off"),
+            (ENCLOSURE, other_disk!("Dedicated Hot-Spare"), 4, "off"),
+            (ENCLOSURE, other_disk!("Defunct"), 4, "off"),
+            (ENCLOSURE, other_disk!("Failed"), 4, "off"),
+            (ENCLOSURE, other_disk!("Online (JBOD)"), 4, "off"),
+            (ENCLOSURE, other_disk!("Online"), 4, "on"),
+            (ENCLOSURE, other_disk!("Melancholy"), 4, "on"),
         ],
     );
     add(
@@ -283,12 +307,17 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ),
             // Which disks are the volume's: by serial number, by place where that is hidden, and never by guessing.
             ("2)             Z1P34AC2", "1)             Z1P34951", 4, "on"),
-            ("Connector 0, Device 1", "Connector 0, Device 7", 4, "?"),
+            // One member is left, and one disk that no volume names.
+            ("Connector 0, Device 1", "Connector 0, Device 7", 4, "off"),
             ("Disabled (write-through)\n      Device #2", "Enabled (write-back)\n      Device #2", 4, "on"),
-            // A spare could become the volume's at any time, a disk that is ready could not.
-            (": Ready", ": Global Hot-Spare", 4, "on"),
+            // Disks that no volume uses do not decide; one that may be in use does.
+            (": Ready", ": Global Hot-Spare", 4, "off"),
+            (": Ready", ": Defunct", 4, "off"),
+            (": Ready", ": Failed", 4, "off"),
+            (": Ready", ": Online (JBOD)", 4, "off"),
+            (": Ready", ": Online", 4, "on"),
             (": Ready", ": Raw (Pass Through)", 4, "off"),
-            ("Present (Controller:1,Connector:0,Device:1)             Z1P34951", "Missing", 4, "?"),
+            ("Present (Controller:1,Connector:0,Device:1)             Z1P34951", "Missing", 4, "off"),
         ],
     );
     add(
