@@ -22,6 +22,8 @@ mod system;
 mod databases;
 mod targets;
 #[cfg(test)]
+mod states;
+#[cfg(test)]
 mod testing;
 
 pub use self::collector::{CollectStep, Request};

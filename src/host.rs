@@ -560,9 +560,6 @@ pub fn path_of(bytes: Vec<u8>) -> PathBuf {
 }
 
 #[cfg(test)]
-pub use redact::{mapper_targets, printed};
-
-#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 

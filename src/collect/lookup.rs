@@ -32,6 +32,12 @@ impl Points {
             above.into_iter().rev().find_map(|directory| self.0.get(directory))
         })
     }
+
+    /// The mount that a file with data lies on. A path in /dev that is no known device is no file: the device is gone, and
+    /// what is written to it is not kept in /dev. Only a mount below that, such as /dev/shm, holds files.
+    pub fn over_file(&self, path: &[u8]) -> Option<&Subject> {
+        self.over(path).filter(|mount| !path.starts_with(b"/dev/") || mount.name().starts_with("/dev/"))
+    }
 }
 
 /// The mount in sight that one path lies on: see [`Points::over`].

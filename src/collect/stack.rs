@@ -13,7 +13,7 @@ use std::path::Path;
 use super::collector::{Collector, Request};
 use super::lookup::{Points, device_at, device_of_node};
 use crate::facts::catalog::{device, host as machine, mount};
-use crate::facts::{FactSet, Scope, Subject};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::raw;
 use crate::workers;
@@ -33,14 +33,17 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             None if is_block(subject, facts) => by_source(host, subject, &mappings, facts),
             None => Vec::new(),
         };
-        (beneath, extra_devices(host, subject, facts))
+        (beneath, extra_devices(host, subject, &mappings, facts))
     });
     for (subject, (beneath, extra)) in mounts.iter().zip(stand) {
         if let Some(first) = beneath.first() {
             facts.link(subject, first);
         }
-        for device in beneath.iter().chain(&extra) {
+        for device in beneath.iter().chain(extra.iter().filter_map(|(_, device)| device.as_ref())) {
             facts.stand(subject, device);
+        }
+        if !extra.is_empty() {
+            facts.put(subject, &mount::EXTRA_DEVICES, all_found(&extra));
         }
     }
     loops(host, facts);
@@ -72,11 +75,30 @@ fn by_source(
     source.split(|b| *b == b':').filter_map(find).collect()
 }
 
-/// Log and real-time devices that a superblock option names.
-fn extra_devices(host: &dyn Host, subject: &Subject, facts: &FactSet) -> Vec<Subject> {
+/// Log and real-time devices that a superblock option names, each with the device that was found.
+fn extra_devices(
+    host: &dyn Host,
+    subject: &Subject,
+    mappings: &BTreeMap<Vec<u8>, Subject>,
+    facts: &FactSet,
+) -> Vec<(String, Option<Subject>)> {
     let options = facts.value(subject, &mount::SUPER_OPTIONS).unwrap_or_default();
-    let path = |option: &String| option.strip_prefix("logdev=").or(option.strip_prefix("rtdev=")).map(raw);
-    options.iter().filter_map(path).filter_map(|path| device_at(host, &path, facts)).collect()
+    let path =
+        |option: &String| option.strip_prefix("logdev=").or(option.strip_prefix("rtdev=")).map(str::to_owned);
+    let find = |path: &[u8]| mappings.get(path).cloned().or_else(|| device_at(host, path, facts));
+    options.iter().filter_map(path).map(|path| (path.clone(), find(&raw(&path)))).collect()
+}
+
+/// The names of these devices; unknown where one was not found, since a commit waits for each.
+fn all_found(devices: &[(String, Option<Subject>)]) -> Reading<Vec<String>> {
+    let mut names = Vec::new();
+    for (path, device) in devices {
+        match device {
+            Some(device) => names.push(device.name().to_owned()),
+            None => return Reading::unknown(Why::Ambiguous, format!("{path} is no device that was found")),
+        }
+    }
+    Reading::known(names, Source::file("/proc/self/mountinfo"))
 }
 
 fn loops(host: &dyn Host, facts: &mut FactSet) {
@@ -95,7 +117,7 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         let device = device_at(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.stand(&subject, &device);
-        } else if let Some(mount) = points.over(&file) {
+        } else if let Some(mount) = points.over_file(&file) {
             facts.stand(&subject, mount);
             facts.link(&subject, mount);
         }

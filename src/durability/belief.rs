@@ -7,9 +7,10 @@
 //! over disks that hold nothing back.
 
 mod array;
+mod pool;
 mod file_system;
-mod mapping;
 mod own_state;
+mod mapping;
 mod queue;
 
 pub use file_system::{directory, mount};

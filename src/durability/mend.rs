@@ -95,6 +95,8 @@ pub enum Mend {
     Restore(Subject),
     /// Repair a mapped device that has failed, or restore its data from a backup.
     Repair(Subject),
+    /// Restore the files of a ZFS pool that are damaged.
+    Damaged(Subject),
     /// Add the missing member to an array.
     Rebuild(Subject),
     /// The remedy of a rule.
@@ -132,6 +134,7 @@ impl Mend {
             | Self::Replace(_)
             | Self::Restore(_)
             | Self::Repair(_)
+            | Self::Damaged(_)
             | Self::Rebuild(_) => true,
         }
     }
@@ -205,6 +208,10 @@ impl Mend {
             Self::Repair(device) => format!(
                 "Repair {} (for volumes of LVM: lvconvert --repair), or restore the data from a backup.",
                 device.name()
+            ),
+            Self::Damaged(mount) => format!(
+                "Restore from a backup what `zpool status -v` lists for the pool of {}, then run zpool scrub.",
+                mount.name()
             ),
             Self::Rebuild(array) => {
                 format!(

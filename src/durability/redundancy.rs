@@ -7,9 +7,9 @@
 use super::ask::Ask;
 use super::controller;
 use crate::facts::catalog::device::{
-    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, SyncAction,
+    self, ArrayLevel, ArrayState, ConsistencyPolicy, DeviceKind, MappingState, SyncAction,
 };
-use crate::facts::catalog::mount::{self, MountClass};
+use crate::facts::catalog::mount::{self, MountClass, VdevState};
 use crate::facts::{Scope, Subject};
 
 pub use crate::facts::catalog::target::Redundancy;
@@ -38,13 +38,13 @@ fn layer(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
 fn block(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
     match ask.value(hop, &device::KIND) {
         Some(DeviceKind::Md) => array(ask, hop),
-        Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop).into_iter().collect(),
+        Some(DeviceKind::Lvm | DeviceKind::Dm) => mapping(ask, hop, false).into_iter().collect(),
+        Some(DeviceKind::Multipath) => mapping(ask, hop, true).into_iter().collect(),
         Some(DeviceKind::Drbd | DeviceKind::Dmraid) => vec![(Redundancy::Unknown, None)],
         Some(DeviceKind::Disk) => volume(ask, hop).into_iter().collect(),
         Some(
             DeviceKind::Partition
             | DeviceKind::Crypt
-            | DeviceKind::Multipath
             | DeviceKind::Vdo
             | DeviceKind::Bcache
             | DeviceKind::Zvol
@@ -64,15 +64,42 @@ fn volume(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
     is_one.then_some((Redundancy::Unknown, None))
 }
 
-/// The redundancy of LVM's own RAID, whose state only LVM and root see. Only root sees the devices of a volume.
-fn mapping(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
-    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else { return Some((Redundancy::Unknown, None)) };
+/// The redundancy of a mapping's copies and paths, whose state only root sees.
+fn mapping(ask: &mut Ask, hop: &Subject, paths: bool) -> Option<LayerRedundancy> {
+    let Some(targets) = ask.value(hop, &device::DM_TARGETS) else {
+        return (!paths).then_some((Redundancy::Unknown, None));
+    };
     let copies = targets.iter().any(|target| target == "raid" || target == "mirror");
-    let says = format!(
-        "It is unknown whether the copies of {} are complete: see `lvs -a -o name,lv_health_status,sync_percent`.",
-        hop.name()
-    );
-    copies.then_some((Redundancy::Unknown, Some(says)))
+    if !copies && !paths {
+        return None;
+    }
+    let name = hop.name();
+    let missing = ask.value(hop, &device::DM_FAILED).unwrap_or_default();
+    let lagging = ask.value(hop, &device::DM_LAGGING).unwrap_or_default();
+    let list = if missing.is_empty() { lagging } else { missing };
+    let lacks = if list.is_empty() { String::new() } else { format!(" ({})", list.join(", ")) };
+    let (redundancy, says) = match ask.value(hop, &device::DM_STATE) {
+        Some(MappingState::Degraded | MappingState::WriteHole) => (Redundancy::Degraded, "is degraded"),
+        Some(MappingState::Rebuilding) => (Redundancy::Degraded, "is being rebuilt"),
+        Some(MappingState::Resyncing) => (Redundancy::Unknown, "resyncs, and its copies may still differ"),
+        Some(MappingState::Failed | MappingState::Lost | MappingState::NoPath) => {
+            (Redundancy::Failed, "has failed")
+        }
+        Some(
+            MappingState::Fine
+            | MappingState::Full
+            | MappingState::ReadOnly
+            | MappingState::NeedsCheck
+            | MappingState::Error,
+        ) => return copies.then_some((Redundancy::Whole, None)),
+        None => {
+            let says = format!(
+                "It is unknown whether the copies of {name} are complete: see `lvs -a -o name,lv_health_status,sync_percent`."
+            );
+            return Some((Redundancy::Unknown, copies.then_some(says)));
+        }
+    };
+    Some((redundancy, Some(format!("{name} {says}{lacks}."))))
 }
 
 fn array(ask: &mut Ask, hop: &Subject) -> Vec<LayerRedundancy> {
@@ -184,15 +211,21 @@ fn mounted(ask: &mut Ask, hop: &Subject) -> Option<LayerRedundancy> {
 /// The redundancy by the state that ZFS gives its pool (zpool-status(8)); an online pool may be a single disk.
 fn pool(ask: &mut Ask, hop: &Subject) -> LayerRedundancy {
     let name = hop.name();
-    match ask.value(hop, &mount::ZFS_POOL_STATE).as_deref() {
-        Some("DEGRADED") => (
-            Redundancy::Degraded,
-            Some(format!("The ZFS pool of {name} is DEGRADED: see `zpool status -x`.")),
-        ),
-        Some(state @ ("FAULTED" | "UNAVAIL" | "SUSPENDED" | "OFFLINE" | "REMOVED")) => {
-            (Redundancy::Failed, Some(format!("The ZFS pool of {name} is {state}: see `zpool status -x`.")))
-        }
-        Some(_) | None => (Redundancy::Unknown, None),
+    let lost = ask.value(hop, &mount::ZFS_LOST).unwrap_or_default();
+    let lacks = if lost.is_empty() { String::new() } else { format!(" ({})", lost.join(", ")) };
+    let says =
+        |state: VdevState| Some(format!("The ZFS pool of {name} is {state}{lacks}: see `zpool status -x`."));
+    match ask.value(hop, &mount::ZFS_POOL_STATE) {
+        Some(state @ VdevState::Degraded) => (Redundancy::Degraded, says(state)),
+        Some(
+            state @ (VdevState::Faulted
+            | VdevState::Unavailable
+            | VdevState::Suspended
+            | VdevState::Offline
+            | VdevState::Removed),
+        ) => (Redundancy::Failed, says(state)),
+        Some(state @ VdevState::Online) if !lost.is_empty() => (Redundancy::Degraded, says(state)),
+        Some(VdevState::Online) | None => (Redundancy::Unknown, None),
     }
 }
 

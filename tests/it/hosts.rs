@@ -16,6 +16,7 @@ mod remedies;
 mod reviewed;
 mod seeds;
 mod short;
+mod states;
 mod table;
 mod words;
 

@@ -11,7 +11,7 @@ use crate::collect::attribute;
 use crate::collect::collector::{Collector, Request};
 use crate::collect::lookup::{Points, device_at};
 use crate::collect::refusal::{not_run, refused};
-use crate::facts::catalog::mount::{self, Logbias, ZfsSync};
+use crate::facts::catalog::mount::{self, Logbias, VdevState, ZfsSync};
 use crate::facts::catalog::{device, kernel};
 use crate::facts::{Choice, FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, Tool};
@@ -26,11 +26,30 @@ pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 const GET: [&str; 7] =
     ["get", "-Hp", "-t", "filesystem,volume", "-o", "name,property,value", "sync,logbias,recordsize"];
 
-/// A pool: its state and its devices by path; `None` for one whose path is not printed.
+/// A pool as `zpool status` prints it.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pool {
     state: String,
-    devices: Vec<Option<String>>,
+    /// The devices that a commit waits for.
+    devices: Vec<PoolDevice>,
+    /// Groups that lack a line: `mirror-0`.
+    short: Vec<String>,
+    /// What has errors, with its counts.
+    errors: Vec<String>,
+    /// Whether the tree has counts. Captures of before have none, and no line about damaged data either.
+    counts: bool,
+    /// A line of the tree that is not understood.
+    bad: Option<String>,
+    /// The word about damaged data, which ends a pool.
+    damage: Option<String>,
+}
+
+/// A device of a pool.
+#[derive(Clone, Debug, PartialEq)]
+struct PoolDevice {
+    /// Its path, or the number of one whose path is not printed.
+    name: String,
+    state: String,
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
@@ -61,8 +80,18 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         }
         if subject.scope() == Scope::Mount {
             facts.put(subject, &mount::ZFS_DEVICES, names.clone());
-            let state = of_pool(&pools, &pool).map(|pool| pool.state);
-            facts.put(subject, &mount::ZFS_POOL_STATE, state);
+            let of = of_pool(&pools, &pool);
+            facts.put(
+                subject,
+                &mount::ZFS_POOL_STATE,
+                of.clone().and_then(|pool| VdevState::read(&pool.state)),
+            );
+            facts.put(subject, &mount::ZFS_LOST, of.clone().and_then(|pool| pool.lost()));
+            let counted = of
+                .clone()
+                .and_then(|pool| if pool.counts { Ok(pool.errors) } else { Err(NO_COUNTS.to_owned()) });
+            facts.put(subject, &mount::ZFS_ERRORS, counted);
+            facts.put(subject, &mount::ZFS_DAMAGED, damaged(of));
             describe(subject, &dataset, &properties, facts);
         }
     }
@@ -102,7 +131,46 @@ fn of_pool(pools: &Reading<BTreeMap<String, Pool>>, name: &str) -> Reading<Pool>
     pools.clone().and_then(|all| all.get(name).cloned().ok_or_else(|| format!("it does not list {name}")))
 }
 
-/// The devices of a pool; unknown where one is not named or not found, since the worst device decides.
+/// Why a capture of before has no counts and no word about damaged data.
+const NO_COUNTS: &str = "the capture does not hold them";
+
+fn damaged(pool: Reading<Pool>) -> Reading<bool> {
+    match pool.value() {
+        Some(pool) if !pool.counts && pool.damage.is_none() => Reading::unknown(Why::NotCollected, NO_COUNTS),
+        Some(_) | None => pool.and_then(|pool| match pool.damage.as_deref() {
+            Some("none" | "No known data errors") => Ok(false),
+            Some("permanent") => Ok(true),
+            Some(text) if text.starts_with("Permanent errors") || text.contains(" data errors") => Ok(true),
+            Some(text) => Err(format!("`{text}` is no word about damaged data")),
+            None => Err("its last line is missing".to_owned()),
+        }),
+    }
+}
+
+impl Pool {
+    /// Devices that ZFS does not use, with their states.
+    fn lost(&self) -> Result<Vec<String>, String> {
+        let mut lost = Vec::new();
+        for device in &self.devices {
+            if !VdevState::read(&device.state)?.is_used() {
+                lost.push(format!("{} {}", device.name, device.state));
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Why its list of devices is not whole.
+    fn gap(&self) -> Option<String> {
+        let short = self.short.first().map(|group| format!("{group} lacks a device"));
+        let end = self.counts && self.damage.is_none();
+        let end = end.then(|| "its last line is missing".to_owned());
+        let none = self.devices.is_empty().then(|| "it lists no device".to_owned());
+        self.bad.clone().or(short).or(end).or(none)
+    }
+}
+
+/// The devices of a pool that are in use; unknown where the list is not whole or one of them is not found, since the worst
+/// device decides. A device that is missing takes no commit, whatever its path is.
 fn members(
     host: &dyn Host,
     name: &str,
@@ -113,16 +181,26 @@ fn members(
     let pool = of_pool(pools, name);
     let mut devices = Vec::new();
     let mut lost = None;
-    for path in pool.value().into_iter().flat_map(|pool| &pool.devices) {
-        let file = path.as_ref().map(|path| raw(path));
-        let found = file.and_then(|file| {
-            // A pool may be kept in a file, for trying it out.
-            device_at(host, &file, facts).or_else(|| points.over(&file).cloned())
-        });
-        match (found, path) {
-            (Some(device), _) => devices.push(device),
-            (None, Some(path)) => lost = Some(format!("{path} of pool {name} was not found")),
-            (None, None) => lost = Some(format!("pool {name} lacks a device")),
+    if let Some(pool) = pool.value() {
+        lost = pool.gap().map(|gap| format!("pool {name}: {gap}"));
+        for device in &pool.devices {
+            match VdevState::read(&device.state).map(VdevState::is_used) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(detail) => {
+                    lost = Some(format!("state of {} of pool {name}: {detail}", device.name));
+                    continue;
+                }
+            }
+            let path = Some(raw(&device.name)).filter(|path| path.starts_with(b"/"));
+            let found = path.and_then(|path| {
+                // A pool may be kept in a file, for trying it out.
+                device_at(host, &path, facts).or_else(|| points.over_file(&path).cloned())
+            });
+            match found {
+                Some(device) => devices.push(device),
+                None => lost = Some(format!("{} of pool {name} was not found", device.name)),
+            }
         }
     }
     let names = match lost {
@@ -166,38 +244,122 @@ fn ask(host: &dyn Host, request: &Request) -> (Reading<Vec<u8>>, Reading<Vec<u8>
 /// Groups of devices, which are no devices themselves: `mirror-0`, `raidz2-1`, `draid2:4d:11c:1s-0`, `replacing-1`.
 const GROUPS: &[&str] = &["mirror-", "raidz", "draid", "replacing-", "spare-", "indirect-", "root-"];
 
-/// The lines `pool: NAME`, `state: STATE`, and the tree, whose depth is the indentation after a tab: the pool itself
-/// and the classes `logs`, `special`, `dedup`, `cache` and `spares` are at its left.
+/// The fewest devices that a group can list; nothing where it may be any number.
+fn fewest(group: &str) -> Option<usize> {
+    let parity =
+        |kind: &str| group.strip_prefix(kind)?.bytes().next().map(|b| usize::from(b.saturating_sub(b'0')));
+    if group.starts_with("mirror-") || group.starts_with("replacing-") || group.starts_with("spare-") {
+        return Some(2);
+    }
+    parity("raidz").or_else(|| parity("draid")).map(|parity| parity.clamp(1, 3) + 1)
+}
+
+/// A pool while its tree is read.
+#[derive(Default)]
+struct PoolTree {
+    pool: Pool,
+    /// Whether a commit waits for the devices of this class.
+    counts: bool,
+    /// Groups that are open, with their depth and how many are below.
+    groups: Vec<(usize, String, usize)>,
+}
+
+impl PoolTree {
+    /// Closes the groups from this depth on.
+    fn close(&mut self, depth: usize) {
+        while let Some((at, group, below)) = self.groups.pop() {
+            if at < depth {
+                self.groups.push((at, group, below));
+                break;
+            }
+            if fewest(&group).is_some_and(|fewest| below < fewest) {
+                self.pool.short.push(group);
+            }
+        }
+    }
+
+    /// A line below the pool's own: indentation, name, state, counts.
+    fn line(&mut self, depth: usize, words: &[&[u8]]) {
+        self.close(depth);
+        let (Some(name), state) = (words.first(), words.get(1)) else { return };
+        if let Some((.., below)) = self.groups.last_mut() {
+            *below += 1;
+        }
+        self.count(words);
+        let (name, state) = (safe(name), safe(state.copied().unwrap_or_default()));
+        if GROUPS.iter().any(|group| name.starts_with(group)) {
+            self.groups.push((depth, name, 0));
+        } else if self.counts {
+            self.pool.devices.push(PoolDevice { name, state });
+        }
+    }
+
+    /// The counts of errors behind a name and a state.
+    fn count(&mut self, words: &[&[u8]]) {
+        let Some((name, counts)) = words.split_first().map(|(name, rest)| (safe(name), rest.get(1..4)))
+        else {
+            return;
+        };
+        match counts {
+            Some(counts) if counts.iter().all(|count| *count == b"0") => {}
+            Some([read, write, checksum]) => {
+                let digit = |count: &&[u8]| count.first().is_some_and(u8::is_ascii_digit);
+                if [read, write, checksum].into_iter().all(digit) {
+                    let name = name.strip_prefix("/dev/").unwrap_or(&name);
+                    let [read, write, checksum] = [read, write, checksum].map(|count| safe(count));
+                    self.pool.errors.push(format!("{name} {read} read, {write} write, {checksum} checksum"));
+                } else {
+                    self.pool.bad.get_or_insert_with(|| format!("the counts of {name} are no numbers"));
+                }
+            }
+            Some(_) | None if self.pool.counts && self.counts => {
+                self.pool.bad.get_or_insert_with(|| format!("{name} has no counts"));
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// The lines `pool: NAME`, `state: STATE`, the tree, whose depth is the indentation after a tab, and `errors: …`: the pool
+/// itself and the classes `logs`, `special`, `dedup`, `cache` and `spares` are at its left.
 fn parse_pools(text: &[u8]) -> BTreeMap<String, Pool> {
     let mut pools: BTreeMap<String, Pool> = BTreeMap::new();
     let mut name = String::new();
-    let mut counts = false;
+    let mut tree = PoolTree::default();
+    let mut keep = |name: &str, tree: &mut PoolTree| {
+        tree.close(0);
+        let tree = std::mem::take(tree);
+        if !name.is_empty() {
+            pools.insert(name.to_owned(), tree.pool);
+        }
+    };
     for line in text.split(|b| *b == b'\n') {
-        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let (Some(first), second) = (words.next(), words.next()) else { continue };
-        match (first, line.strip_prefix(b"\t")) {
-            (b"pool:", None) => {
-                name = safe(second.unwrap_or_default());
-                counts = false;
+        let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+        match (words.as_slice(), line.strip_prefix(b"\t")) {
+            ([b"pool:", rest @ ..], None) => {
+                keep(&name, &mut tree);
+                name = safe(rest.first().copied().unwrap_or_default());
             }
-            (b"state:", None) => {
-                pools.entry(name.clone()).or_default().state = safe(second.unwrap_or_default());
+            ([b"state:", rest @ ..], None) => {
+                tree.pool.state = safe(rest.first().copied().unwrap_or_default());
             }
-            (b"NAME", Some(_)) | (_, None) => {}
-            (word, Some(tree)) if !tree.starts_with(b" ") => {
-                counts = safe(word) == name || matches!(word, b"logs" | b"special" | b"dedup");
-            }
-            (word, Some(_)) if counts => {
-                let word = safe(word);
-                let is_group = GROUPS.iter().any(|group| word.starts_with(group));
-                if !is_group {
-                    let path = word.starts_with('/').then_some(word);
-                    pools.entry(name.clone()).or_default().devices.push(path);
+            ([b"errors:", rest @ ..], None) => tree.pool.damage = Some(safe(&rest.join(&b' '))),
+            ([b"NAME", rest @ ..], Some(_)) => tree.pool.counts = rest.len() > 1,
+            ([word, ..], Some(below)) if !below.starts_with(b" ") => {
+                tree.close(0);
+                tree.counts = safe(word) == name || matches!(*word, b"logs" | b"special" | b"dedup");
+                if safe(word) == name {
+                    tree.count(&words);
                 }
+            }
+            (_, Some(below)) if !words.is_empty() => {
+                let depth = below.iter().take_while(|b| **b == b' ').count();
+                tree.line(depth, &words);
             }
             _ => {}
         }
     }
+    keep(&name, &mut tree);
     pools
 }
 

@@ -40,10 +40,17 @@ impl Target {
         self.words.first().map(String::as_str)
     }
 
+    /// Whether it is the status of a thin pool in a capture of walwise 0.1, which held nothing of other targets.
+    fn is_of_older_capture(&self) -> bool {
+        let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
+        self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
+    }
+
     /// Its state, where these are the words of its status.
     fn status(&self, name: &str) -> Result<TargetStatus, String> {
         let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
-        let unknown = || format!("the status of {name} ({}) is not whole, or holds an unknown word", self.kind);
+        let unknown =
+            || format!("the status of {name} ({}) is not whole, or holds an unknown word", self.kind);
         status::parse(&self.kind, &words).ok_or_else(unknown)
     }
 }
@@ -97,6 +104,11 @@ fn put_state(
         (Some(kinds), Some(source)) if kinds.is_empty() => Reading::known(Vec::new(), source.clone()),
         (Some(kinds), _) => status.clone().and_then(|all| {
             let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
+            // A volume is as good as its pool (`thin_status` in drivers/md/dm-thin.c), which is what older captures hold.
+            let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
+            if is_by_pool && all.values().flatten().any(Target::is_of_older_capture) {
+                return Ok(vec![MappingState::Fine.into()]);
+            }
             if !listed.iter().map(|one| &one.kind).eq(kinds) {
                 return Err(format!("it does not list every target of {name}"));
             }
@@ -251,9 +263,7 @@ mod tests {
 
     fn machine() -> Fake {
         let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
-        Fake::default()
-            .answer(asking("table"), table)
-            .answer(asking("status"), STATUS)
+        Fake::default().answer(asking("table"), table).answer(asking("status"), STATUS)
     }
 
     #[test]
@@ -270,7 +280,11 @@ mod tests {
         assert_eq!(mode, Some(DmCacheMode::Writeback), "the worse of two counts");
         assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_DIRTY), Some(7));
         for name in ["dm-0", "dm-1", "dm-2", "dm-3"] {
-            assert_eq!(facts.value(&Subject::device(name), &device::DM_STATE), Some(MappingState::Fine), "{name}");
+            assert_eq!(
+                facts.value(&Subject::device(name), &device::DM_STATE),
+                Some(MappingState::Fine),
+                "{name}"
+            );
         }
     }
 
@@ -296,13 +310,17 @@ mod tests {
             |line| format!("{line}\n{line}"),
             |line| line.split(' ').take(2).collect::<Vec<_>>().join(" "),
             |line| line.split(' ').take(3).collect::<Vec<_>>().join(" "),
-            |line| line.replace(" rw ", " rx ").replace("thin 409600", "thin ?").replace("writecache 0", "writecache ?"),
+            |line| {
+                line.replace(" rw ", " rx ")
+                    .replace("thin 409600", "thin ?")
+                    .replace("writecache 0", "writecache ?")
+            },
         ];
         for (which, devices) in [(0, "dm-0"), (1, "dm-1"), (2, "dm-2"), (3, "dm-2")] {
             for hurt in hurt {
                 let mut text = lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
                 text[which] = hurt(lines[which]);
-                let host = machine().answer(asking("status"), &text.join("\n"));
+                let host = machine().answer(asking("status"), text.join("\n"));
                 let facts = collect(&host, true, false);
                 for name in ["dm-0", "dm-1", "dm-2"] {
                     let state = facts.get(&Subject::device(name), &device::DM_STATE);
@@ -312,8 +330,32 @@ mod tests {
             }
         }
         let facts = collect(&machine().answer(asking("status"), ""), true, false);
-        assert_eq!(facts.value(&Subject::device("dm-3"), &device::DM_STATE), Some(MappingState::Fine), "crypt has none");
-        assert_eq!(facts.value(&Subject::device("dm-4"), &device::DM_STATE), None, "the table does not list it");
+        assert_eq!(
+            facts.value(&Subject::device("dm-3"), &device::DM_STATE),
+            Some(MappingState::Fine),
+            "crypt has none"
+        );
+        assert_eq!(
+            facts.value(&Subject::device("dm-4"), &device::DM_STATE),
+            None,
+            "the table does not list it"
+        );
+    }
+
+    /// A capture of walwise 0.1 holds the use of pools and nothing else, and keeps its meaning.
+    #[test]
+    fn an_older_capture_is_read_as_before() {
+        for (pool, state) in [("10/1000 81/100", MappingState::Fine), ("failed", MappingState::Failed)] {
+            let status = format!("vg-pool-tpool: thin-pool {pool}\n");
+            let facts = collect(&machine().answer(asking("status"), &status), true, false);
+            assert_eq!(facts.value(&Subject::device("dm-0"), &device::DM_STATE), Some(state));
+            assert_eq!(facts.value(&Subject::device("dm-1"), &device::DM_STATE), Some(MappingState::Fine));
+            assert_eq!(
+                facts.value(&Subject::device("dm-2"), &device::DM_STATE),
+                None,
+                "nothing is known of a cache"
+            );
+        }
     }
 
     #[test]

@@ -16,12 +16,12 @@ use crate::facts::catalog::device::{self, ArrayLevel, ArrayState, ConsistencyPol
 /// Judges the effects of an array besides passing flushes on; empty where it has none.
 pub fn array(ask: &mut Ask, hop: &Subject) -> Vec<Hop> {
     let level = ask.need(hop, &device::MD_LEVEL);
-    let state = running(ask, hop);
+    let state = running(ask, hop).into_iter().chain(level.and_then(|level| members(ask, hop, level)));
     let more = match level {
         Some(level) => of(ask, hop, level),
         None => Some(unknown(ask, hop)),
     };
-    state.into_iter().chain(more).collect()
+    state.chain(more).collect()
 }
 
 fn unknown(ask: &Ask, hop: &Subject) -> Hop {
@@ -50,6 +50,28 @@ fn running(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
         | ArrayState::ActiveIdle => return None,
     };
     Some((Passage::Unknown, evidence(ask, hop, &device::MD_STATE, bears, says)))
+}
+
+/// Whether all members that the array counts are known and judged. No list of members is never taken for one member.
+fn members(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {
+    if level.is_container() {
+        return None;
+    }
+    let name = hop.name();
+    let says = match ask.need(hop, &device::MD_MEMBERS) {
+        None => format!("the members of {name} are not known"),
+        Some(members) => {
+            let failed = ask.value(hop, &device::MD_FAILED).unwrap_or_default();
+            let below = ask.facts.below(hop);
+            let names = members.iter().filter_map(|member| member.split(' ').next());
+            let mut unseen = names.filter(|member| {
+                !failed.iter().any(|failed| failed == member) && !below.contains(&Subject::device(*member))
+            });
+            let member = unseen.next()?;
+            format!("the member {member} of {name} is not among the devices below it")
+        }
+    };
+    Some((Passage::Unknown, evidence(ask, hop, &device::MD_MEMBERS, Bears::Unproven, says)))
 }
 
 fn of(ask: &mut Ask, hop: &Subject, level: ArrayLevel) -> Option<Hop> {

@@ -4,7 +4,7 @@
 //! Options belong to the superblock, so all mounts of one superblock are judged alike. Without a journal ext4 still
 //! flushes, but a power failure can destroy the directory that holds the committed file.
 
-use super::{Bottom, Hop, evidence};
+use super::{Bottom, Hop, evidence, pool};
 use crate::durability::ask::Ask;
 use crate::durability::claim::Passage;
 use crate::durability::{Bears, Evidence, Mend};
@@ -26,6 +26,7 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
         Some(MountClass::Block) => {
             let mut found = vec![barrier(ask, hop, &fstype, bottom)];
             found.extend(journal(ask, hop));
+            found.extend(extra_devices(ask, hop));
             found
         }
         Some(MountClass::Memory) => {
@@ -34,7 +35,11 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
             vec![(Passage::Dropped(Suppressor::FileSystem), evidence(ask, hop, &mount::CLASS, bears, says))]
         }
         Some(MountClass::Overlay) => vec![overlay(ask, hop)],
-        Some(MountClass::Zfs) => vec![zfs(ask, hop, bottom)],
+        Some(MountClass::Zfs) => {
+            let mut found = vec![zfs(ask, hop, bottom)];
+            found.extend(pool::pool(ask, hop));
+            found
+        }
         Some(MountClass::Network) => unseen(
             ask,
             format!(
@@ -144,6 +149,17 @@ fn skips_journal(ask: &mut Ask, hop: &Subject) -> bool {
         is_named(ask.value(hop, &mount::SUPER_OPTIONS)) || is_named(ask.value(hop, &mount::EXT4_OPTIONS));
     let lacks = |features: Vec<String>| features.iter().all(|feature| feature != "has_journal");
     is_skipped && !ask.value(hop, &mount::EXT4_FEATURES).is_some_and(lacks)
+}
+
+/// A log or real-time device that was not found is one that nobody judges.
+fn extra_devices(ask: &mut Ask, hop: &Subject) -> Option<Hop> {
+    let key = &mount::EXTRA_DEVICES;
+    if !matches!(ask.facts.get(hop, key), Reading::Unknown { why: Why::Ambiguous, .. }) {
+        return None;
+    }
+    ask.miss(hop, key, None);
+    let says = format!("{} has a log or real-time device that was not found", hop.name());
+    Some((Passage::Unknown, evidence(ask, hop, key, Bears::Unproven, says)))
 }
 
 fn overlay(ask: &mut Ask, hop: &Subject) -> Hop {

@@ -27,7 +27,9 @@ pub fn mapping(ask: &mut Ask, hop: &Subject, kind: DeviceKind) -> Option<Hop> {
         return Some((Passage::Unknown, evidence(ask, hop, &device::KIND, Bears::Unproven, says)));
     };
     let (passage, bears, says) = match state {
-        MappingState::Fine | MappingState::Degraded | MappingState::Rebuilding => return None,
+        MappingState::Fine | MappingState::Degraded | MappingState::Resyncing | MappingState::Rebuilding => {
+            return None;
+        }
         MappingState::WriteHole => (
             Passage::Sent,
             Bears::AtRisk(Mend::Rebuild(hop.clone())),

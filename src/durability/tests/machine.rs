@@ -91,8 +91,19 @@ impl Machine {
         self.put(&subject(info.scope), fact, word);
     }
 
-    /// Sets a fact of any subject in place.
+    /// Sets a fact of any subject in place. A layer comes with a state that is fine, which later words may change.
     pub fn put(&mut self, of: &Subject, fact: &str, word: &str) {
+        let state: &[(&str, &str)] = match (fact, word) {
+            ("device.kind", "lvm" | "dm" | "multipath" | "dmraid" | "vdo") => &[("dm.state", "fine")],
+            ("device.kind", "md") => &[("md.members", "")],
+            ("mount.class", "zfs") => {
+                &[("zfs.pool_state", "ONLINE"), ("zfs.damaged", "false"), ("zfs.devices", "")]
+            }
+            _ => &[],
+        };
+        for (fact, word) in state {
+            self.put(of, fact, word);
+        }
         let info = catalog::find(fact).unwrap_or_else(|| panic!("no fact {fact}"));
         if word == "?" {
             self.facts.put_value(of, info, Reading::unknown(Why::Denied, "a test"));

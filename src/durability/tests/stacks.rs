@@ -3,7 +3,8 @@
 use super::machine::{Machine, data};
 use crate::durability::Caps;
 use crate::durability::Standing;
-use crate::facts::Subject;
+use crate::facts::catalog::device::MappingState;
+use crate::facts::{Choice, Subject};
 
 /// Puts a device between the file system and sda.
 pub fn between(kind: &str, queue: &str) -> Machine {
@@ -127,6 +128,69 @@ fn a_mapping_goes_by_its_targets_where_they_were_read() {
             assert_eq!(machine.word(), verdict, "{kind} {targets}: {queue}, barrier {barrier}");
         }
     }
+}
+
+/// Every state of a mapped device has its verdict; none but a state that serves is durable.
+#[test]
+fn a_mapping_is_as_good_as_its_state() {
+    for state in MappingState::ALL.iter().map(|state| state.word()).chain(["?"]) {
+        let (verdict, redundancy) = match state {
+            "fine" => ("durable", "whole"),
+            "resyncing" => ("durable", "unknown"),
+            "degraded" | "rebuilding" => ("durable", "degraded"),
+            "degraded, write hole open" => ("at risk", "degraded"),
+            "failed" | "lost" => ("at risk", "failed"),
+            "no path" => ("unproven", "failed"),
+            "?" => ("unproven", "unknown"),
+            _ => ("unproven", "whole"),
+        };
+        for kind in ["lvm", "dm", "multipath"] {
+            let top = Subject::device("top");
+            let machine =
+                between(kind, "write back").on(&top, "dm.targets", "raid").on(&top, "dm.state", state);
+            assert_eq!(machine.word(), verdict, "{kind} {state}");
+            assert_eq!(machine.concludes("target.redundancy"), redundancy, "{kind} {state}");
+        }
+    }
+}
+
+/// The state of a pool, of its data, and its list of devices; without the program (absent) nobody can ask.
+#[test]
+fn a_zfs_pool_is_as_good_as_its_state() {
+    for (fact, word, verdict) in [
+        ("zfs.pool_state", "ONLINE", "durable"),
+        ("zfs.pool_state", "DEGRADED", "durable"),
+        ("zfs.pool_state", "FAULTED", "at risk"),
+        ("zfs.pool_state", "UNAVAIL", "at risk"),
+        ("zfs.pool_state", "SUSPENDED", "unproven"),
+        ("zfs.pool_state", "OFFLINE", "unproven"),
+        ("zfs.pool_state", "REMOVED", "unproven"),
+        ("zfs.pool_state", "?", "unproven"),
+        ("zfs.damaged", "true", "at risk"),
+        ("zfs.damaged", "?", "unproven"),
+        ("zfs.devices", "?", "unproven"),
+    ] {
+        let machine = Machine::plain()
+            .with("mount.class", "zfs")
+            .with("mount.fstype", "zfs")
+            .with("zfs.sync", "standard")
+            .with("zfs.no_cache_flush", "false")
+            .with(fact, word);
+        assert_eq!(machine.word(), verdict, "{fact} {word}");
+    }
+}
+
+/// No list of members is never taken for one member.
+#[test]
+fn an_array_of_which_a_member_is_not_judged_is_unproven() {
+    let top = Subject::device("top");
+    for (members, verdict) in
+        [("sda in_sync", "durable"), ("sda in_sync,sdb in_sync", "unproven"), ("?", "unproven")]
+    {
+        assert_eq!(between("md", "write back").on(&top, "md.members", members).word(), verdict, "{members}");
+    }
+    let failed = between("md", "write back").on(&top, "md.members", "sda in_sync,sdb faulty");
+    assert_eq!(failed.on(&top, "md.failed_members", "sdb").word(), "durable");
 }
 
 /// LVM's own targets all pass flushes on; another mapping is unknown where its targets are.
@@ -307,7 +371,9 @@ fn copies_that_others_keep() {
     assert_eq!(redundancy(&syncing), "unknown");
     let volume = between("lvm", "write back").on(&top, "dm.targets", "raid");
     assert_eq!(volume.verdict().heading(), "durable");
-    assert!(volume.verdict().second_fault.contains("lv_health_status"));
+    assert_eq!(redundancy(&volume), "whole");
+    let unknown = volume.clone().on(&top, "dm.state", "?");
+    assert!(unknown.verdict().second_fault.contains("lv_health_status"));
     let btrfs = Machine::plain().with("mount.fstype", "btrfs").with("btrfs.data_profiles", "raid1");
     assert_eq!(redundancy(&btrfs), "unknown");
     let complete = btrfs.clone().with("btrfs.missing_devices", "0");

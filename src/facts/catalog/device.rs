@@ -116,6 +116,8 @@ facts! {
     MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, prices;
     /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing stands on them any more.
     MD_FAILED: Vec<String> = Device "md.failed_members" ValueKind::List, assigned, health;
+    /// Members of an md array that work and should be replaced or looked at (`sda1 write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
+    MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
     DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never, speed;
     /// Largest power of two, 1 MiB at most, that divides where every linear target of a device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
@@ -188,7 +190,7 @@ pub use guarantor::Guarantor;
 pub use kind::DeviceKind;
 pub use layer::{
     ArrayLevel, ArrayState, BcacheMode, BcacheState, ConsistencyPolicy, DmCacheMode, DrbdOrdering,
-    DrbdProtocol, MappingState, SyncAction,
+    DrbdProtocol, MappingState, MemberState, SyncAction,
 };
 pub use medium::{Medium, Shingled, Zoned};
 pub use transport::{Fabric, Transport};

@@ -59,6 +59,8 @@ facts! {
     BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, prices, speed;
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
     BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, prices, instead(&["mount.super_options"]), speed;
+    /// Devices that it is on beside its own, from `logdev=` and `rtdev=` in force (xfs(5)).
+    EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, prices;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
     ZFS_SYNC: ZfsSync = Mount "zfs.sync", prices, of_cache;
     /// ZFS property `logbias` of the dataset (zfsprops(7)).
@@ -67,8 +69,14 @@ facts! {
     ZFS_RECORD: u64 = Mount "zfs.recordsize" ValueKind::Bytes, prices, speed;
     /// Devices of the ZFS pool, its separate log included, from `zpool status -P`.
     ZFS_DEVICES: Vec<String> = Mount "zfs.devices" ValueKind::List, assigned, prices;
-    /// State of the ZFS pool: `ONLINE`, `DEGRADED`, `FAULTED` …, from `zpool status`.
-    ZFS_POOL_STATE: String = Mount "zfs.pool_state" ValueKind::Text, health;
+    /// State of the ZFS pool, from `zpool status`.
+    ZFS_POOL_STATE: VdevState = Mount "zfs.pool_state", health;
+    /// Devices of the ZFS pool that are missing or no longer used, each with its state, from `zpool status -P`.
+    ZFS_LOST: Vec<String> = Mount "zfs.lost_devices" ValueKind::List, assigned, health;
+    /// Parts of the ZFS pool with errors, each with its counts (`sda1 0 read, 3 write, 0 checksum`), from `zpool status -P`.
+    ZFS_ERRORS: Vec<String> = Mount "zfs.error_counts" ValueKind::List, assigned, drifting, health;
+    /// Whether data of the ZFS pool is damaged for good, from the line `errors:` of `zpool status`.
+    ZFS_DAMAGED: bool = Mount "zfs.damaged" ValueKind::Bool, drifting, health;
     /// Device that holds the journal of an ext4, when it is another one, from the name of the journal's thread (/sys/fs/ext4/DEV/journal_task).
     EXT4_JOURNAL_DEVICE: String = Mount "ext4.journal_device" ValueKind::Text, assigned, prices, of_cache;
     /// Errors counted on the devices of a btrfs, from /sys/fs/btrfs/UUID/devinfo/*/error_stats (5.14 and later).
@@ -130,6 +138,30 @@ impl MountClass {
         match self {
             Self::Network | Self::Memory => true,
             Self::Block | Self::Fuse | Self::Overlay | Self::Zfs | Self::Other => false,
+        }
+    }
+}
+
+choice! {
+    /// State of a ZFS pool, or of a device in it (zpoolconcepts(7), Device Failure and Recovery).
+    pub enum VdevState {
+        Online = "ONLINE",
+        Degraded = "DEGRADED",
+        Faulted = "FAULTED",
+        Offline = "OFFLINE",
+        Removed = "REMOVED",
+        Unavailable = "UNAVAIL",
+        /// Of a pool: it waits for an administrator, and so does everybody who writes to it.
+        Suspended = "SUSPENDED",
+    }
+}
+
+impl VdevState {
+    /// Whether ZFS reads from and writes to it.
+    pub fn is_used(self) -> bool {
+        match self {
+            Self::Online | Self::Degraded => true,
+            Self::Faulted | Self::Offline | Self::Removed | Self::Unavailable | Self::Suspended => false,
         }
     }
 }

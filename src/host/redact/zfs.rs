@@ -1,5 +1,5 @@
-//! The output of zpool and zfs, reduced to pools, their devices and states, and a few properties (zpool-status(8),
-//! zfs-get(8)).
+//! The output of zpool and zfs, reduced to pools, their devices, states and counts of errors, and a few properties
+//! (zpool-status(8), zfs-get(8)).
 //!
 //! Names of damaged files and the history of a pool are dropped. Only indentation shows the tree of a pool, so it is
 //! kept.
@@ -7,7 +7,8 @@
 /// The properties that are requested.
 const PROPERTIES: [&str; 3] = ["sync", "logbias", "recordsize"];
 
-/// `zpool status -P`: the lines `pool:` and `state:`, and of the tree under `config:` indentation, name and state.
+/// `zpool status -P`: the lines `pool:` and `state:`, of the tree under `config:` indentation, name, state and counts of
+/// errors, and whether data is damaged.
 pub fn pools(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut in_tree = false;
@@ -19,16 +20,42 @@ pub fn pools(text: &[u8]) -> Vec<u8> {
                 out.extend([*label, b" ", *name, b"\n"].concat());
             }
             [b"config:"] => in_tree = true,
-            [label, ..] if in_tree && line.starts_with(b"\t") => {
+            [label, rest @ ..] if in_tree && line.starts_with(b"\t") => {
                 let indent = line.iter().take_while(|b| b.is_ascii_whitespace()).count();
-                let state = words.get(1).copied().unwrap_or_default();
-                out.extend([line.get(..indent).unwrap_or_default(), *label, b" ", state, b"\n"].concat());
+                out.extend([line.get(..indent).unwrap_or_default(), *label].concat());
+                let counts = rest.iter().skip(1).take_while(|word| is_count(word));
+                for word in rest.iter().take(1).chain(counts) {
+                    out.extend([b" ", *word].concat());
+                }
+                out.push(b'\n');
+            }
+            [b"errors:", rest @ ..] => {
+                in_tree = false;
+                out.extend([b"errors: ", damage(rest), b"\n"].concat());
             }
             [] => {}
             _ => in_tree = false,
         }
     }
     out
+}
+
+/// A count of errors, as `zpool status` shortens it: `0`, `12`, `1.21K`; or its heading.
+fn is_count(word: &[u8]) -> bool {
+    let digits =
+        word.strip_suffix(b"K").or(word.strip_suffix(b"M")).or(word.strip_suffix(b"G")).unwrap_or(word);
+    let is_number = !digits.is_empty() && digits.iter().all(|b| b.is_ascii_digit() || *b == b'.');
+    is_number || [&b"READ"[..], b"WRITE", b"CKSUM"].contains(&word)
+}
+
+/// The sentence about damaged data in a word (`print_error_log` and `print_status_config` in cmd/zpool of OpenZFS).
+fn damage(words: &[&[u8]]) -> &'static [u8] {
+    match words {
+        [b"none"] | [b"No", b"known", b"data", b"errors"] => b"none",
+        [b"permanent"] | [b"Permanent", b"errors", ..] => b"permanent",
+        [count, b"data", b"errors" | b"errors,", ..] if is_count(count) => b"permanent",
+        _ => b"?",
+    }
 }
 
 /// `zfs get -Hp -o name,property,value`: the lines of known properties.
@@ -52,13 +79,30 @@ mod tests {
             action: Replace the device.\n  scan: none requested\nconfig:\n\n\
             \tNAME             STATE     READ WRITE CKSUM\n\ttank             DEGRADED     0     0     0\n\
             \t  mirror-0       DEGRADED     0     0     0\n\t    /dev/sda1    ONLINE       0     0     0\n\
-            \t    12345678901  UNAVAIL      0     0     0  was /dev/sdb1\n\nerrors: Permanent errors:\n\n        /tank/secret\n";
-        let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE\n\ttank DEGRADED\n\t  mirror-0 DEGRADED\n\
-            \t    /dev/sda1 ONLINE\n\t    12345678901 UNAVAIL\n";
+            \t    12345678901  UNAVAIL      0 1.21K     0  was /dev/sdb1\n\nerrors: Permanent errors have been detected in the \
+            following files:\n\n        /tank/secret\n";
+        let expect = "pool: tank\nstate: DEGRADED\n\tNAME STATE READ WRITE CKSUM\n\ttank DEGRADED 0 0 0\n\
+            \t  mirror-0 DEGRADED 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    12345678901 UNAVAIL 0 1.21K 0\nerrors: permanent\n";
         assert_eq!(String::from_utf8(pools(status.as_bytes())).unwrap(), expect);
         let get =
             "tank\tsync\tstandard\ntank\tkeylocation\tfile:///root/key\ntank/pg\trecordsize\t131072\nx\n";
         assert_eq!(properties(get.as_bytes()), b"tank\tsync\tstandard\ntank/pg\trecordsize\t131072\n");
+    }
+
+    #[test]
+    fn the_sentence_about_damaged_data_becomes_a_word() {
+        for (sentence, word) in [
+            ("No known data errors", "none"),
+            ("1 data errors, use '-v' for a list", "permanent"),
+            ("1.2K data errors, use '-v' for a list", "permanent"),
+            ("Permanent errors have been detected in the following files:", "permanent"),
+            ("List of errors unavailable: permission denied", "?"),
+            ("", "?"),
+        ] {
+            let left = pools(format!("errors: {sentence}\n").as_bytes());
+            assert_eq!(left, format!("errors: {word}\n").as_bytes(), "{sentence}");
+            assert_eq!(pools(&left), left);
+        }
     }
 
     proptest! {
@@ -72,7 +116,7 @@ mod tests {
             prop_assert!(left.starts_with(b"a\tsync\talways\n") && left.ends_with(b"b\tsync\tdisabled\n"));
             let most = pools(text.as_bytes());
             let words = |line: &[u8]| line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).count();
-            prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 2));
+            prop_assert!(most.split(|b| *b == b'\n').all(|line| words(line) <= 5));
         }
     }
 }

@@ -49,13 +49,128 @@ fn datasets_and_volumes_stand_on_whatever_a_commit_waits_for() {
     assert_eq!(facts.value(&Subject::mount("/pg"), &mount::ZFS_DEVICES).unwrap().len(), 4);
 }
 
+/// A device that ZFS does not use takes no commit, whatever its path is.
 #[test]
-fn a_device_that_is_not_told_leaves_the_list_unknown_and_the_rest_found() {
+fn a_missing_device_is_lost_and_the_rest_is_known() {
     let facts = collect(&machine(STATUS));
     let cold = Subject::mount("/cold");
     assert_eq!(facts.below(&cold), [Subject::device("sdf1")]);
-    assert!(matches!(facts.get(&cold, &mount::ZFS_DEVICES), Reading::Unknown { why: Why::Ambiguous, .. }));
-    assert_eq!(facts.value(&cold, &mount::ZFS_POOL_STATE).as_deref(), Some("DEGRADED"));
+    assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).unwrap(), ["sdf1"]);
+    assert_eq!(facts.value(&cold, &mount::ZFS_LOST).unwrap(), ["1234567890 UNAVAIL"]);
+    assert_eq!(facts.value(&cold, &mount::ZFS_POOL_STATE), Some(VdevState::Degraded));
+}
+
+const WHOLE: &str = "  pool: cold\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tcold ONLINE 0 0 0\n\
+    \t  mirror-0 ONLINE 0 0 0\n\t    /dev/sda1 ONLINE 0 0 0\n\t    /dev/sdb1 ONLINE 0 0 0\n\nerrors: No known data errors\n";
+
+/// State, number of devices and of lost ones, whether all counts are zero, whether data is damaged.
+type PoolFacts = (Option<VdevState>, Option<usize>, Option<usize>, Option<bool>, Option<bool>);
+
+/// What is known of the pool with a text replaced: state, devices, lost devices, whether counts are all zero, damage.
+fn of_cold(old: &str, new: &str) -> PoolFacts {
+    assert!(WHOLE.contains(old), "{old}");
+    let facts = collect(&machine(&WHOLE.replacen(old, new, 1)));
+    let cold = Subject::mount("/cold");
+    (
+        facts.value(&cold, &mount::ZFS_POOL_STATE),
+        facts.value(&cold, &mount::ZFS_DEVICES).map(|all| all.len()),
+        facts.value(&cold, &mount::ZFS_LOST).map(|all| all.len()),
+        facts.value(&cold, &mount::ZFS_ERRORS).map(|all| all.is_empty()),
+        facts.value(&cold, &mount::ZFS_DAMAGED),
+    )
+}
+
+#[test]
+fn every_state_of_a_device_counts_or_is_unknown() {
+    let online = Some(VdevState::Online);
+    assert_eq!(of_cold("sdb1", "sdb1"), (online, Some(2), Some(0), Some(true), Some(false)));
+    for state in VdevState::ALL {
+        let used = state.is_used();
+        let found = of_cold("sdb1 ONLINE", &format!("sdb1 {state}"));
+        let expect = (online, Some(1 + usize::from(used)), Some(usize::from(!used)), Some(true), Some(false));
+        assert_eq!(found, expect, "{state}");
+        // The same where its node is gone: only one that is used is missed.
+        let gone = of_cold("/dev/sdb1 ONLINE", &format!("/dev/sdx1 {state}"));
+        let expect = (online, (!used).then_some(1), Some(usize::from(!used)), Some(true), Some(false));
+        assert_eq!(gone, expect, "{state}");
+        assert_eq!(of_cold("state: ONLINE", &format!("state: {state}")).0, Some(*state));
+    }
+    assert_eq!(of_cold("sdb1 ONLINE", "sdb1 DREAMING"), (online, None, None, Some(true), Some(false)));
+    assert_eq!(of_cold("state: ONLINE", "state: DREAMING").0, None);
+}
+
+#[test]
+fn counts_and_damage_are_facts() {
+    let online = Some(VdevState::Online);
+    for counts in ["1 0 0", "0 1.21K 0", "0 0 7"] {
+        let found = of_cold("sdb1 ONLINE 0 0 0", &format!("sdb1 ONLINE {counts}"));
+        assert_eq!(found, (online, Some(2), Some(0), Some(false), Some(false)), "{counts}");
+    }
+    for (word, damage) in [
+        ("none", Some(false)),
+        ("permanent", Some(true)),
+        ("3 data errors, use '-v' for a list", Some(true)),
+        ("?", None),
+        ("List of errors unavailable: permission denied", None),
+    ] {
+        assert_eq!(of_cold("No known data errors", word).4, damage, "{word}");
+    }
+}
+
+/// A list without its end, or with a group that lacks a line, is no list.
+#[test]
+fn a_list_that_is_cut_short_is_unknown() {
+    let text = WHOLE.trim_end();
+    for end in WHOLE.match_indices('\n').map(|(end, _)| end).filter(|end| *end < text.len()) {
+        let facts = collect(&machine(WHOLE.get(..end).unwrap()));
+        let cold = Subject::mount("/cold");
+        assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES), None, "{:?}", WHOLE.get(..end));
+        assert_eq!(facts.value(&cold, &mount::ZFS_DAMAGED), None);
+    }
+    for (old, new) in [
+        ("\t    /dev/sdb1 ONLINE 0 0 0\n", ""),
+        ("\t    /dev/sdb1 ONLINE 0 0 0\n", "\t    /dev/sdb1 ONLINE\n"),
+        ("mirror-0", "raidz2-0"),
+    ] {
+        assert_eq!(of_cold(old, new).1, None, "{new}");
+    }
+}
+
+/// A capture of before has neither counts nor the last line; what it holds keeps its meaning.
+#[test]
+fn a_capture_without_counts_is_read_as_before() {
+    let facts = collect(&machine(STATUS));
+    let pg = Subject::mount("/pg");
+    assert_eq!(facts.value(&pg, &mount::ZFS_POOL_STATE), Some(VdevState::Online));
+    assert!(matches!(facts.get(&pg, &mount::ZFS_DAMAGED), Reading::Unknown { why: Why::NotCollected, .. }));
+}
+
+/// A path below /dev that is no device is gone, and not kept in /dev; a file elsewhere is on its mount.
+#[test]
+fn only_a_file_is_kept_in_a_file() {
+    for (path, found) in
+        [("/dev/sdx1", None), ("/files/disk", Some("/files")), ("/dev/shm/disk", Some("/dev/shm"))]
+    {
+        let host = machine(&WHOLE.replace("/dev/sdb1", path));
+        let mut facts = FactSet::default();
+        facts.mention(&Subject::device("sda1"));
+        for (point, dataset) in
+            [("/", "root"), ("/dev", "udev"), ("/dev/shm", "shm"), ("/files", "x"), ("/cold", "cold")]
+        {
+            let subject = Subject::mount(point);
+            let class = if point == "/cold" { MountClass::Zfs } else { MountClass::Memory };
+            facts.know(&subject, &mount::CLASS, class, Source::file("x"));
+            facts.know(&subject, &mount::SOURCE, dataset.to_owned(), Source::file("x"));
+            facts.know(&subject, &mount::POINT, point.to_owned(), Source::file("x"));
+            facts.know(&subject, &mount::IN_SIGHT, true, Source::file("x"));
+        }
+        run(&host, &Request::default(), &mut facts);
+        let cold = Subject::mount("/cold");
+        let expect: Vec<Subject> =
+            std::iter::once(Subject::device("sda1")).chain(found.map(Subject::mount)).collect();
+        assert_eq!(facts.below(&cold), expect, "{path}");
+        assert_eq!(facts.value(&cold, &mount::ZFS_DEVICES).is_some(), found.is_some(), "{path}");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@
 use super::node::Node;
 use crate::collect::attribute;
 use crate::collect::refusal::refused;
-use crate::facts::catalog::device::{self, ArrayLevel};
-use crate::facts::{Choice, FactSet, Reading, Source, Subject};
+use crate::facts::catalog::device::{self, ArrayLevel, MemberState, SyncAction};
+use crate::facts::{Choice, FactSet, Reading, Source, Subject, Why};
 use crate::host::{Host, path_bytes};
 use crate::text::safe;
 
@@ -37,10 +37,22 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         let first = text.split_whitespace().next().and_then(|word| word.parse().ok());
         first.ok_or_else(|| format!("`{text}` is no number"))
     });
+    let degraded = facts.value(subject, &device::MD_DEGRADED);
+    let wanted =
+        disks.value().copied().filter(|_| facts.value(subject, &device::MD_LEVEL).is_some_and(is_counted));
+    let moves = facts.value(subject, &device::MD_SYNC_ACTION).is_some_and(SyncAction::is_reshape);
     facts.put(subject, &device::MD_DISKS, disks);
-    let members = members(host, node);
-    facts.put(subject, &device::MD_WRITE_MOSTLY, members.clone().map(|all| those(&all, "write_mostly")));
-    let failed = members.clone().map(|all| those(&all, "faulty"));
+    let members = members(host, node).and_then(|all| match wanted.filter(|_| !moves) {
+        Some(wanted) => all_there(all, wanted.saturating_sub(degraded.unwrap_or(0))),
+        None => Ok(all),
+    });
+    facts.put(
+        subject,
+        &device::MD_WRITE_MOSTLY,
+        members.clone().map(|all| those(&all, MemberState::WriteMostly)),
+    );
+    facts.put(subject, &device::MD_SUSPECT, members.clone().map(|all| suspect(&all)));
+    let failed = members.clone().map(|all| those(&all, MemberState::Faulty));
     let failed_ones: Vec<Subject> =
         failed.value().into_iter().flatten().cloned().map(Subject::device).collect();
     // Where all have failed, they are what is left to look at.
@@ -50,17 +62,62 @@ pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
         }
     }
     facts.put(subject, &device::MD_FAILED, failed);
-    facts.put(subject, &device::MD_MEMBERS, members);
+    let shown = members.map(|all| all.iter().map(ArrayMember::shown).collect::<Vec<String>>());
+    facts.put(subject, &device::MD_MEMBERS, shown);
 }
 
-/// The members whose state contains this word.
-fn those(members: &[String], state: &str) -> Vec<String> {
-    let of = |member: &String| {
-        let mut words = member.split(' ');
-        let name = words.next()?;
-        words.any(|word| word == state).then(|| name.to_owned())
-    };
-    members.iter().filter_map(of).collect()
+/// A member of an array, and the words of its state.
+#[derive(Clone, Debug)]
+struct ArrayMember {
+    name: String,
+    states: Vec<MemberState>,
+}
+
+impl ArrayMember {
+    /// `sda1 in_sync write_mostly`.
+    fn shown(&self) -> String {
+        let states = self.states.iter().map(|state| state.word());
+        std::iter::once(self.name.as_str()).chain(states).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Names of the members whose state contains this word.
+fn those(members: &[ArrayMember], state: MemberState) -> Vec<String> {
+    members.iter().filter(|member| member.states.contains(&state)).map(|member| member.name.clone()).collect()
+}
+
+fn suspect(members: &[ArrayMember]) -> Vec<String> {
+    let each = members.iter().flat_map(|member| {
+        let states = member.states.iter().filter(|state| state.is_suspect());
+        states.map(|state| format!("{} {state}", member.name))
+    });
+    each.collect()
+}
+
+/// Whether the array itself counts the members of this level that are in sync.
+fn is_counted(level: ArrayLevel) -> bool {
+    match level {
+        ArrayLevel::Linear
+        | ArrayLevel::Raid0
+        | ArrayLevel::Raid1
+        | ArrayLevel::Raid4
+        | ArrayLevel::Raid5
+        | ArrayLevel::Raid6
+        | ArrayLevel::Raid10 => true,
+        ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => false,
+    }
+}
+
+/// The members, if as many are in sync as the array counts. A member that is lost from the list is one nobody judges.
+fn all_there(members: Vec<ArrayMember>, wanted: u64) -> Result<Vec<ArrayMember>, String> {
+    let spares = those(&members, MemberState::Replacement);
+    let in_sync = those(&members, MemberState::InSync);
+    let found = in_sync.iter().filter(|member| !spares.contains(member)).count() as u64;
+    if found == wanted {
+        Ok(members)
+    } else {
+        Err(format!("it lists {found} members in sync, and the array counts {wanted}"))
+    }
 }
 
 /// The metadata of a container is external and points at no other array, as that of a volume in it does
@@ -75,8 +132,8 @@ fn level(level: Reading<String>, metadata: &Reading<String>) -> Reading<ArrayLev
     }
 }
 
-/// Name and state of every member: `sda1 in_sync write_mostly`.
-fn members(host: &dyn Host, node: &Node) -> Reading<Vec<String>> {
+/// Name and state of every member.
+fn members(host: &dyn Host, node: &Node) -> Reading<Vec<ArrayMember>> {
     let home = node.attribute("md");
     let shown = safe(path_bytes(&home));
     let names = match host.list(&home) {
@@ -88,8 +145,14 @@ fn members(host: &dyn Host, node: &Node) -> Reading<Vec<String>> {
         let member = safe(name.as_encoded_bytes().strip_prefix(b"dev-").unwrap_or_default());
         match attribute::text(host, &home.join(name).join("state")) {
             Reading::Known { value, .. } => {
-                let words: Vec<&str> = value.split([',', ' ']).filter(|word| !word.is_empty()).collect();
-                members.push(format!("{member} {}", words.join(" ")));
+                // An unknown word may be a failure.
+                let words = value.split([',', ' ']).filter(|word| !word.is_empty());
+                match words.map(MemberState::read).collect::<Result<Vec<_>, _>>() {
+                    Ok(states) => members.push(ArrayMember { name: member, states }),
+                    Err(detail) => {
+                        return Reading::unknown(Why::Malformed, format!("state of {member}: {detail}"));
+                    }
+                }
             }
             // A member whose state cannot be seen may be the one that is missing.
             Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
@@ -104,7 +167,6 @@ mod tests {
 
     use super::*;
     use crate::collect::testing::Fake;
-    use crate::facts::Why;
 
     /// A RAID1 with one write-mostly and one failed leg, as md.rst describes its files.
     const MIRROR: &[(&str, &str)] = &[
@@ -164,6 +226,60 @@ mod tests {
         assert_eq!(facts.value(&subject, &device::MD_DEGRADED), Some(1));
     }
 
+    /// Every word of a member's state is known and has a fact; any other word leaves the members unknown.
+    #[test]
+    fn every_state_of_a_member() {
+        for state in MemberState::ALL {
+            let (facts, Node { subject, .. }) = described(&[
+                ("level", "raid1"),
+                ("raid_disks", "2"),
+                ("degraded", "0"),
+                ("dev-sda1/state", "in_sync"),
+                ("dev-sdb1/state", "in_sync"),
+                ("dev-sdc1/state", if *state == MemberState::InSync { "spare" } else { state.word() }),
+            ]);
+            let all = facts.value(&subject, &device::MD_MEMBERS);
+            assert_eq!(all.map(|all| all.len()), Some(3), "{state}");
+            let suspect = facts.value(&subject, &device::MD_SUSPECT).unwrap();
+            assert_eq!(suspect.is_empty(), !state.is_suspect(), "{state}");
+        }
+        let (facts, Node { subject, .. }) = described(&[
+            ("level", "raid1"),
+            ("raid_disks", "2"),
+            ("dev-sda1/state", "in_sync"),
+            ("dev-sdb1/state", "in_sync,melancholy"),
+        ]);
+        for key in [&device::MD_MEMBERS, &device::MD_FAILED, &device::MD_SUSPECT] {
+            assert!(matches!(facts.get(&subject, key), Reading::Unknown { why: Why::Malformed, .. }));
+        }
+    }
+
+    /// As many members are listed as the array counts, or their list is unknown.
+    #[test]
+    fn members_are_counted() {
+        for (level, disks, degraded, listed, known) in [
+            ("raid1", "2", "0", 2, true),
+            ("raid1", "2", "0", 1, false),
+            ("raid1", "2", "1", 1, true),
+            ("raid1", "2", "0", 0, false),
+            ("raid1", "2", "0", 3, false),
+            ("raid0", "2", "", 2, true),
+            ("raid0", "2", "", 1, false),
+            ("raid6", "6", "2", 4, true),
+            ("raid6", "6", "2", 3, false),
+        ] {
+            let names: Vec<String> = (0..listed).map(|n| format!("dev-sd{n}/state")).collect();
+            let mut files = vec![("level", level), ("raid_disks", disks), ("degraded", degraded)];
+            files.extend(names.iter().map(|name| (name.as_str(), "in_sync")));
+            let (facts, Node { subject, .. }) = described(&files);
+            assert_eq!(
+                facts.value(&subject, &device::MD_MEMBERS).is_some(),
+                known,
+                "{level} {disks} {listed}"
+            );
+        }
+    }
+
     #[test]
     fn a_member_that_cannot_be_seen_leaves_the_members_unknown() {
         let mut files = MIRROR.to_vec();
@@ -213,7 +329,9 @@ mod tests {
             prop_assert!(which == 3 || facts.value(subject, &device::MD_DISKS) == Some(3));
             prop_assert!(which == 4 || facts.value(subject, &device::MD_DEGRADED) == Some(1));
             prop_assert!(which == 9 || facts.value(subject, &device::MD_WRITE_BEHIND) == Some(256));
-            prop_assert_eq!(facts.value(subject, &device::MD_WRITE_MOSTLY), Some(vec!["sdb1".to_owned()]));
+            // Without the number of missing members the list of members cannot be told from one that lost a line.
+            let lagging = facts.value(subject, &device::MD_WRITE_MOSTLY);
+            prop_assert!(which == 4 || lagging == Some(vec!["sdb1".to_owned()]));
         }
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! A line is an answer when it has all its fields and each is a word that is known; anything else is an unknown state.
 
-use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 use crate::facts::Choice;
+use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 
 /// What a target says of itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,6 +197,8 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
         MappingState::Degraded
     } else if lagging.is_empty() {
         MappingState::Fine
+    } else if behind == 0 {
+        MappingState::Resyncing
     } else {
         MappingState::Rebuilding
     };
@@ -230,7 +232,7 @@ fn mirror(words: &[&str]) -> Option<TargetStatus> {
     } else if !failed.is_empty() {
         MappingState::Degraded
     } else if synced < all {
-        MappingState::Rebuilding
+        MappingState::Resyncing
     } else {
         MappingState::Fine
     };
@@ -245,7 +247,7 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
     let [groups, next, rest @ ..] = rest else { return None };
     let mut rest = rest;
     number(next)?;
-    let (mut failed, mut works) = (Vec::new(), false);
+    let (mut failed, mut usable) = (Vec::new(), false);
     for _ in 0..number(groups)? {
         let ["A" | "E" | "D", after @ ..] = rest else { return None };
         let (_, after) = counted(after)?;
@@ -256,14 +258,14 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
             let [path, letter, count, after @ ..] = rest else { return None };
             number(count)?;
             match *letter {
-                "A" => works = true,
+                "A" => usable = true,
                 "F" => failed.push(format!("path {path}")),
                 _ => return None,
             }
             rest = after.split_at_checked(adds)?.1;
         }
     }
-    let state = match (works, failed.is_empty()) {
+    let state = match (usable, failed.is_empty()) {
         (false, _) => MappingState::NoPath,
         (true, false) => MappingState::Degraded,
         (true, true) => MappingState::Fine,
@@ -302,9 +304,9 @@ fn integrity(words: &[&str]) -> Option<TargetStatus> {
 
 /// verity.rst: whether a block was not what was signed.
 fn verity(words: &[&str]) -> Option<TargetStatus> {
-    match words.first()? {
-        &"V" => Some(MappingState::Fine.into()),
-        &"C" => Some(MappingState::Error.into()),
+    match *words.first()? {
+        "V" => Some(MappingState::Fine.into()),
+        "C" => Some(MappingState::Error.into()),
         _ => None,
     }
 }

@@ -117,6 +117,8 @@ choice! {
         Fine = "fine",
         /// A copy or a path has failed, and another one serves.
         Degraded = "degraded",
+        /// All copies are being made alike, and may differ until then.
+        Resyncing = "resyncing",
         /// A copy is being written, and holds less than the others until then.
         Rebuilding = "rebuilding",
         /// Parity lacks a disk, and nothing keeps a power failure from leaving it wrong.
@@ -161,11 +163,56 @@ choice! {
 }
 
 impl SyncAction {
+    /// Whether it moves what the array holds to another number of members or another layout.
+    pub fn is_reshape(self) -> bool {
+        match self {
+            Self::Reshape => true,
+            Self::Idle | Self::Frozen | Self::Resync | Self::Recover | Self::Check | Self::Repair => false,
+        }
+    }
+
     /// Whether it makes all copies or parity alike; nothing can be rebuilt from them until then.
     pub fn is_resync(self) -> bool {
         match self {
             Self::Resync => true,
             Self::Idle | Self::Frozen | Self::Recover | Self::Check | Self::Repair | Self::Reshape => false,
+        }
+    }
+}
+
+choice! {
+    /// A word of the state of a member of an md array (`state_show` in drivers/md/md.c; md.rst).
+    pub enum MemberState {
+        Faulty = "faulty",
+        InSync = "in_sync",
+        Journal = "journal",
+        WriteMostly = "write_mostly",
+        /// A write to it failed, and the array does not know yet.
+        Blocked = "blocked",
+        Spare = "spare",
+        /// A write to it has failed.
+        WriteError = "write_error",
+        /// It is to be replaced as soon as there is a spare.
+        WantReplacement = "want_replacement",
+        Replacement = "replacement",
+        ExternalBadBlocks = "external_bbl",
+        FailFast = "failfast",
+    }
+}
+
+impl MemberState {
+    /// Whether a member with this word works and should be looked at.
+    pub fn is_suspect(self) -> bool {
+        match self {
+            Self::Blocked | Self::WriteError | Self::WantReplacement => true,
+            Self::Faulty
+            | Self::InSync
+            | Self::Journal
+            | Self::WriteMostly
+            | Self::Spare
+            | Self::Replacement
+            | Self::ExternalBadBlocks
+            | Self::FailFast => false,
         }
     }
 }

@@ -127,18 +127,25 @@ fn a_failed_member_is_no_leaf_and_not_free() {
     assert_eq!(names(failed("faulty").below(&array)).len(), 2, "then they are what is left to look at");
 }
 
-/// A loop over a disk, by its node or by a link to it; one over a file below /dev is a file still.
+/// A loop over a disk, by its node or by a link to it; one over a file on a mount below /dev is a file still, and a node
+/// that is gone is neither.
 #[test]
 fn a_loop_over_a_disk_stands_on_the_disk() {
-    for (backing, below) in
-        [("/dev/sdb", "device sdb"), ("/dev/disk/by-id/x", "device sdb"), ("/dev/shm/image", "mount /dev")]
-    {
+    for (backing, below) in [
+        ("/dev/sdb", vec!["device sdb"]),
+        ("/dev/disk/by-id/x", vec!["device sdb"]),
+        ("/dev/shm/image", vec!["mount /dev/shm"]),
+        ("/dev/sdgone", vec![]),
+    ] {
         let fake = machine()
             .file("/sys/class/block/loop0/loop/backing_file", backing)
             .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
-            .file("/proc/self/mountinfo", "20 1 0:5 / /dev rw - devtmpfs udev rw\n");
+            .file(
+                "/proc/self/mountinfo",
+                "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
+            );
         let facts = all(&fake);
-        assert_eq!(names(facts.below(&Subject::device("loop0"))), [below], "{backing}");
+        assert_eq!(names(facts.below(&Subject::device("loop0"))), below, "{backing}");
     }
 }
 
@@ -247,7 +254,15 @@ fn anonymous_numbers_are_found_by_path_and_an_external_log_is_a_leaf() {
         .answer(Question::RealPath("/dev/mapper/vg-data".into()), "/dev/dm-0");
     let facts = all(&host);
     assert_eq!(names(facts.below(&Subject::mount("/"))), ["device sda1", "device dm-0"]);
-    assert_eq!(names(facts.below(&Subject::mount("/srv"))), ["device dm-0", "device sdb"]);
+    let srv = Subject::mount("/srv");
+    assert_eq!(names(facts.below(&srv)), ["device dm-0", "device sdb"]);
+    assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
+    let gone = machine().file(
+        "/proc/self/mountinfo",
+        "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
+    );
+    let reading = all(&gone).get(&srv, &mount::EXTRA_DEVICES);
+    assert!(matches!(reading, crate::facts::Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
 }
 
 #[test]

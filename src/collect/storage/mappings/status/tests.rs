@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::host::{Tool, mapper_targets, printed};
+use crate::host::Tool;
+use crate::host::redact::{mapper_targets, printed};
 
 const POOL: &str = "discard_passdown queue_if_no_space";
 
@@ -63,7 +64,7 @@ fn cases() -> Vec<(String, &'static str, &'static [&'static str], &'static [&'st
         ("raid raid1 2 DA 204800/204800 idle 0 0 -", "degraded", &["leg 1"], &[]),
         ("raid raid1 2 A- 204800/204800 idle 0 0 -", "degraded", &["leg 2"], &[]),
         ("raid raid1 2 Aa 1024/204800 recover 0 0 -", "rebuilding", &[], &["leg 2"]),
-        ("raid raid1 2 aa 1024/204800 resync 0 0 -", "rebuilding", &[], &["leg 1", "leg 2"]),
+        ("raid raid1 2 aa 1024/204800 resync 0 0 -", "resyncing", &[], &["leg 1", "leg 2"]),
         ("raid raid1 2 DD 204800/204800 idle 0 0 -", "failed", &["leg 1", "leg 2"], &[]),
         ("raid raid1 2 Da 1024/204800 idle 0 0 -", "failed", &["leg 1"], &["leg 2"]),
         ("raid raid0 2 AD 204800/204800 idle 0 0 -", "failed", &["leg 2"], &[]),
@@ -72,22 +73,22 @@ fn cases() -> Vec<(String, &'static str, &'static [&'static str], &'static [&'st
         ("raid raid5_ls 3 A-A 204800/204800 idle 0 0 -", "degraded, write hole open", &["leg 2"], &[]),
         ("raid raid5_ls 3 A-A 204800/204800 idle 0 0 A", "degraded", &["leg 2"], &[]),
         ("raid raid5_ls 3 --A 204800/204800 idle 0 0 -", "failed", &["leg 1", "leg 2"], &[]),
-        ("raid raid5_ls 3 aaa 1024/204800 resync 0 0 -", "rebuilding", &[], &["leg 1", "leg 2", "leg 3"]),
+        ("raid raid5_ls 3 aaa 1024/204800 resync 0 0 -", "resyncing", &[], &["leg 1", "leg 2", "leg 3"]),
         ("raid raid5_ls 3 AAA 204800/204800 idle 0 0 D", "read only", &["journal"], &[]),
-        ("raid raid6_zr 4 --AA 204800/204800 idle 0 0 -", "degraded, write hole open", &["leg 1", "leg 2"], &[]),
+        (
+            "raid raid6_zr 4 --AA 204800/204800 idle 0 0 -",
+            "degraded, write hole open",
+            &["leg 1", "leg 2"],
+            &[],
+        ),
         ("raid raid10_near 4 A-AA 204800/204800 idle 0 0 -", "degraded", &["leg 2"], &[]),
         ("mirror 2 253:3 253:4 200/200 1 AA 1 core", "fine", &[], &[]),
         ("mirror 2 253:3 253:4 200/200 1 AD 1 core", "degraded", &["leg 2"], &[]),
-        ("mirror 2 253:3 253:4 100/200 1 AA 3 disk 253:2 A", "rebuilding", &[], &["copies"]),
+        ("mirror 2 253:3 253:4 100/200 1 AA 3 disk 253:2 A", "resyncing", &[], &["copies"]),
         ("mirror 2 253:3 253:4 200/200 1 AA 3 disk 253:2 D", "degraded", &["log"], &[]),
         ("mirror 2 253:3 253:4 200/200 1 DF 1 core", "failed", &["leg 1", "leg 2"], &[]),
         ("multipath 2 0 0 0 1 1 A 0 2 2 8:0 A 0 0 1 8:16 A 0 0 1", "fine", &[], &[]),
-        (
-            "multipath 2 0 0 0 2 1 A 0 2 0 8:0 A 0 8:16 A 0 E 0 1 0 8:32 F 3",
-            "degraded",
-            &["path 8:32"],
-            &[],
-        ),
+        ("multipath 2 0 0 0 2 1 A 0 2 0 8:0 A 0 8:16 A 0 E 0 1 0 8:32 F 3", "degraded", &["path 8:32"], &[]),
         ("multipath 2 0 0 0 1 1 E 0 2 0 8:0 F 3 8:16 F 3", "no path", &["path 8:0", "path 8:16"], &[]),
     ];
     cases.extend(legs.map(|(line, state, failed, lagging)| (line.to_owned(), state, failed, lagging)));
@@ -111,14 +112,21 @@ fn every_state_of_every_target() {
         let kept = String::from_utf8(printed(Tool::Dmsetup, &["status".to_owned()], text)).unwrap();
         let status = kept.strip_prefix("x: ").and_then(|kept| read(kept.trim()));
         let status = status.unwrap_or_else(|| panic!("{line}: {kept}"));
-        assert_eq!((status.state.word(), status.failed.as_slice()), (state, strings(failed).as_slice()), "{line}");
+        assert_eq!(
+            (status.state.word(), status.failed.as_slice()),
+            (state, strings(failed).as_slice()),
+            "{line}"
+        );
         assert_eq!(status.lagging, strings(lagging), "{line}");
     }
     for state in MappingState::ALL {
         assert!(cases().iter().any(|(_, word, ..)| *word == state.word()), "no case for {state}");
     }
     for (target, _) in READERS {
-        assert!(cases().iter().any(|(line, ..)| line.split(' ').next() == Some(target)), "no case for {target}");
+        assert!(
+            cases().iter().any(|(line, ..)| line.split(' ').next() == Some(target)),
+            "no case for {target}"
+        );
     }
 }
 
