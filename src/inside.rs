@@ -28,7 +28,7 @@ pub mod facts {
 }
 pub mod host {
     pub use crate::host::{
-        Host, LiveHost, Look, Miss, MissKind, Question, RecordedHost, RecordingHost, Tool, archive,
+        Dialect, Host, LiveHost, Look, Miss, MissKind, Question, RecordedHost, RecordingHost, Tool, archive,
     };
 }
 pub mod measure {
@@ -52,6 +52,9 @@ pub mod report {
     };
     pub mod difference {
         pub use crate::report::difference::{Class, Kept, difference};
+    }
+    pub mod exit {
+        pub use crate::report::exit::{FailCondition, code};
     }
     pub mod needed {
         pub use crate::report::needed::{TargetScope, of_target};

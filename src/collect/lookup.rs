@@ -45,6 +45,18 @@ pub fn mount_of(facts: &FactSet, path: &[u8]) -> Option<Subject> {
     Points::from_facts(facts).over(path).cloned()
 }
 
+/// Why a file cannot lie on a mount that its path names: the kernel says that it is on another device, so the table was not
+/// read whole, or the path is not the file's. A file of btrfs has a number of its subvolume alone (fs/btrfs/inode.c,
+/// `btrfs_getattr`).
+pub fn misplaced(facts: &FactSet, mount: &Subject, seen: Stat) -> Option<String> {
+    let devno = facts.value(mount, &mount::DEVNO)?;
+    let found = format!("{}:{}", seen.major, seen.minor);
+    let is_anonymous =
+        seen.major == 0 && facts.value(mount, &mount::FSTYPE).is_some_and(|fstype| fstype == "btrfs");
+    (found != devno && !is_anonymous)
+        .then(|| format!("it lies on device {found}, and {mount}, which its path names, is {devno}"))
+}
+
 /// The device with the numbers of this node.
 pub fn device_of_node(host: &dyn Host, node: Stat, facts: &FactSet) -> Option<Subject> {
     let link = format!("/sys/dev/block/{}:{}", node.node_major, node.node_minor);

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::collector::{Collector, Request};
-use super::lookup::{Points, device_at, device_of_node};
+use super::lookup::{Points, device_at, device_of_node, misplaced};
 use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
@@ -117,11 +117,21 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         let device = device_at(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.stand(&subject, &device);
-        } else if let Some(mount) = points.over_file(&file) {
+        } else if let Some(mount) = points.over_file(&file).filter(|mount| holds(host, &file, mount, facts)) {
             facts.stand(&subject, mount);
             facts.link(&subject, mount);
         }
     }
+}
+
+/// Whether the file of a loop device may lie on this mount: neither it nor, where it is not seen, the nearest directory above it
+/// lies elsewhere.
+fn holds(host: &dyn Host, file: &[u8], mount: &Subject, facts: &FactSet) -> bool {
+    let Some(point) = facts.value(mount, &mount::POINT).map(|point| raw(&point)) else { return false };
+    let on_mount = |path: &&Path| path.starts_with(OsStr::from_bytes(&point));
+    let paths = Path::new(OsStr::from_bytes(file)).ancestors().take_while(on_mount);
+    let seen = paths.filter_map(|path| host.stat(path).ok()).next();
+    seen.and_then(|seen| misplaced(facts, mount, seen)).is_none()
 }
 
 /// Writes to an overlay go to its upper directory. The path is relative to the mounting process, so it is followed only

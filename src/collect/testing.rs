@@ -17,9 +17,13 @@ pub(crate) struct Fake {
 }
 
 impl Fake {
-    /// A file with this text.
+    /// A file with this text; an attribute of sysfs ends its line.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
-        self.answer(Question::Read(path.as_ref().to_owned()), text)
+        let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
+        if path.starts_with("/sys") && text.last().is_some_and(|last| *last != b'\n') {
+            text.push(b'\n');
+        }
+        self.answer(Question::Read(path), text)
     }
 
     /// Files below one directory: `name value` pairs.

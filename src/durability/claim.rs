@@ -7,10 +7,10 @@
 
 mod statement;
 mod capacitor;
-mod danger;
 mod guarantor;
 mod elsewhere;
 mod nvme;
+mod danger;
 mod sd;
 mod virtio;
 

@@ -66,6 +66,11 @@ impl<T> Reading<T> {
         self.value().is_some()
     }
 
+    /// Whether the machine lacks it.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Self::Unknown { why: Why::Absent, .. })
+    }
+
     /// Whether it is not known and could be. What is not there and needs nothing is no gap: a disk without a model has no
     /// model.
     pub fn is_gap(&self) -> bool {

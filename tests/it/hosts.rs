@@ -10,6 +10,7 @@ mod clouds;
 mod durations;
 mod garbled;
 mod kept;
+mod lost;
 mod needed;
 mod pages;
 mod remedies;

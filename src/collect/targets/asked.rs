@@ -9,12 +9,13 @@ use std::path::{Component, Path, PathBuf};
 use super::mistyped;
 use super::prospect::{ProspectiveTarget, device_of, mount_over};
 use super::role::{self, ServerDirectories};
-use crate::collect::lookup::device_of_node;
+use crate::collect::lookup::{device_of_node, misplaced};
 use crate::collect::refusal::refused;
+use crate::facts::catalog::device;
+use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::target::TargetKind;
-use crate::facts::catalog::{device, mount};
 use crate::facts::note::TargetNote;
-use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject};
+use crate::facts::{FactSet, Reading, Remedy, Scope, Source, Subject, Why};
 use crate::host::{Host, Miss, MissKind, Stat, path_bytes, path_of};
 use crate::text::{raw, safe};
 
@@ -76,8 +77,16 @@ fn seen_place(
         Ok(stat) if stat.is_block() => device(host, path, stat, facts),
         Ok(stat) if stat.is_dir() => {
             let real = host.real_path(path).unwrap_or_else(|_| path.to_owned());
+            // A path that leads elsewhere is not the one that was followed.
+            let seen = if real == path { Some(stat) } else { host.stat(&real).ok() };
+            let same = seen.is_some_and(|seen| {
+                (seen.major, seen.minor, seen.inode) == (stat.major, stat.minor, stat.inode)
+            });
             let kind = Reading::known(TargetKind::Directory, Source::call(format!("stat {shown}")));
-            Some(directory(facts, real, kind))
+            let real = if same { real } else { path.to_owned() };
+            let place = placed(facts, directory(facts, real, kind), stat);
+            let detail = format!("the real path of {shown} is another directory");
+            Some(if same { place } else { nowhere(place, detail) })
         }
         Ok(stat) => {
             if let Some(note) = unfit(stat, &shown) {
@@ -117,12 +126,37 @@ fn directory(facts: &FactSet, path: PathBuf, kind: Reading<TargetKind>) -> Prosp
     ProspectiveTarget { existing: Some(path.clone()), kind, base, path, io_error: false }
 }
 
+/// The place, on its mount where stat(2) agrees with it; else on no mount that is known.
+fn placed(facts: &FactSet, place: ProspectiveTarget, stat: Stat) -> ProspectiveTarget {
+    match place.base.as_ref().and_then(|mount| misplaced(facts, mount, stat)) {
+        Some(detail) => nowhere(place, detail),
+        None => place,
+    }
+}
+
+/// A place whose answers contradict each other: it is on no mount that is known.
+fn nowhere(place: ProspectiveTarget, detail: String) -> ProspectiveTarget {
+    let kind = Reading::unknown(Why::Malformed, detail);
+    ProspectiveTarget { base: None, existing: None, kind, ..place }
+}
+
 /// A place that could not be looked at. It is asked nothing more, since each question could take as long as the first.
 pub fn unseen(facts: &FactSet, path: PathBuf, miss: &Miss) -> ProspectiveTarget {
     let io_error = miss.is_io_error();
     let kind = refused(miss, &safe(path_bytes(&path)));
     let kind = if io_error { kind.or_try(Remedy::Do(SEE_WHY.to_owned())) } else { kind };
-    ProspectiveTarget { existing: None, io_error, ..directory(facts, path, kind) }
+    let place = ProspectiveTarget { existing: None, io_error, ..directory(facts, path, kind) };
+    // What hangs is no disk of this machine, so a mount of one is not what it lies on.
+    let is_local = place
+        .base
+        .as_ref()
+        .and_then(|mount| facts.value(mount, &mount::CLASS))
+        .is_some_and(MountClass::is_block);
+    if miss.kind == MissKind::TimedOut && is_local {
+        ProspectiveTarget { base: None, ..place }
+    } else {
+        place
+    }
 }
 
 const SEE_WHY: &str = "find the reason in the kernel log (dmesg -T), unmount the file system, and repair it before it is used again";
@@ -152,13 +186,9 @@ fn created(host: &dyn Host, path: &Path, facts: &mut FactSet) -> Option<Prospect
                 }
                 let kind = Reading::known(TargetKind::Created, Source::call(format!("stat {shown}")));
                 let base = mount_over(facts, &real);
-                return Some(ProspectiveTarget {
-                    path: place,
-                    kind,
-                    existing: Some(real),
-                    base,
-                    io_error: false,
-                });
+                let place =
+                    ProspectiveTarget { path: place, kind, existing: Some(real), base, io_error: false };
+                return Some(placed(facts, place, stat));
             }
             Ok(_) => {
                 facts.warn(TargetNote::FileAbove { path: shown, parent: safe(path_bytes(parent)) });

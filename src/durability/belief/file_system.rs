@@ -27,6 +27,7 @@ pub fn mount(ask: &mut Ask, hop: &Subject, bottom: Bottom) -> Vec<Hop> {
             let mut found = vec![barrier(ask, hop, &fstype, bottom)];
             found.extend(journal(ask, hop));
             found.extend(extra_devices(ask, hop));
+            found.extend(members(ask, hop, &fstype));
             found
         }
         Some(MountClass::Memory) => {
@@ -91,6 +92,15 @@ fn barrier(ask: &mut Ask, hop: &Subject, fstype: &str, bottom: Bottom) -> Hop {
         }
     };
     (passage, evidence(ask, hop, &mount::BARRIER, bears, says))
+}
+
+/// The devices of a btrfs, where they are unknown: a mount names one, and a commit is as durable as the worst of them.
+fn members(ask: &mut Ask, hop: &Subject, fstype: &str) -> Option<Hop> {
+    if fstype != "btrfs" || ask.need(hop, &mount::BTRFS_DEVICES).is_some() {
+        return None;
+    }
+    let says = format!("it is unknown which devices {} ({fstype}) spans", hop.name());
+    Some((Passage::Unknown, evidence(ask, hop, &mount::BTRFS_DEVICES, Bears::Unproven, says)))
 }
 
 /// The effect of a missing journal, with the ext4 driver.

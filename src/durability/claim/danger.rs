@@ -1,15 +1,25 @@
 //! Statements of a disk that count against it whatever its cache is: a drive that warns of the capacitors behind its
 //! memory, and a cloud's disk that is deleted with its machine.
 //!
-//! Like a measurement they can only lower a verdict. Their absence proves nothing; a claim that depends on it
-//! ([`super::nvme`]) asks for it there. A drive with protected memory may acknowledge flushes without executing them,
+//! Like a measurement they can only lower a verdict, so each has to be known, or known to be absent: see [`OPTIONAL`]. A
+//! drive with protected memory may acknowledge flushes without executing them,
 //! so flushing does not help once that protection fails.
 
+use super::nvme;
 use super::statement::claim;
 use crate::durability::ask::Ask;
-use crate::durability::{Bears, Evidence, Mend};
-use crate::facts::catalog::device::{self, NvmeWarning};
-use crate::facts::{Choice, Reading, Subject, Why};
+use crate::durability::{Bears, Evidence, Layer, Mend};
+use crate::facts::catalog::device::{self, NvmeWarning, Transport};
+use crate::facts::{Choice, Need, Reading, Subject, Why};
+
+/// What can only lower a verdict and may be absent, each as a question around the disk's name. Where it is absent, the disk's
+/// own word stands alone: a lasting disk need not say so, nvme-cli need not be installed, and most drives have no such
+/// log page. Where it is unknown for another reason, nothing is proven.
+const OPTIONAL: [(&str, &str, &str); 3] = [
+    (device::EPHEMERAL.info.name, "whether", "is ephemeral"),
+    (device::NVME_WARNINGS.info.name, "what", "warns of"),
+    (device::NVME_CAPACITOR.info.name, "how the capacitor of", "is"),
+];
 
 /// The evidence against a disk, and whether its memory is volatile although it may claim otherwise.
 pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
@@ -27,11 +37,7 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
             says,
         ));
     }
-    if was_hidden(ask, disk) {
-        ask.miss(disk, &device::EPHEMERAL, None);
-        let says = format!("it is unknown whether {name} is ephemeral, because its model could not be read");
-        found.push(claim(ask, disk, &device::EPHEMERAL, Bears::Unproven, says));
-    }
+    found.extend(unread(ask, disk));
     for warning in ask.value(disk, &device::NVME_WARNINGS).unwrap_or_default() {
         let (bears, says) = match NvmeWarning::from_word(&warning) {
             // They are no statement about acknowledged data.
@@ -57,14 +63,27 @@ pub fn find(ask: &mut Ask, disk: &Subject) -> (Vec<Evidence>, bool) {
     (found, forgets)
 }
 
-/// Whether a statement about a disk's lifetime exists but could not be read. A missing statement is another matter, and
-/// usual with virtual disks.
-fn was_hidden(ask: &Ask, disk: &Subject) -> bool {
-    let hidden = |name: &str| {
-        matches!(
-            ask.facts.named(disk, name),
-            Reading::Unknown { why: Why::Denied | Why::TimedOut | Why::Malformed, .. }
-        )
-    };
-    hidden(device::EPHEMERAL.name())
+/// What is unknown of [`OPTIONAL`] although the disk may tell it.
+fn unread(ask: &mut Ask, disk: &Subject) -> Vec<Evidence> {
+    let name = disk.name();
+    // Nothing of a provider's disk that could fail is in this machine.
+    let is_asked =
+        ask.value(disk, &device::TRANSPORT) == Some(Transport::Nvme) && !nvme::is_presented(ask, disk);
+    let mut found = Vec::new();
+    for (fact, question, predicate) in OPTIONAL {
+        let reading = ask.facts.named(disk, fact);
+        let Reading::Unknown { why, .. } = reading else { continue };
+        let missing = match why {
+            Why::Absent | Why::Ambiguous => false,
+            Why::NotCollected | Why::Denied | Why::TimedOut | Why::Malformed => {
+                is_asked || fact == device::EPHEMERAL.name()
+            }
+        };
+        if missing {
+            ask.asked.missing.extend(Need::from_reading(disk, fact, reading));
+            let says = format!("it is unknown {question} {name} {predicate}");
+            found.push(Evidence::new(Layer::Claim, disk, Bears::Unproven, says, String::new()));
+        }
+    }
+    found
 }

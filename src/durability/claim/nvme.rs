@@ -48,7 +48,7 @@ pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
 }
 
 /// Whether it is a cloud's disk that outlives this machine: what could fail behind it is not here.
-fn is_presented(ask: &mut Ask, disk: &Subject) -> bool {
+pub fn is_presented(ask: &mut Ask, disk: &Subject) -> bool {
     ask.value(disk, &device::CLOUD).is_some() && ask.value(disk, &device::EPHEMERAL) == Some(false)
 }
 

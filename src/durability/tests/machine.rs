@@ -115,6 +115,18 @@ impl Machine {
             None => (word, Source::file("/a/file")),
         };
         self.facts.put_value(of, info, Reading::known(testing::value(info, word), source));
+        if (fact, word) == ("device.kind", "disk") {
+            self.complete(of);
+        }
+    }
+
+    /// What a disk's collectors always record: it lasts, and it has neither warnings nor a page of its capacitor.
+    fn complete(&mut self, disk: &Subject) {
+        self.put(disk, "device.ephemeral", "false");
+        for fact in ["nvme.critical_warning", "nvme.capacitor"] {
+            let info = catalog::find(fact).unwrap();
+            self.facts.put_value(disk, info, Reading::unknown(Why::Absent, "a test"));
+        }
     }
 
     /// Puts one subject on another.

@@ -16,8 +16,8 @@ fn nvme_drives() {
     // queue, VWC, feature 06h, warnings → verdict, cache, flush
     for (queue, has_one, is_on, warnings, verdict, cache, flush) in [
         ("write back", "true", "on", "", "durable", "volatile", "sent"),
-        ("write back", "true", "?", "?", "durable", "volatile", "sent"),
-        ("write back", "?", "?", "?", "durable", "volatile", "sent"),
+        ("write back", "true", "?", "?", "unproven", "volatile", "sent"),
+        ("write back", "?", "?", "?", "unproven", "volatile", "sent"),
         ("write back", "true", "off", "", "durable", "none", "sent"),
         ("write back", "false", "?", "", "durable", "volatile", "sent"),
         ("write through", "true", "off", "", "durable", "none", "not needed"),

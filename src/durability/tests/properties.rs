@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::machine::{Machine, data};
 use crate::durability::Standing;
 use crate::facts::catalog;
-use crate::facts::{Reading, Scope, Subject, Why};
+use crate::facts::{Reading, Scope, Subject, Value, Why};
 
 /// Facts that bear on a verdict, with their values.
 const BEARING: &[(&str, &[&str])] = &[
@@ -313,8 +313,11 @@ proptest! {
         let disk = &stack.disks[at % stack.disks.len()];
         // A refused answer leaves it open already, and the warnings are part of the claim of an NVMe drive that says it has no
         // cache.
-        let was_asked = *machine.facts.named(disk, warning.0) != Reading::not_collected();
-        if !was_asked && warning.0 != "nvme.critical_warning" {
+        let reading = machine.facts.named(disk, warning.0);
+        let is_open = *reading == Reading::not_collected()
+            || reading.is_absent()
+            || reading.value() == Some(&Value::Bool(false));
+        if is_open && warning.0 != "nvme.critical_warning" {
             let before = machine.verdict().standing;
             for word in warning.1 {
                 prop_assert!(machine.clone().on(disk, warning.0, word).verdict().standing <= before);

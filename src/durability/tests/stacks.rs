@@ -375,6 +375,8 @@ fn copies_that_others_keep() {
     let unknown = volume.clone().on(&top, "dm.state", "?");
     assert!(unknown.verdict().second_fault.contains("lv_health_status"));
     let btrfs = Machine::plain().with("mount.fstype", "btrfs").with("btrfs.data_profiles", "raid1");
+    assert_eq!(btrfs.word(), "unproven", "its members are not known");
+    let btrfs = btrfs.with("btrfs.devices", "sda");
     assert_eq!(redundancy(&btrfs), "unknown");
     let complete = btrfs.clone().with("btrfs.missing_devices", "0");
     assert_eq!(redundancy(&complete), "unknown", "nothing is known of its metadata");

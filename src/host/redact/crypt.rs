@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::mounts::whole;
 use super::options::LOCAL_SOURCES;
-use crate::host::{ConfigDirective, into_path};
+use crate::host::{ConfigDirective, path_of};
 
 /// Options that are kept with their values: they name algorithms, file systems and numbers.
 const WITH_VALUE: [&[u8]; 9] = [
@@ -62,7 +62,7 @@ pub fn table(text: &[u8], is_there: &dyn Fn(&Path) -> bool) -> Vec<ConfigDirecti
         let key: &[u8] = match fields.next() {
             None | Some(b"none" | b"-") => b"none",
             Some(b"/dev/urandom" | b"/dev/random") => b"random",
-            Some(key) if key.starts_with(b"/") && is_there(&into_path(key.to_vec())) => b"there",
+            Some(key) if key.starts_with(b"/") && is_there(&path_of(key.to_vec())) => b"there",
             Some(_) => b"file",
         };
         let written = fields.next().filter(|written| !matches!(*written, b"none" | b"-")).unwrap_or_default();

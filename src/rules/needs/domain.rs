@@ -84,7 +84,8 @@ fn mentioned(op: &Op) -> Vec<Value> {
         | Op::StartsWith(_)
         | Op::EndsWith(_)
         | Op::Contains(_)
-        | Op::Known(_) => Vec::new(),
+        | Op::Known(_)
+        | Op::Absent(_) => Vec::new(),
     }
 }
 

@@ -61,8 +61,9 @@ const COMMON: Facts = &[
     ("device.writeback_latency", "75000"),
     ("device.drive_cache", "?denied"),
     ("device.cloud", "?absent"),
-    ("device.ephemeral", "?absent"),
+    ("device.ephemeral", "no"),
     ("device.model", "?absent"),
+    ("nvme.capacitor", "?absent"),
     ("device.cache_type", "?absent"),
 ];
 

@@ -258,12 +258,6 @@ fn what_unlocks_a_value_is_of_a_value_that_loses_data_and_that_a_rule_offers() {
 /// Critical rules that test whether a fact is known at all, so that an unreadable fact may silence them; and the
 /// justification.
 const SILENT_UNREAD: &[(&str, &str, &str)] = &[
-    ("disk.ephemeral", "device.cloud", "no machine but one of a known cloud has it"),
-    (
-        "disk.capacitor-failed",
-        "nvme.capacitor",
-        "few drives have that log page; disk.nvme-failing asks what all have",
-    ),
     (
         "cache.override-on-disk",
         "nvme.volatile_cache",

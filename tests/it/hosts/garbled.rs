@@ -1,15 +1,13 @@
-//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing fails, everything
-//! stays display-safe, and an unreadable answer improves no verdict.
+//! Every parser at once: recorded machines with one answer replaced by noise or refused. Nothing fails, and everything
+//! stays display-safe. What lost answers do to a verdict is tried in [`super::lost`].
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use walwise::inside::collect::{Request, run_all};
-use walwise::inside::durability::Standing;
-use walwise::inside::facts::{FactRow, FactSet, Reading, Subject};
+use walwise::inside::facts::{FactRow, FactSet, Reading};
 use walwise::inside::host::archive::{self, Answers, HostAnswer};
-use walwise::inside::host::{Host, Miss, MissKind, Question, Tool};
+use walwise::inside::host::{Host, Miss, MissKind, Question};
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::{Report, json, text};
 use walwise::inside::rules::RuleSet;
@@ -108,65 +106,4 @@ proptest! {
         }
         prop_assert!(safe(&text::render(&report)) && safe(&json::render(&report)), "{name}, {question:?}");
     }
-
-    #[test]
-    fn an_answer_that_is_refused_makes_no_verdict_durable(
-        host in any::<prop::sample::Index>(),
-        question in any::<prop::sample::Index>(),
-    ) {
-        let (name, target, answers) = host.get(&HOSTS);
-        let question = answers.keys().nth(question.index(answers.len()));
-        prop_assert_eq!(better(target, answers, question.into_iter()), BTreeSet::new(), "{}", name);
-    }
-}
-
-/// The subjects below the target, and its standing.
-fn judged(host: &Garbled<'_>, target: &str) -> (Vec<Subject>, Option<Standing>) {
-    let request = Request { target: Some(target.into()), ..Request::default() };
-    let session = Session::look(host, &request, RuleSet::default(), &mut |_, _| {});
-    let (_, verdicts) = session.judged();
-    (session.read.below(&Subject::target(target)).to_vec(), verdicts.first().map(|verdict| verdict.standing))
-}
-
-/// The questions whose answers, when refused, make the target durable that was not. Without the mount table or a path it
-/// may seem to lie on another mount; that is another question, not another answer.
-fn better<'a>(
-    target: &str,
-    answers: &'a Answers,
-    questions: impl Iterator<Item = &'a Question>,
-) -> BTreeSet<&'a Question> {
-    let (lies_on, standing) = judged(&Garbled::plain(answers), target);
-    if standing == Some(Standing::Durable) {
-        return BTreeSet::new();
-    }
-    let is_better = |question: &&Question| {
-        let answer = Err(Miss::new(MissKind::Denied, "refused"));
-        let host = Garbled { answers, question: Some(question), answer };
-        judged(&host, target) == (lies_on.clone(), Some(Standing::Durable))
-    };
-    questions.filter(is_better).collect()
-}
-
-/// What a drive tells of its capacitor can only lower a verdict, as a measurement can: most drives have no such page, and one
-/// that does not answer is judged like them.
-fn is_capacitor_page(question: &Question) -> bool {
-    match question {
-        Question::Run(Tool::Nvme, arguments) => arguments.first().is_some_and(|word| word == "get-log"),
-        _ => false,
-    }
-}
-
-#[test]
-#[ignore = "needs a minute: every answer of every recorded host"]
-fn no_answer_that_is_refused_makes_a_verdict_durable() {
-    let mut found = Vec::new();
-    for (name, target, answers) in HOSTS.iter() {
-        let questions = answers.keys().filter(|question| !is_capacitor_page(question));
-        found.extend(
-            better(target, answers, questions)
-                .into_iter()
-                .map(|question| format!("{name} without {question:?}")),
-        );
-    }
-    assert!(found.is_empty(), "{found:#?}");
 }

@@ -9,6 +9,7 @@ use super::node::Node;
 use crate::facts::catalog::device::{self, Cloud};
 use crate::facts::catalog::host as machine;
 use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::text::suggest::distance;
 
 /// Model, cloud, and whether the data is lost when the machine is stopped or moved.
 const DISKS: &[(&str, Cloud, bool)] = &[
@@ -37,6 +38,15 @@ fn find(model: &str) -> Option<(Cloud, bool)> {
     DISKS.iter().find(|(known, ..)| *known == model).map(|(_, cloud, ephemeral)| (*cloud, *ephemeral))
 }
 
+/// Letters by which a model differs at most from a documented one that it is taken for a garbled form of.
+const MOST_GARBLED: usize = 2;
+
+/// Whether a model that no cloud documents is nearly one.
+fn is_like_one(model: &str) -> bool {
+    let known = DISKS.iter().map(|(known, ..)| *known).chain([HYPERV]);
+    known.into_iter().any(|known| distance(known, model) <= MOST_GARBLED)
+}
+
 /// Records cloud and lifetime of a disk whose model was read.
 pub fn describe(node: &Node, facts: &mut FactSet) {
     if !node.kind.is_disk() {
@@ -56,23 +66,26 @@ pub fn describe(node: &Node, facts: &mut FactSet) {
         facts.know(subject, &device::EPHEMERAL, ephemeral, by_model);
         return;
     }
-    facts.put(subject, &device::CLOUD, Reading::unknown(Why::Absent, "its model is of no known cloud"));
-    let ephemeral = match machine {
-        Reading::Known { value, .. } if value == "none" => {
-            Reading::known(false, Source::derived([machine::VIRTUALISATION.name(), device::MODEL.name()]))
-        }
-        Reading::Known { .. } if is_of_hyperv => temporary_or_not(),
+    let virtualisation = machine.value().map_or("", String::as_str);
+    let (cloud, ephemeral) = match model {
+        Reading::Known { .. } if is_of_hyperv => (no_cloud(), temporary_or_not()),
         // A model that could not be read may be one of those above.
-        Reading::Known { .. } if let Some(why) = unread(&model) => {
-            let detail = "the model tells whether a virtual disk is ephemeral, and it could not be read";
-            Reading::unknown(why, detail).or_try(Remedy::RunAsRoot)
+        Reading::Unknown { why, detail, .. } if why != Why::Absent && virtualisation != "none" => {
+            let detail = format!("the model of a virtual disk tells whether it is ephemeral: {detail}");
+            let unread = Reading::unknown(why, detail.clone()).or_try(Remedy::RunAsRoot);
+            (Reading::unknown(why, detail), unread)
         }
-        Reading::Known { .. } => {
-            let detail = "nothing in a virtual disk of this model says whether it is ephemeral";
-            Reading::unknown(Why::Absent, detail)
+        Reading::Known { value, .. } if is_like_one(&value) => {
+            let detail = format!("`{value}` is nearly a model that a cloud documents");
+            (Reading::unknown(Why::Malformed, detail.clone()), Reading::unknown(Why::Malformed, detail))
         }
-        Reading::Unknown { why, detail, remedy } => Reading::Unknown { why, detail, remedy },
+        // No cloud documents another model, or a kind of disk without one, as ephemeral.
+        Reading::Known { .. } | Reading::Unknown { .. } => {
+            let by = [device::MODEL.name(), machine::VIRTUALISATION.name()];
+            (no_cloud(), Reading::known(false, Source::derived(by)))
+        }
     };
+    facts.put(subject, &device::CLOUD, cloud);
     facts.put(subject, &device::EPHEMERAL, ephemeral);
 }
 
@@ -113,12 +126,8 @@ fn temporary_or_not() -> Reading<bool> {
     Reading::unknown(Why::Ambiguous, detail).or_try(Remedy::Do(help.to_owned()))
 }
 
-/// Why a model is unknown, where the disk may well have one.
-fn unread(model: &Reading<String>) -> Option<Why> {
-    match model {
-        Reading::Unknown { why: Why::Absent, .. } | Reading::Known { .. } => None,
-        Reading::Unknown { why, .. } => Some(*why),
-    }
+fn no_cloud() -> Reading<Cloud> {
+    Reading::unknown(Why::Absent, "its model is of no known cloud")
 }
 
 #[cfg(test)]
@@ -150,23 +159,33 @@ mod tests {
     }
 
     #[test]
-    fn a_model_of_no_cloud_says_nothing_in_a_guest_and_no_on_bare_metal() {
+    fn a_model_tells_unless_it_was_lost_in_a_guest() {
+        let known = |model: &str| Reading::known(model.to_owned(), Source::file("x"));
+        let unknown = |why| Reading::unknown(why, "x");
         for (virtualisation, model, expect) in [
-            (Some("none"), "Samsung SSD 870", Some(false)),
-            (Some("kvm"), "QEMU QEMU HARDDISK", None),
-            (Some("hyperv"), HYPERV, None),
-            (Some("amazon"), "Amazon EC2 NVMe Instance Storage", Some(true)),
-            (Some("none"), "Amazon EC2 NVMe Instance Storage", Some(true)),
-            (None, "Samsung SSD 870", None),
+            (Some("none"), known("Samsung SSD 870"), Some(false)),
+            (Some("kvm"), known("QEMU QEMU HARDDISK"), Some(false)),
+            (Some("hyperv"), known(HYPERV), None),
+            (Some("kvm"), known("Google Ephem~ralDisk"), None),
+            (Some("amazon"), known("Amazon EC2 NVMe Instance Storage"), Some(true)),
+            (Some("none"), known("Amazon EC2 NVMe Instance Storage"), Some(true)),
+            (None, known("Samsung SSD 870"), Some(false)),
+            (Some("kvm"), unknown(Why::Absent), Some(false)),
+            (Some("kvm"), unknown(Why::Malformed), None),
+            (Some("kvm"), unknown(Why::NotCollected), None),
+            (Some("kvm"), unknown(Why::Denied), None),
+            (None, unknown(Why::TimedOut), None),
+            (Some("none"), unknown(Why::Malformed), Some(false)),
         ] {
             let mut facts = FactSet::default();
             let node = Node::new("sda", "disk");
-            facts.know(&node.subject, &device::MODEL, model.to_owned(), Source::file("x"));
+            let shown = format!("{virtualisation:?} {model:?}");
+            facts.put(&node.subject, &device::MODEL, model);
             if let Some(word) = virtualisation {
                 facts.know(&Subject::host(), &machine::VIRTUALISATION, word.to_owned(), Source::file("x"));
             }
             describe(&node, &mut facts);
-            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{virtualisation:?} {model}");
+            assert_eq!(facts.value(&node.subject, &device::EPHEMERAL), expect, "{shown}");
         }
     }
 

@@ -124,8 +124,10 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     let minor_text = minor.value().map(|minor| safe(minor)).unwrap_or_default();
     facts.put(&node.subject, &device::DEVNO, major.map(|major| format!("{}:{minor_text}", safe(&major))));
     facts.put(&node.subject, &device::PATH, value("DEVNAME").map(|name| format!("/dev/{}", safe(&name))));
-    node.place =
-        host.link(&Path::new(CLASS).join(&node.name)).map(|to| path_bytes(&to).to_vec()).unwrap_or_default();
+    // A link that was cut ends in another name.
+    let place = host.link(&Path::new(CLASS).join(&node.name)).ok();
+    let place = place.filter(|place| place.file_name() == Some(&node.name));
+    node.place = place.map(|place| path_bytes(&place).to_vec()).unwrap_or_default();
     let is_partition = value("DEVTYPE").value().is_some_and(|kind| kind == b"partition");
     let by = if node.is_called("dm-") {
         let uuid = super::dm::identify(host, node, facts);

@@ -41,8 +41,8 @@ impl Transports {
         }
         let carrier = node.is_called("nvme").then(|| self.nvme(host, node));
         let transport = match &carrier {
-            Some(carrier) => carrier.clone().map(|carrier| over_nvme(&carrier)),
-            None => transport(node, driver.value()),
+            Some(carrier) => carrier.clone().and_then(|carrier| over_nvme(&carrier)),
+            None => transport(node, &driver),
         };
         if transport.value().is_some_and(|transport| transport.is_network()) {
             facts.put(&node.subject, &device::FABRIC, fabric(node, driver.value(), carrier));
@@ -66,11 +66,14 @@ impl Transports {
     }
 
     fn driver(&mut self, host: &dyn Host, node: &Node) -> Reading<String> {
+        if let Some(unplaced) = unplaced(node) {
+            return unplaced;
+        }
         let Some(adapter) = node.component(is_scsi_host) else {
             return Reading::unknown(Why::Absent, "the disk is on no SCSI host");
         };
-        let read =
-            || attribute::text(host, &Path::new("/sys/class/scsi_host").join(&adapter).join("proc_name"));
+        let path = Path::new("/sys/class/scsi_host").join(&adapter).join("proc_name");
+        let read = || attribute::certain(attribute::text(host, &path));
         self.drivers.entry(adapter.clone()).or_insert_with(read).clone()
     }
 }
@@ -85,11 +88,12 @@ fn is_scsi_host(part: &str) -> bool {
 }
 
 /// The transport of an NVMe carrier (nvme_ctrl_ops.name).
-fn over_nvme(carrier: &str) -> Transport {
+fn over_nvme(carrier: &str) -> Result<Transport, String> {
     match carrier {
-        "pcie" | "apple-nvme" => Transport::Nvme,
-        "tcp" | "rdma" | "fc" => Transport::Network,
-        _ => Transport::Other,
+        "pcie" | "apple-nvme" => Ok(Transport::Nvme),
+        "tcp" | "rdma" | "fc" => Ok(Transport::Network),
+        "loop" => Ok(Transport::Other),
+        _ => Err(format!("`{carrier}` is no carrier of NVMe")),
     }
 }
 
@@ -106,7 +110,7 @@ fn serial(host: &dyn Host, node: &Node) -> Option<Reading<String>> {
         node if node.is_called("vd") => "serial",
         _ => return None,
     };
-    let reading = attribute::text(host, &node.attribute(file));
+    let reading = attribute::blank(host, &node.attribute(file));
     let nothing = || Err("the disk has no serial number".to_owned());
     Some(reading.and_then(|serial| if serial.is_empty() { nothing() } else { Ok(serial) }))
 }
@@ -126,18 +130,21 @@ fn model(host: &dyn Host, node: &Node) -> Reading<String> {
         return attribute::text(host, &node.attribute("device/name"));
     }
     if node.is_called("nvme") {
-        return attribute::text(host, &node.attribute("device/model"));
+        return attribute::certain(attribute::text(host, &node.attribute("device/model")));
+    }
+    if let Some(unplaced) = unplaced(node) {
+        return unplaced;
     }
     if node.component(is_scsi_address).is_none() {
         return Reading::unknown(Why::Absent, "a disk of this kind has no model attribute");
     }
-    let vendor = match attribute::text(host, &node.attribute("device/vendor")) {
+    // Half a model would be taken for a whole one of another maker.
+    let vendor = match attribute::certain(attribute::blank(host, &node.attribute("device/vendor"))) {
         Reading::Known { value, .. } => value,
-        Reading::Unknown { why: Why::Absent | Why::Malformed, .. } => String::new(),
-        // Half a model would be taken for a whole one of another maker.
         hidden @ Reading::Unknown { .. } => return hidden,
     };
-    attribute::text(host, &node.attribute("device/model")).map(|model| match vendor.as_str() {
+    let model = attribute::certain(attribute::text(host, &node.attribute("device/model")));
+    model.map(|model| match vendor.as_str() {
         // `ATA` is what libata writes there; the maker is in the model.
         "" | "ATA" => model,
         vendor => format!("{vendor} {model}"),
@@ -203,11 +210,20 @@ fn fabric(node: &Node, driver: Option<&String>, nvme: Option<Reading<String>>) -
 }
 
 /// Its place in the device tree as a source.
+/// Why nothing is known of a disk that may be on a SCSI host: its place in the device tree could not be read.
+fn unplaced<T>(node: &Node) -> Option<Reading<T>> {
+    let by_name = BY_NAME.iter().any(|(prefix, _)| node.is_called(prefix));
+    (node.place.is_empty() && !by_name).then(|| {
+        let detail = format!("{}: it is unknown where the disk is attached", place_of(node));
+        Reading::unknown(Why::Malformed, detail)
+    })
+}
+
 fn place_of(node: &Node) -> Source {
     Source::file(safe(path_bytes(&Path::new(super::node::CLASS).join(&node.name))))
 }
 
-fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
+fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     let place = place_of(node);
     let of = |list: &[(&str, Transport)], is: &dyn Fn(&str) -> bool| {
         list.iter().find(|(word, _)| is(word)).map(|(_, transport)| *transport)
@@ -215,16 +231,21 @@ fn transport(node: &Node, driver: Option<&String>) -> Reading<Transport> {
     if let Some(word) = of(BY_NAME, &|prefix| node.is_called(prefix)) {
         return Reading::known(word, place);
     }
-    if let Some(word) = driver.and_then(|driver| drivers::named(driver)?.transport) {
+    // Any driver could be that of a RAID controller, except where the place alone tells.
+    let by_place = of(BY_PLACE, &|part| node.is_in(part));
+    if let Reading::Unknown { why, detail, .. } = driver
+        && *why != Why::Absent
+        && by_place.is_none_or(|place| place == Transport::Sas)
+    {
+        return Reading::unknown(*why, detail.clone());
+    }
+    if let Some(word) = driver.value().and_then(|driver| drivers::named(driver)?.transport) {
         let adapter = node.component(is_scsi_host).unwrap_or_default();
         return Reading::known(word, Source::file(format!("/sys/class/scsi_host/{adapter}/proc_name")));
     }
-    let word = of(BY_PLACE, &|part| node.is_in(part)).unwrap_or_else(|| {
+    let word = by_place.unwrap_or_else(|| {
         if node.component(is_scsi_address).is_some() { Transport::Scsi } else { Transport::Other }
     });
-    if node.place.is_empty() {
-        return Reading::unknown(Why::Absent, format!("{place}: it is unknown where the disk is attached"));
-    }
     Reading::known(word, place)
 }
 

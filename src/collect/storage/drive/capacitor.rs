@@ -17,6 +17,9 @@ const QUESTION: [&str; 5] = ["get-log", "-i", "0xc0", "-l", "512"];
 /// Bytes of the page.
 const LENGTH: usize = 512;
 
+/// Bytes of a line in a dump.
+const WIDTH: usize = 16;
+
 /// The page's GUID, as it lies in the page (bytes 496 to 511).
 const GUID: [u8; 16] =
     [0xc5, 0xaf, 0x10, 0x28, 0xea, 0xbf, 0xf2, 0xa4, 0x9c, 0x4f, 0x6f, 0x7c, 0xc9, 0x14, 0xd5, 0xaf];
@@ -31,6 +34,10 @@ const NO_CAPACITOR: u64 = 0xffff;
 pub fn ask(questions: &Questions, drive: &mut DriveFacts) {
     let answer = match questions.ask(Tool::Nvme, &QUESTION, drive) {
         Ok(answer) => answer,
+        // nvme-cli fails where the drive has no such page.
+        Err(Reading::Unknown { why: Why::Malformed, detail, .. }) => {
+            return leave(&Reading::unknown(Why::Absent, detail), drive);
+        }
         Err(refusal) => return leave(&refusal, drive),
     };
     let Some(page) = dumped(&answer.text) else {
@@ -38,6 +45,13 @@ pub fn ask(questions: &Questions, drive: &mut DriveFacts) {
         return leave(&Reading::unknown(Why::Malformed, says), drive);
     };
     let Some(said) = LogPage::read(&page) else {
+        if is_damaged(&page) {
+            let says = format!(
+                "`{}` shows the page with damage in its GUID, version or reserved bytes",
+                answer.argv
+            );
+            return leave(&Reading::unknown(Why::Malformed, says), drive);
+        }
         drive.put(&device::NVME_CAPACITOR, Reading::known(Capacitor::Unreadable, answer.source()));
         let says = format!("`{}` shows a page of another kind", answer.argv);
         return leave_figures(&Reading::unknown(Why::Absent, says), drive);
@@ -99,6 +113,14 @@ impl LogPage {
     }
 }
 
+/// Whether a page is this one and not whole: some of its GUID is there, or its version is none that will be published soon.
+fn is_damaged(page: &[u8]) -> bool {
+    let guid = page.get(496..LENGTH).unwrap_or_default();
+    let alike = guid.iter().zip(GUID).filter(|(byte, known)| **byte == *known).count();
+    let published = number(page, 494, 2).is_some_and(|version| (1..256).contains(&version));
+    alike >= GUID.len() / 2 && (alike < GUID.len() || !published)
+}
+
 /// A number of up to eight bytes, the lowest first.
 fn number(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
     let bytes = page.get(at..at.checked_add(bytes)?)?;
@@ -108,13 +130,19 @@ fn number(page: &[u8], at: usize, bytes: usize) -> Option<u64> {
 /// The bytes of a dump: lines of an offset, 16 bytes, and the same as characters; all of them, and in order.
 pub fn dumped(dump: &[u8]) -> Option<Vec<u8>> {
     let mut page = Vec::new();
-    for line in String::from_utf8_lossy(dump).lines() {
+    for line in str::from_utf8(dump).ok()?.lines() {
         let Some((offset, rest)) = line.split_once(": ") else { continue };
         if usize::from_str_radix(offset, 16) != Ok(page.len()) {
-            continue;
+            return None;
         }
-        let bytes = rest.split('"').next().unwrap_or_default().split_whitespace();
-        let bytes: Vec<u8> = bytes.map(|word| u8::from_str_radix(word, 16)).collect::<Result<_, _>>().ok()?;
+        let (bytes, shown) = rest.split_once(" \"")?;
+        let bytes: Vec<u8> =
+            bytes.split(' ').map(|word| u8::from_str_radix(word, 16)).collect::<Result<_, _>>().ok()?;
+        let graphic = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
+        let characters: String = bytes.iter().map(graphic).collect();
+        if bytes.len() != WIDTH || shown.strip_suffix('"') != Some(characters.as_str()) {
+            return None;
+        }
         page.extend(bytes);
     }
     (page.len() == LENGTH).then_some(page)

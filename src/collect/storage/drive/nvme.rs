@@ -29,7 +29,7 @@ pub fn ask(questions: &Questions) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let identity = questions.ask(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);
     let has_cache = match &identity {
-        Ok(answer) => answer.reading(volatile(&answer.json()), "`vwc`"),
+        Ok(answer) => answer.required(volatile(&answer.json()), "`vwc`"),
         Err(refusal) => unknown(refusal),
     };
     let awupf = match &identity {
@@ -45,7 +45,7 @@ pub fn ask(questions: &Questions) -> DriveFacts {
         },
     };
     let warnings = match questions.ask(Tool::Nvme, &["smart-log", "-o", "json"], &mut drive) {
-        Ok(answer) => answer.reading(warnings(&answer.json()), "`critical_warning`"),
+        Ok(answer) => answer.required(warnings(&answer.json()), "`critical_warning`"),
         Err(refusal) => {
             let other = ["-q", "noserial", "-n", "standby", "-j", "-H"];
             match questions.ask(Tool::Smartctl, &other, &mut drive) {
@@ -102,7 +102,7 @@ pub fn warnings(log: &Json) -> Option<Vec<String>> {
 /// The number that smartctl gives for the same.
 fn by_smartctl(answer: &ToolOutput) -> Reading<Vec<String>> {
     let bits = answer.json().pointer("/smart_status/nvme/value").and_then(Json::as_u64);
-    answer.reading(bits.map(of_bits), "`smart_status/nvme`")
+    answer.required(bits.map(of_bits), "`smart_status/nvme`")
 }
 
 fn of_bits(bits: u64) -> Vec<String> {

@@ -89,6 +89,14 @@ impl ToolOutput {
             None => Reading::unknown(Why::Absent, format!("`{}` does not tell {what}", self.argv)),
         }
     }
+
+    /// The same for what every answer holds: without it the answer is not whole.
+    pub fn required<T>(&self, value: Option<T>, what: &str) -> Reading<T> {
+        match value {
+            Some(value) => Reading::known(value, self.source()),
+            None => Reading::unknown(Why::Malformed, format!("`{}` lacks {what}", self.argv)),
+        }
+    }
 }
 
 /// The same refusal for a fact of another type.

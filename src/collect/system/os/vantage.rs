@@ -150,7 +150,8 @@ fn container(host: &dyn Host, identity: &Reading<Vec<u8>>, facts: &FactSet) -> R
     if !apart("pid") && !on_overlay {
         return known("none", "/proc/self/ns/pid");
     }
-    let cgroup = host.attribute(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    let cgroup = host.read(Path::new("/proc/self/cgroup")).unwrap_or_default();
+    let cgroup = String::from_utf8_lossy(&cgroup);
     let by_cgroup = [("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "podman"), ("lxc", "lxc")];
     if let Some((_, name)) = by_cgroup.into_iter().find(|(mark, _)| cgroup.contains(mark)) {
         return known(name, "/proc/self/cgroup");
