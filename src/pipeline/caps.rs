@@ -34,11 +34,13 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
     }))
 }
 
-/// The facts of a trace, and the assumed ones among them.
+/// The known facts of a trace, and the assumed ones among them.
 fn collect(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
-    if let Some(seen) = &trace.seen {
+    if let Some(seen) = &trace.seen
+        && let Some(source) = seen.reading.source()
+    {
         facts.push(seen.fact);
-        if seen.reading.source().is_some_and(|source| !source.is_evidence()) {
+        if !source.is_evidence() {
             assumed.push(format!("{} of {}", seen.fact, seen.subject));
         }
     }
