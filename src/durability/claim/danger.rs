@@ -69,12 +69,15 @@ fn unread(ask: &mut Ask, disk: &Subject) -> Vec<Evidence> {
     // Nothing of a provider's disk that could fail is in this machine.
     let is_asked =
         ask.value(disk, &device::TRANSPORT) == Some(Transport::Nvme) && !nvme::is_presented(ask, disk);
+    // A drive that says that its cache is volatile promises to write it out, and a capture from before may lack the rest.
+    let is_volatile = ask.value(disk, &device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();
     for (fact, question, predicate) in OPTIONAL {
         let reading = ask.facts.named(disk, fact);
         let Reading::Unknown { why, .. } = reading else { continue };
         let missing = match why {
             Why::Absent | Why::Ambiguous => false,
+            Why::NotCollected if fact != device::EPHEMERAL.name() => is_asked && !is_volatile,
             Why::NotCollected | Why::Denied | Why::TimedOut | Why::Malformed => {
                 is_asked || fact == device::EPHEMERAL.name()
             }
