@@ -129,8 +129,8 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
 fn holds(host: &dyn Host, file: &[u8], mount: &Subject, facts: &FactSet) -> bool {
     let Some(point) = facts.value(mount, &mount::POINT).map(|point| raw(&point)) else { return false };
     let on_mount = |path: &&Path| path.starts_with(OsStr::from_bytes(&point));
-    let paths = Path::new(OsStr::from_bytes(file)).ancestors().take_while(on_mount);
-    let seen = paths.filter_map(|path| host.stat(path).ok()).next();
+    let mut paths = Path::new(OsStr::from_bytes(file)).ancestors().take_while(on_mount);
+    let seen = paths.find_map(|path| host.stat(path).ok());
     seen.and_then(|seen| misplaced(facts, mount, seen)).is_none()
 }
 

@@ -83,12 +83,11 @@ impl ReleaseRange {
             // `14` alone is a line, and no release of it.
             Some(fix) if version.depth() < fix.depth() => Truth::Unknown,
             Some(_) if hidden => Truth::Unknown,
-            Some(_) => Truth::False,
             None if of(&self.never) && !version.backports() => Truth::False,
             None if of(&self.unverified) => Truth::Unknown,
             // A distribution repairs a line on its own after its upstream has ended it.
             None if hidden || tail.starts_with('(') => Truth::Unknown,
-            None => Truth::False,
+            Some(_) | None => Truth::False,
         }
     }
 }

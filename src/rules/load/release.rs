@@ -154,10 +154,10 @@ fn examples(
     }
     let Some(first) = examples.first().cloned() else { return examples };
     for (without, _) in given.iter().chain([&(fact, Reading::<Value>::not_collected())]) {
-        let facts = first.facts.iter().cloned().map(|(key, reading)| match key.name == without.name {
-            true => (key, Reading::unknown(Why::Denied, "the example says so")),
-            false => (key, reading),
-        });
+        let denied = || Reading::unknown(Why::Denied, "the example says so");
+        let facts = first.facts.iter().cloned();
+        let facts = facts
+            .map(|(key, reading)| if key.name == without.name { (key, denied()) } else { (key, reading) });
         let facts = facts.collect();
         examples.push(example(format!("{} is not known", without.name), facts, Expect::Undecided));
     }

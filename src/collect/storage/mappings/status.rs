@@ -155,7 +155,8 @@ fn snapshot(words: &[&str]) -> Option<TargetStatus> {
     Some(state.into())
 }
 
-/// dm-raid.rst. The place of its data and its journal are missing in old kernels.
+/// dm-raid.rst. The place of its data and its journal are missing in old kernels; a line that ends before the journal of a
+/// level that can have one may have been cut.
 fn raid(words: &[&str]) -> Option<TargetStatus> {
     let [kind, count, health, synced, action, mismatches, more @ ..] = words else { return None };
     let level = ArrayLevel::from_word(kind.split('_').next()?)?;
@@ -164,6 +165,7 @@ fn raid(words: &[&str]) -> Option<TargetStatus> {
     share(synced)?;
     number(mismatches)?;
     let journal = match more {
+        [] | [_] if level.has_parity() => return None,
         [] | [_] => None,
         [_, journal, ..] => Some(*journal),
     };
