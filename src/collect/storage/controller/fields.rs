@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::names::{self, Names};
+use super::names::{self, Synonyms};
 use super::said::{FieldReading, Pci, pci};
 use crate::text::safe;
 
@@ -14,12 +14,12 @@ use crate::text::safe;
 pub struct Fields {
     values: BTreeMap<String, Result<String, ()>>,
     /// What the maker calls one thing.
-    names: Names,
+    names: Synonyms,
 }
 
 impl Fields {
     /// No fields yet, with the names that one maker gives to one thing.
-    pub fn of(names: Names) -> Self {
+    pub fn of(names: Synonyms) -> Self {
         Self { names, ..Self::default() }
     }
 

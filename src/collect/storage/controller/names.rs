@@ -3,11 +3,11 @@
 //! The first name of a row is the one that the parsers use. Other modules know no second name.
 
 /// Names of one thing, the parsers' own first.
-pub type Names = &'static [&'static [&'static str]];
+pub type Synonyms = &'static [&'static [&'static str]];
 
 /// Keys of storcli, perccli, storcli2 and perccli2. What keeps the cache without power is a *BBU* whether it is a battery
 /// or a flash module (CacheVault); storcli says *Energy Pack* since 7.24, and storcli2 says nothing else.
-pub const MEGARAID_JSON: Names = &[
+pub const MEGARAID_JSON: Synonyms = &[
     &["BBU", "Energy Pack", "EnergyPack"],
     &["BBU Status", "Energy Pack Status", "EnergyPack Status"],
     &["BBU_Info", "Energy_Pack_Info", "Energy Pack Info", "EnergyPack_Info", "EnergyPack Info", "BBU Info"],
@@ -22,7 +22,7 @@ pub const MEGARAID_JSON: Names = &[
 ];
 
 /// The same in lines of text, of storcli's tables and of MegaCli.
-pub const MEGARAID: Names = &[
+pub const MEGARAID: Synonyms = &[
     &["battery state", "bbu state", "energy pack state"],
     &["battery pack missing", "energy pack missing"],
     &["battery replacement required", "replacement required", "energy pack replacement required"],
@@ -36,7 +36,7 @@ pub const MEGARAID: Names = &[
 ];
 
 /// Keys of ssacli, hpssacli and hpacucli.
-pub const SMART_ARRAY: Names = &[
+pub const SMART_ARRAY: Synonyms = &[
     &[
         "battery/capacitor status",
         "energy pack status",
@@ -57,7 +57,7 @@ pub const SMART_ARRAY: Names = &[
 ];
 
 /// Keys of arcconf.
-pub const ADAPTEC: Names = &[
+pub const ADAPTEC: Synonyms = &[
     &["supercap status", "capacitor status", "energy pack status", "battery status"],
     &["battery/capacitor pack count", "battery pack count", "capacitor pack count", "energy pack count"],
     &["backup power status", "green backup status", "energy pack power status"],
@@ -70,7 +70,7 @@ pub const BACKUP_UNITS: [&str; 6] =
     ["battery", "zmm", "cache backup unit", "supercap", "green backup", "energy pack"];
 
 /// The parsers' own name for a thing.
-pub fn own(names: Names, name: &str) -> &str {
+pub fn own(names: Synonyms, name: &str) -> &str {
     names.iter().find(|row| row.contains(&name)).and_then(|row| row.first()).copied().unwrap_or(name)
 }
 
