@@ -27,10 +27,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use cap::{Cap, Caps, UndecidedCap};
+pub use cap::{Cap, Caps};
 pub use hop::{Fate, FlushHop, HopKind};
 pub use mend::{Bears, Mend};
-pub use verdict::{Evidence, Layer, Path, Standing, Verdict};
+pub use verdict::{Evidence, Layer, Path, Standing, UndecidedCap, Verdict};
 
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};

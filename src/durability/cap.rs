@@ -5,10 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
 use super::ask::Ask;
-use super::{Bears, Evidence, Layer, Mend};
+use super::{Bears, Evidence, Layer, Mend, UndecidedCap};
 use crate::facts::Subject;
 use crate::facts::catalog::target::Standing;
 use crate::truth::Truth;
@@ -32,18 +30,6 @@ pub struct Cap {
     pub facts: Vec<&'static str>,
     /// The assumed ones among them, with their subject, for display.
     pub assumed: Vec<String>,
-}
-
-/// A rule that may cap a verdict, and a fact that decides it is unknown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct UndecidedCap {
-    /// The rule's id.
-    pub rule: String,
-    /// The verdict where it applies.
-    pub caps: Standing,
-    /// What is unknown, as a question.
-    pub question: String,
 }
 
 /// All caps, by subject.

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Bears, FlushHop, Mend, UndecidedCap};
+use super::{Bears, FlushHop, Mend};
 use crate::facts::catalog::device::Guarantor;
 pub use crate::facts::catalog::target::{Redundancy, Standing};
 use crate::facts::{Need, Subject};
@@ -106,6 +106,18 @@ pub struct Path {
     pub standing: Standing,
     /// What speaks for that, worst first.
     pub evidence: Vec<Evidence>,
+}
+
+/// A rule that may cap a verdict, and a fact that decides it is unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UndecidedCap {
+    /// The rule's id.
+    pub rule: String,
+    /// The verdict where it applies.
+    pub caps: Standing,
+    /// What is unknown, as a question.
+    pub question: String,
 }
 
 /// The verdict of one target.
