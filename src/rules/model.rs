@@ -331,8 +331,8 @@ pub enum Op {
     Contains(String),
     /// Whether it is known at all: the only test whose result is never unknown.
     Known(bool),
-    /// Whether the machine lacks it: unknown where it could not be read.
-    Absent(bool),
+    /// Whether the machine has it at all: unknown where it could not be read.
+    Exists(bool),
 }
 
 impl Op {
@@ -358,7 +358,7 @@ impl Op {
             Self::EndsWith(_) => "ends_with",
             Self::Contains(_) => "contains",
             Self::Known(_) => "known",
-            Self::Absent(_) => "absent",
+            Self::Exists(_) => "exists",
         }
     }
 }

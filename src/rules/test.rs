@@ -24,7 +24,7 @@ impl Test {
     pub fn holds(&self, reading: &Reading<Value>) -> Truth {
         match (&self.op, reading.value()) {
             (Op::Known(wanted), value) => (value.is_some() == *wanted).into(),
-            (Op::Absent(wanted), None) if reading.is_absent() => (*wanted).into(),
+            (Op::Exists(wanted), None) if reading.is_absent() => (!*wanted).into(),
             (_, None) => Truth::Unknown,
             (op, Some(value)) => op.holds(value),
         }
@@ -68,8 +68,8 @@ impl Test {
             Op::Contains(text) => format!("{name} contains {text}"),
             Op::Known(true) => format!("{name} is known"),
             Op::Known(false) => format!("{name} is not known"),
-            Op::Absent(true) => format!("{name} is absent"),
-            Op::Absent(false) => format!("{name} is not absent"),
+            Op::Exists(true) => format!("{name} exists"),
+            Op::Exists(false) => format!("{name} does not exist"),
         }
     }
 }
@@ -123,8 +123,7 @@ impl Op {
             Self::StartsWith(part) => written(&|text| text.starts_with(part.as_str())),
             Self::EndsWith(part) => written(&|text| text.ends_with(part.as_str())),
             Self::Contains(part) => written(&|text| text.contains(part.as_str())),
-            Self::Known(wanted) => (*wanted).into(),
-            Self::Absent(wanted) => (!*wanted).into(),
+            Self::Known(wanted) | Self::Exists(wanted) => (*wanted).into(),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::support::{check_json, outcome, stdout, walwise};
 mod clouds;
 mod durations;
 mod garbled;
+mod healthy;
 mod kept;
 mod lost;
 mod needed;

@@ -68,7 +68,7 @@ fn unread(ask: &mut Ask, disk: &Subject) -> Vec<Evidence> {
     let name = disk.name();
     // Nothing of a provider's disk that could fail is in this machine.
     let is_asked =
-        ask.value(disk, &device::TRANSPORT) == Some(Transport::Nvme) && !nvme::is_presented(ask, disk);
+        ask.value(disk, &device::TRANSPORT).is_some_and(Transport::is_nvme) && !nvme::is_presented(ask, disk);
     // A drive that says that its cache is volatile promises to write it out, and a capture from before may lack the rest.
     let is_volatile = ask.value(disk, &device::NVME_VOLATILE) == Some(true);
     let mut found = Vec::new();

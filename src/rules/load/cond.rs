@@ -149,7 +149,7 @@ fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Diagno
     let mut seen: BTreeMap<&str, Vec<&Test>> = BTreeMap::new();
     for (cond, item) in read.iter().zip(items) {
         let Cond::Fact(test) = cond else { continue };
-        if let Op::Known(_) | Op::Absent(_) = test.op {
+        if let Op::Known(_) | Op::Exists(_) = test.op {
             continue;
         }
         let tests = seen.entry(test.fact.name).or_default();

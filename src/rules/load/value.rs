@@ -29,13 +29,13 @@ pub(super) const OPERATORS: [&str; 19] = [
     "ends_with",
     "contains",
     "known",
-    "absent",
+    "exists",
 ];
 
 /// Whether an operator is meaningful for a kind of fact.
 fn fits(operator: &str, kind: ValueKind) -> bool {
     match operator {
-        "is" | "is_not" | "known" | "absent" => true,
+        "is" | "is_not" | "known" | "exists" => true,
         "in" | "not_in" => kind != ValueKind::Bool && !kind.is_list(),
         "has" | "lacks" | "has_any" | "has_option" | "lacks_option" => kind.is_list(),
         "at_least" | "below" => {
@@ -98,7 +98,7 @@ pub(super) fn op(
         "ends_with" => fragment(item, problems).map(Op::EndsWith),
         "contains" => fragment(item, problems).map(Op::Contains),
         _ => match item.get_ref().as_bool() {
-            Some(absent) if operator == "absent" => Some(Op::Absent(absent)),
+            Some(exists) if operator == "exists" => Some(Op::Exists(exists)),
             Some(known) => Some(Op::Known(known)),
             None => wrong(fact, "true or false", item, problems),
         },

@@ -85,7 +85,7 @@ fn mentioned(op: &Op) -> Vec<Value> {
         | Op::EndsWith(_)
         | Op::Contains(_)
         | Op::Known(_)
-        | Op::Absent(_) => Vec::new(),
+        | Op::Exists(_) => Vec::new(),
     }
 }
 

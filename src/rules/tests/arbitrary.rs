@@ -161,7 +161,7 @@ pub fn test(info: &'static KeyInfo, known: bool) -> BoxedStrategy<Test> {
     }
     if known {
         ops.push(any::<bool>().prop_map(Op::Known).boxed());
-        ops.push(any::<bool>().prop_map(Op::Absent).boxed());
+        ops.push(any::<bool>().prop_map(Op::Exists).boxed());
     }
     proptest::strategy::Union::new(ops).prop_map(move |op| Test { fact: info, op }).boxed()
 }

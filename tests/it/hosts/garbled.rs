@@ -55,7 +55,7 @@ pub fn look_only(host: &Garbled<'_>, target: &str) -> FactSet {
     run_all(host, &request, &mut |_, _| {})
 }
 
-fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
+pub fn look(host: &Garbled<'_>, target: &str) -> (Session, Report) {
     let request = Request { target: Some(target.into()), ..Request::default() };
     let session = Session::look(host, &request, RULES.clone(), &mut |_, _| {});
     let report = session.report();

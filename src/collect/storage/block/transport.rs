@@ -235,7 +235,7 @@ fn transport(node: &Node, driver: &Reading<String>) -> Reading<Transport> {
     let by_place = of(BY_PLACE, &|part| node.is_in(part));
     if let Reading::Unknown { why, detail, .. } = driver
         && *why != Why::Absent
-        && by_place.is_none_or(|place| place == Transport::Sas)
+        && by_place.is_none_or(Transport::is_sas)
     {
         return Reading::unknown(*why, detail.clone());
     }

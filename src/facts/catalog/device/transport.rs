@@ -100,6 +100,50 @@ impl Transport {
         }
     }
 
+    /// Whether it speaks NVMe, in this machine or over a fabric.
+    pub fn is_nvme(self) -> bool {
+        match self {
+            Self::Nvme => true,
+            Self::Scsi
+            | Self::Sata
+            | Self::Sas
+            | Self::Usb
+            | Self::Virtio
+            | Self::VirtioScsi
+            | Self::Xen
+            | Self::Vmware
+            | Self::Hyperv
+            | Self::Mmc
+            | Self::Pmem
+            | Self::Network
+            | Self::Megaraid
+            | Self::Raid
+            | Self::Other => false,
+        }
+    }
+
+    /// Whether it hangs on a SAS adapter, which may be a RAID controller.
+    pub fn is_sas(self) -> bool {
+        match self {
+            Self::Sas => true,
+            Self::Nvme
+            | Self::Scsi
+            | Self::Sata
+            | Self::Usb
+            | Self::Virtio
+            | Self::VirtioScsi
+            | Self::Xen
+            | Self::Vmware
+            | Self::Hyperv
+            | Self::Mmc
+            | Self::Pmem
+            | Self::Network
+            | Self::Megaraid
+            | Self::Raid
+            | Self::Other => false,
+        }
+    }
+
     /// Whether it is attached as plain disks are.
     pub fn is_sata_or_sas(self) -> bool {
         match self {

@@ -1,0 +1,43 @@
+//! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn of, nine of ten leave
+//! no critical rule undecided, and their first screen does not speak of it.
+
+use walwise::inside::durability::Standing;
+use walwise::inside::report::exit::{FailCondition, code};
+use walwise::inside::rules::{Level, Outcome};
+
+use super::garbled::{Garbled, HOSTS, look};
+use crate::support::{stdout, walwise};
+
+#[test]
+fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
+    let fail_on = FailCondition { level: Level::Critical, undecided: true };
+    let (mut healthy, mut open) = (0, Vec::new());
+    for (name, target, answers) in HOSTS.iter() {
+        let (_, mut report) = look(&Garbled::plain(answers), target);
+        let warns = |outcome: &Outcome, level: Level| *outcome == Outcome::Applies && level >= Level::Warning;
+        let about: Vec<_> = report.targets.iter().flat_map(|target| target.subjects.clone()).collect();
+        report.asked = Some(target.clone());
+        let found = report.findings.iter().filter(|one| about.contains(&one.subject));
+        let mut verdicts = report.verdicts.iter().filter(|verdict| verdict.target.name() == target);
+        if !verdicts.all(|verdict| verdict.standing == Standing::Durable)
+            || found.into_iter().any(|finding| warns(&finding.outcome, finding.level))
+        {
+            continue;
+        }
+        healthy += 1;
+        if code(&report, fail_on) != 0 {
+            open.push(name);
+            continue;
+        }
+        let path = super::host(name);
+        let text =
+            stdout(&walwise().args(["check", target, "--host", path.to_str().unwrap()]).output().unwrap());
+        assert!(!text.contains("undecided"), "{name}: {text}");
+    }
+    assert!(healthy >= 50, "only {healthy} healthy hosts");
+    assert!(
+        open.len() * 10 <= healthy,
+        "{} of {healthy} leave a critical rule undecided: {open:?}",
+        open.len()
+    );
+}
