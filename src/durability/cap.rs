@@ -24,6 +24,8 @@ pub struct Cap {
     pub applies: Truth,
     /// Why, in a sentence without a full stop; a question where that is unknown.
     pub reason: String,
+    /// A fact that decides it and could not be read, while it is unknown whether the rule applies.
+    pub unread: Option<String>,
     /// The remedy, where there is one, and whether it can be done on this host.
     pub remedy: Option<(bool, String)>,
     /// The facts that decide it.
@@ -53,6 +55,14 @@ impl Caps {
         for cap in self.of(subject) {
             ask.asked.used.extend(&cap.facts);
             ask.asked.assumed.extend(cap.assumed.iter().cloned());
+            if cap.applies == Truth::Unknown
+                && let Some(fact) = &cap.unread
+            {
+                let says = format!(
+                    "{fact} could not be read, so a known fault that loses flushed data is not ruled out"
+                );
+                found.push(Evidence::new(Layer::Rule, subject, Bears::Unproven, says, String::new()));
+            }
             if cap.applies == Truth::True {
                 let bears = match (cap.standing, &cap.remedy) {
                     (Standing::AtRisk, Some((here, text))) => {

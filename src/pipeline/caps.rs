@@ -1,7 +1,8 @@
 //! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact that a verdict concludes.
 
 use crate::durability::{Cap, Caps};
-use crate::facts::FactSet;
+use crate::facts::catalog::kernel;
+use crate::facts::{FactSet, Need, Why};
 use crate::rules::{self, Circumstances, Outcome, RuleSet, Trace};
 use crate::truth::Truth;
 
@@ -25,6 +26,7 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
                     Outcome::DoesNotApply => Truth::False,
                     Outcome::Undecided { .. } => Truth::Unknown,
                 },
+                unread: unread(&finding.outcome),
                 reason: finding.title,
                 remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
                 facts,
@@ -32,6 +34,18 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
             }
         })
     }))
+}
+
+/// A fact that could not be read and would decide. What a release hides is not unread, and an old capture was never asked
+/// for some facts; each has a kernel.
+fn unread(outcome: &Outcome) -> Option<String> {
+    let Outcome::Undecided { needs } = outcome else { return None };
+    let was_lost = |need: &&Need| match need.why {
+        Why::Denied | Why::TimedOut | Why::Malformed => true,
+        Why::NotCollected => need.fact == kernel::VERSION.name(),
+        Why::Absent | Why::Ambiguous => false,
+    };
+    needs.iter().flatten().find(was_lost).map(|need| need.fact.clone())
 }
 
 /// The known facts of a trace, and the assumed ones among them.

@@ -1,7 +1,7 @@
 //! The exit code of a check, and of a look at the next kernel, from the report alone.
 //!
 //! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an undecided rule of that
-//! level. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
+//! level, or a verdict that is unproven: commits may be at risk there. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
 //! those of the host do. A verdict counts like a finding although no rule made it.
 
 use std::collections::BTreeSet;
@@ -55,7 +55,8 @@ pub(super) fn concern(report: &Report, fail_on: FailCondition) -> ReportConcern 
     let findings = counted(report);
     let found = findings.iter().filter(|f| f.outcome == Outcome::Applies).map(|f| f.level);
     let worst = verdicts.chain(found).filter(|level| reaches(*level)).max();
-    let open = findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
+    let unproven = report.verdicts.iter().any(|verdict| verdict.standing.is_unproven());
+    let open = unproven || findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
     match worst {
         Some(level) => ReportConcern::Found(level),
         None if fail_on.undecided && open => ReportConcern::Undecided,
@@ -227,7 +228,8 @@ mod tests {
         if found.is_some_and(|level| level != Level::Keep && level >= fail_on) || doubtful {
             return 4;
         }
-        let would = open.is_some_and(|level| level != Level::Keep && level >= fail_on);
+        let would = open.is_some_and(|level| level != Level::Keep && level >= fail_on)
+            || standing == Some(Standing::Unproven);
         if undecided && would { 5 } else { 0 }
     }
 

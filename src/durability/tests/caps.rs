@@ -16,6 +16,7 @@ fn capped(mut machine: Machine, subject: &Subject, standing: Standing, applies: 
         applies,
         reason: "this release loses data".to_owned(),
         remedy,
+        unread: None,
         facts: Vec::new(),
         assumed: Vec::new(),
     };
