@@ -46,6 +46,7 @@ impl Machine {
             ("host.virtualisation", "none"),
             ("mount.class", "block"),
             ("mount.fstype", "ext4"),
+            ("device.ephemeral", "false"),
             ("mount.barrier", "on"),
             ("ext4.journal", "true"),
             ("device.kind", "disk"),
