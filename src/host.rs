@@ -8,6 +8,7 @@
 
 mod content;
 mod moment;
+mod stat;
 mod owner;
 pub mod pg_lines;
 mod remembering;
@@ -22,7 +23,6 @@ mod mask;
 pub mod reader;
 pub mod as_user;
 mod server;
-mod stat;
 mod recorded;
 mod recording;
 
