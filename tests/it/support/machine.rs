@@ -47,6 +47,7 @@ impl Machine {
             ("mount.class", "block"),
             ("mount.fstype", "ext4"),
             ("device.ephemeral", "false"),
+            ("kernel.version", "6.1.0"),
             ("mount.barrier", "on"),
             ("ext4.journal", "true"),
             ("device.kind", "disk"),
