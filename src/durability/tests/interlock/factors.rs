@@ -120,7 +120,7 @@ fn a_disk_allows_it_in_exactly_one_state_and_so_does_what_is_joined_to_it() {
     let mut judgements = BTreeSet::new();
     for (class, leaf) in &leaves {
         let disks = BTreeMap::from([(disk.clone(), leaf.clone())]);
-        let mut machine = start().with("device.counts_flushes", "true");
+        let mut machine = start().with("device.counts_flushes", "true").with("btrfs.devices", "sda");
         each(&of, &mut machine, &mut Vec::new(), &mut |machine, chosen| {
             let found = join::judge(&machine.facts, &target, &disks, &Caps::default());
             let ready = found.verdict.standing == Standing::Durable
