@@ -4,11 +4,11 @@
 //! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
 //! collected*), so no caller has to distinguish "does not exist" from "was not asked".
 
+mod value;
 mod reading;
 mod subject;
 pub mod note;
 mod supposing;
-mod value;
 mod kind;
 mod choice;
 mod area;

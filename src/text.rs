@@ -1,8 +1,8 @@
 //! Text from the machine made safe for display, and numbers in readable form.
 //!
 //! Users choose device models, mount points and file names. Control characters, 8-bit controls and bidirectional
-//! overrides are therefore escaped once, where bytes become facts; later code needs no further care. The escape is
-//! reversible ([`raw`]), so two different names never look the same.
+//! overrides are therefore escaped where bytes become facts ([`safe`]), reversibly ([`raw`]), so two different names never
+//! look the same. What was forgotten there is escaped where facts are kept and where documents are written ([`escape`]).
 
 pub mod json;
 pub mod lines;
@@ -10,6 +10,7 @@ pub mod suggest;
 pub mod wrap;
 pub mod page;
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
@@ -179,13 +180,35 @@ pub fn error_words(error: &io::Error) -> String {
     words.split_once(" (os error ").map_or(words.clone(), |(before, _)| before.to_owned())
 }
 
-/// A message of several lines, none of them escaped yet, made safe for display; backslashes stay single.
-pub fn safe_lines(message: &str) -> String {
-    let mut out = String::with_capacity(message.len());
-    for c in message.chars() {
-        if matches!(c, '\n' | '\\') { out.push(c) } else { push_safe(&mut out, c) }
+/// Text in which every treacherous character is escaped, and backslashes stay single: text that was made safe passes
+/// unchanged.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    escape_but(text, |_| false)
+}
+
+/// A document or message of several lines, escaped like [`escape`] but for line feeds, and for the tabs of captures.
+pub fn escape_lines(document: &str) -> Cow<'_, str> {
+    escape_but(document, |c| matches!(c, '\n' | '\t'))
+}
+
+/// Escapes a text where it stands.
+pub fn escape_in_place(text: &mut String) {
+    if let Cow::Owned(escaped) = escape(text) {
+        *text = escaped;
     }
-    out
+}
+
+fn escape_but(text: &str, stays: fn(char) -> bool) -> Cow<'_, str> {
+    let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') || stays(char::from(*byte));
+    let is_inert = |c: char| stays(c) || !is_treacherous(c);
+    if text.as_bytes().iter().all(is_plain) || text.chars().all(is_inert) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\\' || is_inert(c) { out.push(c) } else { push_safe(&mut out, c) }
+    }
+    Cow::Owned(out)
 }
 
 /// An encoded name of at most `longest` bytes, which is ASCII. Of a longer one the beginning stays, with a mark and the hash
@@ -249,7 +272,9 @@ mod tests {
             assert!(safe(unseen.to_string().as_bytes()).starts_with('\\'), "{unseen:?}");
         }
         assert_eq!(safe(b"\xff\\"), "\\xff\\\\");
-        assert_eq!(safe_lines("a\x1b\n\\x1b é"), "a\\x1b\n\\x1b é");
+        assert_eq!(escape_lines("a\x1b\n\\x1b é"), "a\\x1b\n\\x1b é");
+        assert_eq!(escape("a\n\u{202e}"), "a\\x0a\\u{202e}");
+        assert_eq!(escape(&safe(b"\\\x1b\xff")), safe(b"\\\x1b\xff"));
     }
 
     #[test]

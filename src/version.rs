@@ -83,7 +83,7 @@ pub fn is_release(text: &str) -> bool {
 
 impl Version {
     /// Reads a version at the start of the text: `6.1.0-28-amd64`, `6.18-rc3`, `1.46.5-2ubuntu1`, `16.4 (Debian)`,
-    /// `v6.2`. `None` when it starts with no number.
+    /// `v6.2`. `None` when it starts with no number, or holds more than printable ASCII.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let mut rest = text.strip_prefix('v').unwrap_or(text);
@@ -103,6 +103,9 @@ impl Version {
             None => (None, rest),
         };
         let tail = rest.trim_end().to_owned();
+        if !tail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+            return None;
+        }
         Some(Self(Box::new(VersionComponents { numbers, before, tail, backports: false, built: None })))
     }
 

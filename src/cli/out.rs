@@ -1,6 +1,7 @@
 //! The only module that prints: to standard output, standard error, and files that are written completely or not at
 //! all.
 
+use std::borrow::Cow;
 use std::env;
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsFd;
@@ -20,14 +21,34 @@ use crate::text;
 /// The result of a command: its exit code, or why it ended early.
 pub(super) type ExitResult = Result<u8, CliError>;
 
-/// Prints to standard output; a closed reader counts as success.
+/// Prints to standard output; a closed reader counts as success. Whatever could control a terminal is escaped, but for the
+/// colours of a line on a terminal that has them.
 pub(super) fn print(document: &str) -> ExitResult {
+    let escaped =
+        if line_style().colour { escape_between_colours(document) } else { text::escape_lines(document) };
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(document.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(escaped.as_bytes()).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(anyhow!("cannot write to standard output: {}", text::error_words(&error)).into()),
     }
+}
+
+/// Escapes what stands between sequences that set a colour (SGR of ECMA-48).
+fn escape_between_colours(document: &str) -> Cow<'_, str> {
+    const BEGINS: &str = "\x1b[";
+    let mut pieces = document.split(BEGINS);
+    let mut out = text::escape_lines(pieces.next().unwrap_or_default()).into_owned();
+    for piece in pieces {
+        let numbers = piece.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b';')).count();
+        let (colour, rest) = match piece.split_at_checked(numbers + 1) {
+            Some((colour, rest)) if colour.ends_with('m') => ([BEGINS, colour].concat(), rest),
+            _ => (text::escape(BEGINS).into_owned(), piece),
+        };
+        out += &colour;
+        out += &text::escape_lines(rest);
+    }
+    Cow::Owned(out)
 }
 
 /// Whether standard output accepts a line without blocking, now or in a moment; true where that cannot be determined.
@@ -72,7 +93,9 @@ impl Delivery {
         match self {
             Self::Printed => print(document),
             Self::Written(found) => {
-                found.commit(document.as_bytes()).context("the report was made and not saved")?;
+                found
+                    .commit(text::escape_lines(document).as_bytes())
+                    .context("the report was made and not saved")?;
                 Ok(0)
             }
         }
@@ -101,7 +124,7 @@ pub(super) fn destination(path: &Path, wish: Wish) -> Result<Destination, CliErr
 
 /// Prints one sentence to standard error. Names in it are untrusted, even those from the command line.
 pub(super) fn complain(sentence: &str) {
-    let _ = writeln!(io::stderr().lock(), "walwise: {}", text::safe_lines(sentence));
+    let _ = writeln!(io::stderr().lock(), "walwise: {}", text::escape_lines(sentence));
 }
 
 /// Prints a side effect to standard error, so that it is in no document.
@@ -112,7 +135,7 @@ pub(super) fn notice(sentence: &str) {
 /// A line of progress on standard error, replaced by the next; an empty one clears it. Only for a terminal.
 pub(super) fn progress(line: &str) {
     let mut stderr = io::stderr().lock();
-    let _ = write!(stderr, "\r\x1b[K{line}");
+    let _ = write!(stderr, "\r\x1b[K{}", text::escape(line));
     let _ = stderr.flush();
 }
 

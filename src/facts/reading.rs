@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::value::Value;
+use crate::text::escape_in_place;
+
 /// A value with its origin, or the reason there is none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -26,6 +29,25 @@ pub enum Reading<T> {
         #[serde(skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
+}
+
+impl Reading<Value> {
+    /// The reading with whatever could control a terminal escaped, in its value, source and reason.
+    pub(super) fn escaped(mut self) -> Self {
+        match &mut self {
+            Self::Known { source, .. } => source.escape(),
+            Self::Unknown { detail, remedy, .. } => {
+                escape_in_place(detail);
+                match remedy {
+                    Some(Remedy::RunAs(text) | Remedy::Install(text) | Remedy::Do(text)) => {
+                        escape_in_place(text)
+                    }
+                    Some(Remedy::RunAsRoot | Remedy::RunProbe | Remedy::Mount) | None => {}
+                }
+            }
+        }
+        self.map(Value::escaped)
+    }
 }
 
 impl<T> Reading<T> {
@@ -262,6 +284,21 @@ impl Source {
     /// A conclusion from named facts, none of them assumed.
     pub fn derived<I: IntoIterator<Item: Into<String>>>(of: I) -> Self {
         Self::Derived { of: of.into_iter().map(Into::into).collect(), assumed: false }
+    }
+
+    fn escape(&mut self) {
+        match self {
+            Self::File { path: text, .. }
+            | Self::Call { name: text }
+            | Self::Command { argv: text }
+            | Self::Server { socket: text }
+            | Self::Probe { id: text }
+            | Self::Default { of: text }
+            | Self::Drill { file: text }
+            | Self::Trial { file: text } => escape_in_place(text),
+            Self::Derived { of, .. } => of.iter_mut().for_each(escape_in_place),
+            Self::Assumed => {}
+        }
     }
 
     /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that

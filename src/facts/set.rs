@@ -80,7 +80,7 @@ impl FactSet {
         let is_assumed = self.is_assumed(subject, key.id);
         let row = self.row(subject);
         if !is_assumed {
-            row.put(key, Arc::new(reading));
+            row.put(key, Arc::new(reading.escaped()));
         }
     }
 
@@ -96,7 +96,7 @@ impl FactSet {
 
     /// Holds a reading fast: from the moment its subject is mentioned it stands there, whatever is read or concluded.
     pub fn assume(&mut self, subject: &Subject, key: &KeyInfo, reading: Reading<Value>) {
-        let reading = Arc::new(checked(key.kind, reading));
+        let reading = Arc::new(checked(key.kind, reading).escaped());
         self.assumed.entry(subject.clone()).or_default().put(key, Arc::clone(&reading));
         if self.contains(subject) {
             self.row(subject).put(key, reading);
@@ -572,6 +572,47 @@ mod tests {
             let found = set.reading(&line, boot::DEVICE.id());
             assert!(matches!(found, Reading::Unknown { why: Why::Malformed, .. }), "{found:?}");
             assert_eq!(set.value(&line, &boot::DEVICE), None);
+        }
+    }
+
+    /// Whatever a collector forgot: every fact, with a value, a source, a subject and a reason that control a terminal.
+    #[test]
+    fn nothing_that_controls_a_terminal_is_kept() {
+        use crate::facts::{Remedy, catalog};
+        use crate::text::is_treacherous;
+        const HOSTILE: &str = "a\x1b]0;b\x07\r\u{9b}31m\u{202e}\u{2066}\u{7f}\n\u{85}";
+        let hostile = || HOSTILE.to_owned();
+        let values = || [Value::Text(hostile()), Value::List(vec![hostile(), hostile()])];
+        for key in catalog::all() {
+            let subjects = [
+                Subject::host(),
+                Subject::device(HOSTILE),
+                Subject::mount(HOSTILE),
+                Subject::boot(HOSTILE),
+                Subject::cluster(HOSTILE),
+                Subject::target(HOSTILE),
+            ];
+            let subject = subjects.iter().find(|subject| subject.scope() == key.scope).unwrap();
+            let known = values().map(|value| Reading::known(value, Source::file(HOSTILE)));
+            let unknown = Reading::unknown(Why::Denied, HOSTILE).or_try(Remedy::Do(hostile()));
+            for reading in known.into_iter().chain([unknown]) {
+                let (mut set, mut assumed) = (FactSet::default(), FactSet::default());
+                set.put_value(subject, key, reading.clone());
+                assumed.assume(subject, key, reading);
+                assumed.mention(subject);
+                for set in [set, assumed] {
+                    for row in set.rows() {
+                        let shown = match row.reading {
+                            Reading::Known { value, source } => format!("{value}{source}"),
+                            Reading::Unknown { detail, remedy, .. } => format!("{detail}{remedy:?}"),
+                        };
+                        let shown = format!("{}{shown}", row.subject);
+                        assert!(!shown.contains(is_treacherous), "{}: {shown:?}", key.name);
+                        assert!(shown.contains("\\x1b"), "{}: {shown:?}", key.name);
+                    }
+                    assert_eq!(set.rows().count(), 1);
+                }
+            }
         }
     }
 

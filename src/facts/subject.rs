@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::text::escape;
+
 /// The kinds of subject, and of fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -66,30 +68,34 @@ impl Subject {
         Self { scope: Scope::Host, name: Arc::default() }
     }
 
+    fn new(scope: Scope, name: &str) -> Self {
+        Self { scope, name: escape(name).into() }
+    }
+
     /// A block device by its kernel name: `sda1`, `dm-0`.
     pub fn device(name: impl AsRef<str>) -> Self {
-        Self { scope: Scope::Device, name: name.as_ref().into() }
+        Self::new(Scope::Device, name.as_ref())
     }
 
     /// A mount by its mount point; a second mount on the same point has `#2` behind it, and so on, the last being the one
     /// in sight.
     pub fn mount(name: impl AsRef<str>) -> Self {
-        Self { scope: Scope::Mount, name: name.as_ref().into() }
+        Self::new(Scope::Mount, name.as_ref())
     }
 
     /// A line that mounts at boot, by its mount point (`#2` for a second line).
     pub fn boot(name: impl AsRef<str>) -> Self {
-        Self { scope: Scope::Boot, name: name.as_ref().into() }
+        Self::new(Scope::Boot, name.as_ref())
     }
 
     /// A database server's data directory.
     pub fn cluster(name: impl AsRef<str>) -> Self {
-        Self { scope: Scope::Cluster, name: name.as_ref().into() }
+        Self::new(Scope::Cluster, name.as_ref())
     }
 
     /// A target, by its directory or device path.
     pub fn target(name: impl AsRef<str>) -> Self {
-        Self { scope: Scope::Target, name: name.as_ref().into() }
+        Self::new(Scope::Target, name.as_ref())
     }
 
     /// Back from what is displayed; `None` for anything else. The name is taken as it is.
@@ -99,13 +105,13 @@ impl Subject {
         }
         let (word, name) = text.split_once(' ')?;
         let scope = Scope::ALL.into_iter().find(|scope| *scope != Scope::Host && scope.word() == word)?;
-        (!name.is_empty()).then(|| Self { scope, name: name.into() })
+        (!name.is_empty()).then(|| Self::new(scope, name))
     }
 
     /// The same kind of thing under another name.
     #[must_use]
     pub fn named(&self, name: &str) -> Self {
-        Self { scope: self.scope, name: name.into() }
+        Self::new(self.scope, name)
     }
 
     /// What comes before every other subject of this kind.

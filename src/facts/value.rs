@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::text::escape_in_place;
 use crate::version::Version;
 
 /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
@@ -39,6 +40,19 @@ impl Value {
             Self::Version(_) => "a version",
             Self::List(_) => "a list",
         }
+    }
+}
+
+impl Value {
+    /// The value with whatever could control a terminal escaped.
+    pub(super) fn escaped(mut self) -> Self {
+        match &mut self {
+            Self::Text(text) => escape_in_place(text),
+            Self::List(words) => words.iter_mut().for_each(escape_in_place),
+            // A version escapes its tail.
+            Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
+        }
+        self
     }
 }
 

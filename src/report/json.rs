@@ -42,6 +42,8 @@ pub fn again(document: &str) -> String {
                 }
             }
             c if c >= '\x7f' && is_treacherous(c) => push_escape(&mut out, c),
+            // Space between values: no string holds one of them.
+            '\r' | '\t' => out.push(' '),
             c => out.push(c),
         }
     }

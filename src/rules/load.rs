@@ -211,7 +211,7 @@ fn rule(
     let head = RuleHead::read(&fields, author, loaded, problems);
     let RuleHead { scope, sight, .. } = &head;
     let level = fields.word("level", &Level::ALL, Level::word, problems);
-    let caps = head::caps(&fields, level, problems);
+    let caps = head::caps(&head, &fields, level, problems);
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
     let question = fields.text("question", problems);
     if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {

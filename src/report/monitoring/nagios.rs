@@ -4,7 +4,7 @@ use super::{Health, applying, line, unknown};
 use crate::report::exit;
 use crate::report::model::Report;
 use crate::rules::Level;
-use crate::text::safe_lines;
+use crate::text::escape_lines;
 
 /// The largest number of things of a kind that the line names, and of targets with performance data.
 const MOST: usize = 3;
@@ -37,7 +37,7 @@ pub fn render(report: &Report) -> String {
 
 /// The line for a run that failed.
 pub fn failure(sentence: &str) -> String {
-    format!("WALWISE {} - {}\n", Health::Unknown.word(), text(&safe_lines(sentence)))
+    format!("WALWISE {} - {}\n", Health::Unknown.word(), text(&escape_lines(sentence)))
 }
 
 /// Text before the bar that begins the performance data.

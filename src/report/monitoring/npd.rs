@@ -5,7 +5,7 @@
 
 use super::{Health, line, unknown};
 use crate::report::model::Report;
-use crate::text::safe_lines;
+use crate::text::escape_lines;
 
 /// The longest line, in characters.
 const LONGEST: usize = 400;
@@ -22,6 +22,6 @@ pub fn render(report: &Report) -> String {
 
 /// The line for a run that failed.
 pub fn failure(sentence: &str) -> String {
-    let says: String = safe_lines(sentence).lines().collect::<Vec<_>>().join(" ");
+    let says: String = escape_lines(sentence).lines().collect::<Vec<_>>().join(" ");
     format!("walwise: {}\n", says.chars().take(LONGEST).collect::<String>())
 }

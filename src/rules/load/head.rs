@@ -117,8 +117,9 @@ impl RuleHead {
 /// The verdicts to which a rule can cap.
 const CAPS: [Standing; 2] = [Standing::AtRisk, Standing::Unproven];
 
-/// The cap of a rule, whose level is at least that of the verdict as a finding.
+/// The cap of a rule, whose level is at least that of the verdict as a finding. One to *at risk* needs a remedy.
 pub(super) fn caps(
+    head: &RuleHead,
     fields: &CheckedTable<'_>,
     level: Option<Level>,
     problems: &mut Diagnostics,
@@ -129,6 +130,11 @@ pub(super) fn caps(
         let help = format!("level = \"{}\"", least.word());
         let span = fields.key_span("level").unwrap_or(fields.span.clone());
         problems.report(span, format!("a rule that caps to `{}` below this level", caps.word()), help);
+    }
+    if caps.is_at_risk() && head.remedy.is_none() {
+        let help = "remedy = \"..\": what makes the data safe again?".to_owned();
+        let span = fields.key_span("caps").unwrap_or(fields.span.clone());
+        problems.report(span, format!("a rule that caps to `{}` without a remedy", caps.word()), help);
     }
     Some(caps)
 }

@@ -53,7 +53,7 @@ pub(super) fn release(
     let texts = head.texts(false, problems);
     let product = fields.text("product", problems);
     let effect = fields.word("effect", &FaultEffect::ALL, FaultEffect::word, problems);
-    let caps = head::caps(&fields, None, problems);
+    let caps = head::caps(&head, &fields, None, problems);
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_loss())) {
         let help = "only the loss of an acknowledged commit caps a verdict".to_owned();
         let span = fields.key_span("caps").unwrap_or(fields.span.clone());

@@ -9,6 +9,8 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
+use crate::text::escape;
+
 /// Forgets all that is on the screen.
 pub const CLEAR: &str = "\x1b[0m\x1b[2J";
 
@@ -25,7 +27,7 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
             begin_style(out, cell)?;
             style = wanted;
         }
-        let symbol = cell.symbol();
+        let symbol = escape(cell.symbol());
         out.write_all(symbol.as_bytes())?;
         let wide = if symbol.len() == 1 { 1 } else { u16::try_from(symbol.width()).unwrap_or(u16::MAX) };
         // The position of the cursor after the last column depends on the terminal.

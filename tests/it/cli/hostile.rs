@@ -9,7 +9,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
 use walwise::inside::collect::{Request, run_all};
 use walwise::inside::host::{RecordedHost, RecordingHost};
-use walwise::inside::report::Format;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Format, text};
+use walwise::inside::rules::RuleSet;
 use walwise::inside::text::is_treacherous;
 
 use crate::support::{recorded, walwise};
@@ -253,5 +255,38 @@ fn hostile_names_everywhere_are_shown_as_what_they_are() {
                 assert!(line.is_none(), "{name}, share {share}: {line:?}");
             }
         }
+    }
+}
+
+/// A share of the words of each recorded machine, as facts and as a report.
+#[test]
+fn hostile_words_of_every_machine_are_escaped_before_anything_is_written() {
+    let shares = HOSTILE.len();
+    for (at, file) in recorded::files().iter().enumerate() {
+        let capture = fs::read(file).unwrap();
+        let mut lines: Vec<Vec<u8>> = capture.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+        let sum = |word: &[u8]| word.iter().map(|b| usize::from(*b)).sum::<usize>();
+        let chosen = |word: &[u8]| word.len() >= 3 && sum(word) % shares == at % shares;
+        everywhere(&mut lines, chosen, HOSTILE[at % shares].as_bytes());
+        let host = RecordedHost::parse(&lines.join(&b'\n')).unwrap();
+        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        let report = text::render(&session.report());
+        let line = report.lines().find(|line| line.contains(is_treacherous));
+        assert!(line.is_none(), "{}: {line:?}", file.display());
+        for row in session.read.rows() {
+            let shown = format!("{} {:?}", row.subject, row.reading.value().map(ToString::to_string));
+            assert!(!shown.contains(is_treacherous), "{}: {shown}", file.display());
+        }
+    }
+}
+
+/// A kind of target that nobody knows, from `dmsetup table`, which only root can ask.
+#[test]
+fn the_name_of_a_mapping_is_no_command_to_the_terminal() {
+    let capture = fs::read_to_string("tests/hosts/lab-luks-on-lvm-on-md.host").unwrap();
+    let hostile = capture.replace(" linear", " \\x1b]0;owned\\x07\\x0d\\x9b31m");
+    assert_ne!(hostile, capture);
+    for arguments in uses() {
+        holds(hostile.as_bytes(), &arguments).unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
     }
 }
