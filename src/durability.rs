@@ -32,6 +32,7 @@ pub use hop::{Fate, FlushHop, HopKind};
 pub use mend::{Bears, Mend};
 pub use verdict::{Evidence, Layer, Path, Standing, UndecidedCap, Verdict};
 
+use crate::bounds::ROUTES;
 use crate::facts::catalog::device::{self, DeviceKind};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::note::StorageNote;
@@ -69,7 +70,7 @@ pub fn judge(facts: &mut FactSet, live: bool, caps: &Caps) -> Vec<Verdict> {
         facts::put_target(facts, of, &found, interlock);
         facts::put_pages(facts, of, pages);
         if found.merged {
-            facts.warn(StorageNote::RoutesBeyondBound { target: of.clone(), most: route::MOST_ROUTES });
+            facts.warn(StorageNote::RoutesBeyondBound { target: of.clone(), most: ROUTES });
         }
         verdicts.push(found.verdict);
     }

@@ -42,13 +42,8 @@ pub use server::{LoadScript, SERVER_LOGS, ServerPrograms, ServerTask};
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
+use crate::bounds::Bounds;
 use crate::text;
-
-/// The largest part of a mount table that is read, in bytes.
-pub const LARGEST_MOUNT_TABLE: usize = 16 << 20;
-
-/// The number of servers reported per user: a user who starts thousands hides nobody else's.
-pub const MOST_SERVERS_OF_A_USER: usize = 64;
 
 /// The user without any rights, who also stands for ids without a number here: `nobody` of every distribution (the
 /// kernel's overflowuid and overflowgid).
@@ -60,7 +55,7 @@ pub const LAST_SYSTEM_USER: u32 = 999;
 /// A question to the machine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Question {
-    /// The contents of a small regular file (at most 1 MiB, of a mount table [`LARGEST_MOUNT_TABLE`]; more is cut). Device
+    /// The contents of a small regular file (at most 1 MiB, of a mount table [`MOUNT_TABLE`](crate::bounds::MOUNT_TABLE); more is cut). Device
     /// nodes and pipes are refused.
     Read(PathBuf),
     /// The names in a directory, sorted, with a zero byte after each (at most 1 MiB; more is cut).
@@ -87,7 +82,7 @@ pub enum Question {
     Summary,
     /// Database servers, not their worker processes: `pid ppid uid comm`, one per line. The uid is `-` where the
     /// process has several (real, effective, saved and file-system id) or one without a number here. Of each user only
-    /// the first [`MOST_SERVERS_OF_A_USER`] are listed, and a line `more uid count` counts the rest.
+    /// the first [`SERVERS_OF_A_USER`](crate::bounds::SERVERS_OF_A_USER) are listed, and a line `more uid count` counts the rest.
     Servers,
     /// When a process started, in nanoseconds since 1970 by the current clock, as a decimal number. Its resolution is
     /// 10 ms, and it is never too late.
@@ -299,6 +294,11 @@ pub trait Host: Sync {
     /// for some.
     fn may_be_called(&self, _path: &Path) -> Vec<PathBuf> {
         Vec::new()
+    }
+
+    /// How much of it has facts.
+    fn bounds(&self) -> Bounds {
+        Bounds::LIVE
     }
 
     /// Whether this is the machine walwise runs on.

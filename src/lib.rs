@@ -30,6 +30,7 @@
 mod truth;
 mod version;
 mod text;
+mod bounds;
 mod checked;
 mod quote;
 mod workers;

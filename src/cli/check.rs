@@ -75,12 +75,15 @@ fn checked(args: &Check) -> ExitResult {
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
-    let document = match (args.format, args.extent.only) {
-        (Format::Text, Some(only)) => text::only(&report, only.part()),
-        (Format::Text, None) if !args.extent.verbose => text::short(&report, delivery.line_style()),
-        (format, _) => format.render(&report).map_err(CliError::Usage)?,
+    match (args.format, args.extent.only) {
+        (Format::Json, _) => delivery.deliver_json(&report)?,
+        (Format::Text, Some(only)) => delivery.deliver(&text::only(&report, only.part()))?,
+        (Format::Text, None) if !args.extent.verbose => {
+            let style = delivery.line_style();
+            delivery.deliver(&text::short(&report, style))?
+        }
+        (format, _) => delivery.deliver(&format.render(&report).map_err(CliError::Usage)?)?,
     };
-    delivery.deliver(&document)?;
     if let Some((place, found, document)) = kept {
         found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
         out::notice(&format!("kept as baseline: {}", place.display()));

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::CliError;
 use super::args::{Facts, PlainFormat};
 use super::host;
-use super::out::{ExitResult, print};
+use super::out::{ExitResult, print, print_json};
 use crate::facts::{FactRow, FactSet, Reading, Subject, Value, catalog};
 use crate::host::path_bytes;
 use crate::report::json;
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Facts) -> ExitResult {
             }
             Ok(0)
         }
-        PlainFormat::Json => print(&json::pretty(&rows(facts, &keys))),
+        PlainFormat::Json => print_json(&rows(facts, &keys)),
     }
 }
 

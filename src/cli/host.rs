@@ -19,7 +19,7 @@ use crate::text;
 use crate::trial::TrialRecord;
 
 /// The largest capture that is read, in bytes.
-const LARGEST_CAPTURE: u64 = 64 << 20;
+const LARGEST_CAPTURE: u64 = crate::bounds::CAPTURE as u64;
 
 /// The largest record of drills, or of a trial, that is read, in bytes.
 const LARGEST_RECORD: u64 = 16 << 20;

@@ -3,23 +3,39 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
 
 use super::CliError;
 use super::args::Output;
 use crate::measure::{Phase, Progress};
 use crate::output::{Destination, Wish};
+use crate::report::json;
 use crate::report::text::LineStyle;
 use crate::text;
 
 /// The result of a command: its exit code, or why it ended early.
 pub(super) type ExitResult = Result<u8, CliError>;
+
+/// Prints a value as JSON; a closed reader counts as success.
+pub(super) fn print_json(value: &impl Serialize) -> ExitResult {
+    let mut stdout = BufWriter::new(io::stdout().lock());
+    printed(json::write(value, &mut stdout).and_then(|()| stdout.flush()))
+}
+
+fn printed(outcome: io::Result<()>) -> ExitResult {
+    match outcome {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
+        Err(error) => Err(anyhow!("cannot write to standard output: {}", text::error_words(&error)).into()),
+    }
+}
 
 /// Prints to standard output; a closed reader counts as success. Whatever could control a terminal is escaped, but for the
 /// colours of a line on a terminal that has them.
@@ -27,11 +43,7 @@ pub(super) fn print(document: &str) -> ExitResult {
     let escaped =
         if line_style().colour { escape_between_colours(document) } else { text::escape_lines(document) };
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(escaped.as_bytes()).and_then(|()| stdout.flush()) {
-        Ok(()) => Ok(0),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(anyhow!("cannot write to standard output: {}", text::error_words(&error)).into()),
-    }
+    printed(stdout.write_all(escaped.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Escapes what stands between sequences that set a colour (SGR of ECMA-48).
@@ -85,6 +97,14 @@ impl Delivery {
         match self {
             Self::Printed => line_style(),
             Self::Written(_) => LineStyle { colour: false, ascii: !locale_is_utf8() },
+        }
+    }
+
+    /// Prints a value as JSON, or writes it.
+    pub(super) fn deliver_json(self, value: &impl Serialize) -> ExitResult {
+        match self {
+            Self::Printed => print_json(value),
+            Self::Written(_) => self.deliver(&json::pretty(value)),
         }
     }
 

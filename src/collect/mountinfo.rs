@@ -4,6 +4,8 @@
 //! What the entries mean is left to [`super::filesystems::mounts`]. Mount points are any bytes but zero, and a line may be hostile
 //! or truncated; a malformed line is lost alone.
 
+use crate::bounds::MOUNT_TABLE;
+
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -40,10 +42,6 @@ pub struct MountTable {
     pub blanks: Vec<u32>,
 }
 
-/// The largest part of the file that the host reads ([`crate::host::Question::Read`]); the last line of a longer file
-/// is cut.
-const MOST_BYTES: usize = crate::host::LARGEST_MOUNT_TABLE;
-
 /// Reads the whole file.
 pub fn parse(bytes: &[u8]) -> MountTable {
     let mut table = MountTable::default();
@@ -51,7 +49,7 @@ pub fn parse(bytes: &[u8]) -> MountTable {
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         number = number.saturating_add(1);
         let whole = line.strip_suffix(b"\n");
-        let cut = whole.is_none() && bytes.len() >= MOST_BYTES;
+        let cut = whole.is_none() && bytes.len() >= MOUNT_TABLE;
         let line = whole.unwrap_or(line);
         match entry(line, number) {
             _ if line.is_empty() => {}

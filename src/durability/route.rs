@@ -4,12 +4,8 @@
 //! This module knows edges, not the devices on them. A hostile or huge stack has too many ways to judge one by one. All
 //! of them are then merged into one way, in which every layer must hold for every disk.
 
+use crate::bounds::{HOPS, ROUTES};
 use crate::facts::{FactSet, Subject};
-
-/// The largest number of ways judged one by one; beyond it they are merged.
-pub const MOST_ROUTES: usize = 1_000;
-/// The number of hops after which a way is given up as unreadable.
-const MOST_HOPS: usize = 64;
 
 /// One way down.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,14 +23,14 @@ pub fn routes(facts: &FactSet, target: &Subject) -> (Vec<Route>, bool) {
     let mut done: Vec<Route> = Vec::new();
     let mut open = vec![vec![target.clone()]];
     while let Some(hops) = open.pop() {
-        if done.len() > MOST_ROUTES {
+        if done.len() > ROUTES {
             return (vec![merged(facts, target, &done)], true);
         }
         let below = hops.last().map_or(&[][..], |last| facts.below(last));
         if below.is_empty() {
             done.push(ended(hops, None));
-        } else if hops.len() >= MOST_HOPS {
-            done.push(ended(hops, Some(format!("more than {MOST_HOPS} layers are stacked"))));
+        } else if hops.len() >= HOPS {
+            done.push(ended(hops, Some(format!("more than {HOPS} layers are stacked"))));
         } else {
             for base in below.iter().rev() {
                 if hops.contains(base) {

@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 
 use super::{Miss, Question, words};
+use crate::bounds::CAPTURE;
 use crate::text;
 
 /// A host's answer to a question.
@@ -28,9 +29,6 @@ pub type Answers = BTreeMap<Question, HostAnswer>;
 
 /// The first line of an archive.
 const HEADER: &str = "walwise host 1";
-
-/// The largest archive that is read, in bytes.
-pub const LARGEST: usize = 64 << 20;
 
 /// The number of complaints that are kept; further ones are only counted.
 const MOST_PROBLEMS: usize = 20;
@@ -44,7 +42,7 @@ pub enum NotAnArchive {
     /// The header names another version.
     #[error("the host archive is of format {0:?}, this walwise reads format 1")]
     Version(String),
-    /// It exceeds [`LARGEST`].
+    /// It exceeds [`CAPTURE`].
     #[error("the host archive is larger than 64 MiB")]
     TooLarge,
 }
@@ -100,7 +98,7 @@ fn displayable(detail: &str) -> String {
 
 /// Parses an archive. The second value lists the entries that could not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
-    if bytes.len() > LARGEST {
+    if bytes.len() > CAPTURE {
         return Err(NotAnArchive::TooLarge);
     }
     let mut lines = bytes.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -314,7 +312,7 @@ mod tests {
         assert_eq!(parse(b""), Err(NotAnArchive::Header));
         assert_eq!(parse(b"\x7fELF"), Err(NotAnArchive::Header));
         assert_eq!(parse(b"walwise host 2\n"), Err(NotAnArchive::Version("2".to_owned())));
-        assert_eq!(parse(&vec![b'\n'; LARGEST + 1]), Err(NotAnArchive::TooLarge));
+        assert_eq!(parse(&vec![b'\n'; CAPTURE + 1]), Err(NotAnArchive::TooLarge));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub const ARGUMENT: &str = "__ask";
 pub const ARGUMENT_AS: &str = "__ask-as";
 
 /// The longest answer accepted, in bytes; longer than any legitimate one.
-const LONGEST_ANSWER: usize = 2 * super::LARGEST_MOUNT_TABLE;
+const LONGEST_ANSWER: usize = 2 * crate::bounds::MOUNT_TABLE;
 
 /// The longest question accepted, in bytes: a longer one would not fit the socket's buffer, and writing must not block.
 pub const LONGEST_QUESTION: usize = 32 << 10;

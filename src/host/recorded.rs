@@ -8,19 +8,21 @@ use std::path::{Path, PathBuf};
 use super::archive::{self, Answers, NotAnArchive};
 use super::mask;
 use super::{Host, Miss, MissKind, Question};
+use crate::bounds::Bounds;
 
 /// A machine from an archive.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedHost {
     answers: Answers,
     problems: Vec<String>,
+    bytes: usize,
 }
 
 impl RecordedHost {
     /// Parses an archive; the notes list entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAnArchive> {
         let (answers, problems) = archive::parse(bytes)?;
-        Ok(Self { answers, problems })
+        Ok(Self { answers, problems, bytes: bytes.len() })
     }
 }
 
@@ -34,6 +36,10 @@ impl Host for RecordedHost {
 
     fn notes(&self) -> Vec<String> {
         self.problems.clone()
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds::of_capture(self.bytes)
     }
 
     fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {

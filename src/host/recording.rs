@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use super::archive::{self, Answers};
 use super::mask;
 use super::{Host, Miss, Question};
+use crate::bounds::Bounds;
 
 /// A host that records all questions and answers.
 pub struct RecordingHost<'a> {
@@ -39,6 +40,10 @@ impl Host for RecordingHost<'_> {
 
     fn notes(&self) -> Vec<String> {
         self.host.notes()
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.host.bounds()
     }
 
     fn is_live(&self) -> bool {

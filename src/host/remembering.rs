@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{Host, Miss, Question};
+use crate::bounds::Bounds;
 
 type RememberedAnswer = Result<Vec<u8>, Miss>;
 
@@ -55,6 +56,10 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
 
     fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {
         self.host.may_be_called(path)
+    }
+
+    fn bounds(&self) -> Bounds {
+        self.host.bounds()
     }
 
     fn is_live(&self) -> bool {

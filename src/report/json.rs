@@ -21,9 +21,14 @@ pub fn render(report: &Report) -> String {
 pub fn pretty<T: Serialize>(value: &T) -> String {
     let mut document = Vec::new();
     // Maps with other than string keys are the one thing that cannot be serialised, and our values have no maps.
-    let _ = value.serialize(&mut Serializer::with_formatter(&mut document, Safe::default()));
-    document.push(b'\n');
+    let _ = write(value, &mut document);
     String::from_utf8(document).unwrap_or_default()
+}
+
+/// Writes the same document piece by piece: that of ten thousand disks is larger than all else in memory.
+pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *out, Safe::default()))?;
+    out.write_all(b"\n")
 }
 
 /// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML, is that sign again.

@@ -293,3 +293,51 @@ fn a_title_of_nothing_but_braces() {
     }
     attempts.end();
 }
+
+/// A capture with many of one thing: its name, and its text.
+type CaptureBomb = (&'static str, fn() -> String);
+
+/// A capture whose mount table has these lines, each with its number.
+fn mounted(count: usize, line: impl Fn(usize) -> String) -> String {
+    let lines: Vec<String> = (2..count + 2).map(|id| format!("|{id} 1 {}\n", line(id))).collect();
+    format!(
+        "walwise host 1\nread /proc/self/mountinfo\n|1 0 8:1 / / rw - ext4 /dev/sda1 rw\n{}",
+        lines.concat()
+    )
+}
+
+const CAPTURES: [CaptureBomb; 4] = [
+    ("200,000 mounts on one directory", || {
+        mounted(200_000, |_| "8:1 / /data rw,relatime - ext4 /dev/sda1 rw".to_owned())
+    }),
+    ("200,000 mounts of one device", || {
+        mounted(200_000, |id| format!("8:1 / /{id} rw,relatime - ext4 /dev/sda1 rw"))
+    }),
+    ("200,000 mounts of as many devices", || {
+        mounted(200_000, |id| format!("{}:{} / /{id} rw,relatime - ext4 /dev/sd{id} rw", id >> 8, id & 255))
+    }),
+    ("400,000 block devices and as many servers", || {
+        let devices: String = (0..400_000).map(|n| format!("|d{n}\n")).collect();
+        let servers: String = (2..400_002).map(|pid| format!("|{pid} 1 1000 postgres\n")).collect();
+        format!("{}list /sys/class/block\n{devices}servers\n{servers}", mounted(0, |_| String::new()))
+    }),
+];
+
+/// The stranger's capture is small for what it says there is.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn no_capture_grows_without_bound() {
+    let mut attempts = Attempts::at("captures with hundreds of thousands of mounts, devices and servers");
+    for (bomb, text) in CAPTURES {
+        let ground = Ground::new();
+        let capture = ground.at("capture.host");
+        put(&capture, text(), 0o644);
+        let capture = capture.to_str().unwrap();
+        let forms: [&[&str]; 3] = [&["facts"], &["check"], &["check", "--format", "json"]];
+        for form in forms {
+            let gains = excess(&ground, &[form, &["--host", capture]].concat());
+            attempts.made(&format!("{bomb}: {}", form.join(" ")), &gains);
+        }
+    }
+    attempts.end();
+}

@@ -9,6 +9,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("truth", &[]),
     ("version", &["truth"]),
     ("text", &[]),
+    ("bounds", &[]),
     ("checked", &[]),
     ("quote", &["text"]),
     ("workers", &[]),
@@ -21,10 +22,13 @@ const EDGES: &[(&str, &[&str])] = &[
     ("settings", &["facts", "servers"]),
     ("drivers", &["facts"]),
     ("drill", &["facts", "text"]),
-    ("host", &["servers", "text"]),
-    ("collect", &["drivers", "facts", "host", "quote", "servers", "text", "truth", "version", "workers"]),
+    ("host", &["bounds", "servers", "text"]),
+    (
+        "collect",
+        &["bounds", "drivers", "facts", "host", "quote", "servers", "text", "truth", "version", "workers"],
+    ),
     ("measure", &["facts", "text"]),
-    ("durability", &["drivers", "facts", "text", "truth", "version", "validity", "workers"]),
+    ("durability", &["bounds", "drivers", "facts", "text", "truth", "version", "validity", "workers"]),
     ("validity", &["checked", "facts", "rows", "servers", "settings", "text", "truth", "version"]),
     ("sizing", &["facts", "servers", "text"]),
     ("trial", &["measure", "settings", "text"]),
@@ -80,6 +84,7 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "bounds",
             "cells",
             "checked",
             "collect",

@@ -97,7 +97,14 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
         let is_target = first.is_some() && row.uid == first;
         (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
     });
-    Ok(Listing { rows, more: text.lines().filter_map(more).collect() })
+    let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(more).collect();
+    let beyond = rows.split_off(host.bounds().servers.min(rows.len()));
+    let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    for row in beyond {
+        *left_out.entry(row.uid).or_default() += 1;
+    }
+    others.extend(left_out);
+    Ok(Listing { rows, more: others })
 }
 
 /// Whether processes of others are not even listed for us (`hidepid` in the kernel's filesystems/proc.rst). Root sees all.

@@ -17,7 +17,8 @@ use crate::collect::refusal::refused;
 use crate::facts::catalog::device::{self, Content, DeviceKind};
 use crate::facts::catalog::host as machine;
 use crate::facts::catalog::mount;
-use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::facts::note::MountNote;
+use crate::facts::{FactSet, Note, Reading, Remedy, Source, Subject, Why};
 use crate::host::{self, Host, Look, Miss, MissKind, path_bytes};
 use crate::quote::Command;
 use crate::text::safe;
@@ -160,8 +161,14 @@ fn names(found: &host::DeviceScan) -> Vec<String> {
     found.found.iter().map(|name| safe(name.as_bytes())).collect()
 }
 
-/// Whether all mounts are visible from here; unknown in a container.
+/// Whether all mounts are known; not in a container, and not where the table was not read whole.
 fn sees_every_mount(facts: &FactSet) -> Result<(), Reading<()>> {
+    use MountNote::{BeyondBound, MalformedLine, NoTable};
+    let is_gap =
+        |note: &Note| matches!(note, Note::Mount(NoTable { .. } | MalformedLine { .. } | BeyondBound { .. }));
+    if facts.warnings().iter().any(is_gap) {
+        return Err(Reading::unknown(Why::Malformed, "the mount table could not be read whole"));
+    }
     match facts.get(&Subject::host(), &machine::CONTAINER) {
         Reading::Known { value, .. } if value != "none" => {
             Err(Reading::unknown(Why::Ambiguous, "what is mounted outside this container cannot be seen"))

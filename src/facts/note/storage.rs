@@ -8,6 +8,9 @@ notes! {
     pub enum StorageNote {
         /// The kernel's list of block devices cannot be read.
         NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block device is known";
+        /// More devices than have facts.
+        DevicesBeyondBound { left_out: usize, first: String, bound: usize }
+            = "block devices beyond the bound of {bound}: {left_out}, the first {first}; what lies on them is unknown";
         /// A partition of nothing.
         NoDisk { partition: Subject } = "{partition}: its disk is not known";
         /// The cache set of a bcache device.

@@ -21,7 +21,8 @@ use nix::sys::stat::{major, minor};
 use rustix::fs::{Access, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::host::{LARGEST_MOUNT_TABLE, Miss, MissKind, Moment, Stat, StatFs};
+use crate::bounds::MOUNT_TABLE;
+use crate::host::{Miss, MissKind, Moment, Stat, StatFs};
 
 /// The largest part of a file that is read, in bytes.
 pub const LARGEST_READ: u64 = 1 << 20;
@@ -135,12 +136,12 @@ fn open_unchecked(path: &Path, flags: OFlags) -> Result<File, Miss> {
     rustix::fs::openat(CWD, path, flags, Mode::empty()).map(File::from).map_err(|e| miss(&e.into()))
 }
 
-/// The contents, cut after [`LARGEST_READ`] or [`LARGEST_MOUNT_TABLE`].
+/// The contents, cut after [`LARGEST_READ`] or [`MOUNT_TABLE`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Miss> {
     if is_attribute(path) {
         return attribute(path);
     }
-    let largest = if path == OWN_MOUNT_TABLE { LARGEST_MOUNT_TABLE as u64 } else { LARGEST_READ };
+    let largest = if path == OWN_MOUNT_TABLE { MOUNT_TABLE as u64 } else { LARGEST_READ };
     let file = if is_of_process(path) { open_unchecked(path, READING)? } else { open(path, false)? };
     contents(&file, largest)
 }
@@ -498,7 +499,7 @@ mod tests {
         let table = dir.path().join("mountinfo");
         File::create(&table).unwrap().set_len(LARGEST_READ * 3).unwrap();
         let file = File::open(&table).unwrap();
-        assert_eq!(contents(&file, LARGEST_MOUNT_TABLE as u64).unwrap().len() as u64, LARGEST_READ * 3);
+        assert_eq!(contents(&file, MOUNT_TABLE as u64).unwrap().len() as u64, LARGEST_READ * 3);
         assert_eq!(read(&table).unwrap().len() as u64, LARGEST_READ, "one of a stranger");
     }
 

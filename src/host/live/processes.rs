@@ -16,7 +16,8 @@ use nix::sys::stat::{major, minor};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::files;
-use crate::host::{MOST_SERVERS_OF_A_USER, Miss, MissKind, NOBODY, redact};
+use crate::bounds::SERVERS_OF_A_USER;
+use crate::host::{Miss, MissKind, NOBODY, redact};
 use crate::servers;
 use crate::text;
 
@@ -129,7 +130,7 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         }
         let Ok(status) = files::read(Path::new(&format!("/proc/{pid}/status"))) else { continue };
         let (told, more) = users.entry(user(&status)).or_default();
-        if told.len() < MOST_SERVERS_OF_A_USER {
+        if told.len() < SERVERS_OF_A_USER {
             told.push(Candidate { pid, parent, program });
         } else {
             *more += 1;

@@ -40,7 +40,13 @@ pub fn walk<S: Default>(
             return Vec::new();
         }
     };
-    let visible: Vec<OsString> = names.into_iter().filter(|name| !is_hidden_path(name)).collect();
+    let mut visible: Vec<OsString> = names.into_iter().filter(|name| !is_hidden_path(name)).collect();
+    let bound = host.bounds().devices;
+    if let Some(first) = visible.get(bound) {
+        let (left_out, first) = (visible.len() - bound, safe(first.as_bytes()));
+        facts.warn(StorageNote::DevicesBeyondBound { left_out, first, bound });
+        visible.truncate(bound);
+    }
     let known = &*facts;
     let pieces = workers::in_pieces(&visible, |names| {
         let (mut facts, mut state) = (known.part([]), S::default());

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::bounds::USERS;
 use crate::collect::lookup::device_at;
 use crate::collect::storage::block::dm;
 use crate::facts::catalog::device::{self, DeviceKind};
@@ -108,7 +109,7 @@ impl Uses {
                 _ if is_partition(holder, facts) => Use::Partitioned,
                 _ => Use::Member(holder.name().to_owned()),
             };
-            if !uses.contains(&by) {
+            if uses.len() < USERS && !uses.contains(&by) {
                 uses.push(by);
             }
         }
