@@ -128,6 +128,11 @@ impl Version {
         self
     }
 
+    /// Whether the day of its build is known.
+    pub fn is_dated(&self) -> bool {
+        self.0.built.is_some()
+    }
+
     /// Whether a packager may hold fixes that the numbers do not show: a vendor backports, or the stable level is a zero
     /// before a tail (`6.1.0-28-amd64`). A level that was read elsewhere stands before the release in brackets.
     fn hides_level(&self) -> bool {

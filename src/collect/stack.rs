@@ -124,14 +124,10 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
     }
 }
 
-/// Whether the file of a loop device may lie on this mount: neither it nor, where it is not seen, the nearest directory above it
-/// lies elsewhere.
+/// Whether the file of a loop device lies on this mount, as stat(2) says of it.
 fn holds(host: &dyn Host, file: &[u8], mount: &Subject, facts: &FactSet) -> bool {
-    let Some(point) = facts.value(mount, &mount::POINT).map(|point| raw(&point)) else { return false };
-    let on_mount = |path: &&Path| path.starts_with(OsStr::from_bytes(&point));
-    let mut paths = Path::new(OsStr::from_bytes(file)).ancestors().take_while(on_mount);
-    let seen = paths.find_map(|path| host.stat(path).ok());
-    seen.and_then(|seen| misplaced(facts, mount, seen)).is_none()
+    let file = host.stat(Path::new(OsStr::from_bytes(file)));
+    file.is_ok_and(|file| misplaced(facts, mount, file).is_none())
 }
 
 /// Writes to an overlay go to its upper directory. The path is relative to the mounting process, so it is followed only

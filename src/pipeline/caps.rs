@@ -2,7 +2,7 @@
 
 use crate::durability::{Cap, Caps};
 use crate::facts::catalog::kernel;
-use crate::facts::{FactSet, Need, Why};
+use crate::facts::{FactSet, Need, Subject, Why};
 use crate::rules::{self, Circumstances, Outcome, RuleSet, Trace};
 use crate::truth::Truth;
 
@@ -13,9 +13,9 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
     Caps::new(capping.flat_map(|(rule, standing)| {
         rules::subjects(rule, facts).into_iter().map(move |subject| {
             let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
-            let (mut facts, mut assumed) = (Vec::new(), Vec::new());
+            let (mut used, mut assumed) = (Vec::new(), Vec::new());
             if let Some(trace) = &finding.trace {
-                collect(trace, &mut facts, &mut assumed);
+                collect(trace, &mut used, &mut assumed);
             }
             Cap {
                 rule: rule.id.clone(),
@@ -26,10 +26,10 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
                     Outcome::DoesNotApply => Truth::False,
                     Outcome::Undecided { .. } => Truth::Unknown,
                 },
-                unread: unread(&finding.outcome),
+                unread: unread(&finding.outcome).or_else(|| undated(&finding.outcome, &used, facts)),
                 reason: finding.title,
                 remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
-                facts,
+                facts: used,
                 assumed,
             }
         })
@@ -46,6 +46,15 @@ fn unread(outcome: &Outcome) -> Option<String> {
         Why::Absent | Why::Ambiguous => false,
     };
     needs.iter().flatten().find(was_lost).map(|need| need.fact.clone())
+}
+
+/// The day of a kernel's build, which would decide where its number does not, and was not read.
+fn undated(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
+    let is_undecided = matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
+    let host = Subject::host();
+    let is_dated = facts.value(&host, &kernel::VERSION).is_none_or(|version| version.is_dated());
+    (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
+        .then(|| kernel::BUILD.name().to_owned())
 }
 
 /// The known facts of a trace, and the assumed ones among them.

@@ -1,14 +1,16 @@
 //! The exit code of a check, and of a look at the next kernel, from the report alone.
 //!
 //! 0 nothing, 3 a critical finding, 4 a finding of the requested level, 5 nothing found but an undecided rule of that
-//! level, or a verdict that is unproven: commits may be at risk there. 3 takes precedence over 4, and 4 over 5. If one target was asked for, findings beside it do not count, but
-//! those of the host do. A verdict counts like a finding although no rule made it.
+//! level, a verdict that is unproven, or what mounts at boot could not be read. 3 takes precedence over 4, and 4 over 5. If
+//! one target was asked for, findings beside it do not count, but those of the host do. A verdict counts like a finding
+//! although no rule made it.
 
 use std::collections::BTreeSet;
 
 use super::model::Report;
 use super::model::upgrade::{Item, Upgrade};
 use crate::durability::Standing;
+use crate::facts::note::{BootNote, Note};
 use crate::facts::{Scope, Subject};
 use crate::rules::{Finding, Level, Outcome};
 
@@ -56,7 +58,8 @@ pub(super) fn concern(report: &Report, fail_on: FailCondition) -> ReportConcern 
     let found = findings.iter().filter(|f| f.outcome == Outcome::Applies).map(|f| f.level);
     let worst = verdicts.chain(found).filter(|level| reaches(*level)).max();
     let unproven = report.verdicts.iter().any(|verdict| verdict.standing.is_unproven());
-    let open = unproven || findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
+    let unread = report.warnings.iter().any(|note| matches!(note, Note::Boot(BootNote::Gap { .. })));
+    let open = unproven || unread || findings.iter().any(|f| is_open(&f.outcome) && reaches(f.level));
     match worst {
         Some(level) => ReportConcern::Found(level),
         None if fail_on.undecided && open => ReportConcern::Undecided,

@@ -1,5 +1,5 @@
 //! The day on which a kernel was built, from the end of its build text (uname(2), version): Debian writes
-//! `6.1.140-1 (2025-05-22)`, everybody else the date of the build, `Tue Nov 12 17:28:15 UTC 2024`.
+//! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12 17:28:15 UTC 2024`.
 
 use jiff::civil::Date;
 
@@ -18,9 +18,11 @@ pub fn of(build: &str) -> Option<Date> {
         let month = MONTHS.iter().position(|month| month == word)?;
         Some((at, i8::try_from(month).ok()? + 1))
     })?;
-    let day: i8 = words.get(at + 1)?.parse().ok()?;
-    let year: i16 = last.parse().ok()?;
-    Date::new(year, month, day).ok()
+    // `Nov 12 17:28:15 UTC 2024`, and Arch Linux's `12 Nov 2024 17:28:15 +0000`.
+    let after = *words.get(at + 1)?;
+    let (day, year) =
+        if after.len() == 4 { (*words.get(at.checked_sub(1)?)?, after) } else { (after, *last) };
+    Date::new(year.parse().ok()?, month, day.parse().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -38,7 +40,7 @@ mod tests {
                 Some("2022-01-16"),
             ),
             ("#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024", Some("2024-08-02")),
-            ("#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000", None),
+            ("#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000", Some("2024-10-10")),
             ("#1 SMP", None),
             ("", None),
         ] {
