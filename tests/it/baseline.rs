@@ -35,7 +35,7 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
     let places = [
         ("/nonexistent".to_owned(), "No such file"),
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
-        ("/dev/zero".to_owned(), "walwise check --format json"),
+        ("/dev/zero".to_owned(), "it is a device; name a regular file or a pipe"),
         (file("empty", b""), "walwise check --format json"),
         (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check --format json"),
         (file("other", b"{}\n"), "walwise check --format json"),
