@@ -99,15 +99,11 @@ impl Shelf {
     }
 
     /// Finds the place of one more report, and creates its directories. Older ones beyond the bounds go when it is there.
-    pub fn place_next(&self) -> Result<(PathBuf, Destination), CliError> {
-        // A directory that cannot be listed cannot be written either, and the writer says why.
-        let newest = self.newest().ok().flatten();
-        let newest = newest.as_deref().and_then(Path::file_name).and_then(std::ffi::OsStr::to_str);
-        let path = self.directory.join(series::next_name(newest, &pipeline::now()));
+    pub fn place_next(&self) -> Result<Destination, CliError> {
+        let path = self.directory.join(series::date_name(&pipeline::now()));
         let missing = CreationPolicy::AllMade(0o700);
         let wish = Wish { access: Access::Private, series: true, missing, ..Wish::default() };
-        let found = out::destination(&path, wish)?;
-        Ok((path, found))
+        out::destination(&path, wish)
     }
 }
 
