@@ -6,6 +6,7 @@
 pub mod examples;
 pub mod extent;
 pub mod args;
+mod named_file;
 mod rule_directory;
 mod input;
 mod error;

@@ -96,7 +96,8 @@ pub struct Wish {
     pub access: Access,
     /// Whether it may be executed, so that nobody else may be able to change it.
     pub runs: bool,
-    /// Whether it continues a [`series`], of which the oldest documents beyond its bounds are removed.
+    /// Whether it continues a [`series`]: the name given is a [`series::date_name`], before which the next free number is put,
+    /// and the oldest documents beyond the bounds are removed.
     pub series: bool,
     /// The treatment of missing directories.
     pub missing: CreationPolicy,
@@ -132,6 +133,15 @@ impl Wish {
     }
 }
 
+/// A document that was written.
+#[derive(Debug)]
+pub struct Written {
+    /// Its path; the number of a [`series`] is taken only when it is written.
+    pub path: PathBuf,
+    /// A warning about it: older documents of its series that stay.
+    pub warning: Option<String>,
+}
+
 /// A place where a document can be written; nothing of it exists yet.
 pub struct Destination {
     path: PathBuf,
@@ -162,16 +172,20 @@ impl Destination {
     }
 
     /// Writes the document: completely, even after a crash, or not at all.
-    pub fn commit(mut self, document: &[u8]) -> Result<(), OutputError> {
+    pub fn commit(mut self, document: &[u8]) -> Result<Written, OutputError> {
         let line = &mut self.errand.line;
         let sent = line.say_all(say::PART, document).and_then(|()| line.say(say::ALL, b""));
         // A child that stopped reading may have sent the reason.
         let _ = sent;
         self.expect(say::WRITTEN, LONGEST_WRITE)?;
         let _ = self.errand.line.say(say::NAME_IT, b"");
-        self.expect(say::DONE, LONGEST_WRITE)?;
+        let name = self.expect(say::DONE, LONGEST_WRITE)?;
+        let warning = self.expect(say::WARNING, LONGEST_WRITE)?;
         self.errand.done();
-        Ok(())
+        let text =
+            |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty());
+        let path = text(&name).map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
+        Ok(Written { path, warning: text(&warning) })
     }
 
     fn expect(&mut self, wanted: u8, patience: Duration) -> Result<Vec<u8>, OutputError> {

@@ -1,6 +1,6 @@
 //! The report that a check is compared with: one that was named, or the one that was kept last ([`super::kept`]).
 
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use super::args::Check;
@@ -10,7 +10,7 @@ use crate::host::path_bytes;
 use crate::pipeline::Session;
 use crate::quote::Command;
 use crate::report::Format;
-use crate::report::difference::Kept;
+use crate::report::difference::{Kept, LARGEST};
 use crate::text;
 
 /// The value of `--baseline` for the report that was kept last.
@@ -34,7 +34,7 @@ pub(super) fn check(args: &Check) -> Result<(), CliError> {
 pub(super) fn load(args: &Check, session: &Session) -> Result<Option<Kept>, CliError> {
     let Some(name) = &args.baseline else { return Ok(None) };
     if name != Path::new(LAST) {
-        return read(name).map(Some);
+        return parse(name, input::open(name, LARGEST)).map(Some);
     }
     match last(args, session) {
         Err(CliError::Usage(sentence)) if args.save => {
@@ -54,7 +54,7 @@ fn last(args: &Check, session: &Session) -> Result<Kept, CliError> {
         CliError::Usage(format!("cannot look into {place}: {}", text::error_words(&error)))
     })?;
     match newest {
-        Some(path) => read(&path),
+        Some(path) => parse(&path, input::open_kept(&path, LARGEST)),
         None if args.save => Err(CliError::Usage(format!("no baseline is kept in {place} yet"))),
         None => {
             Err(CliError::Usage(format!("no baseline is kept in {place}; `{}` keeps one", keeps(target))))
@@ -62,10 +62,10 @@ fn last(args: &Check, session: &Session) -> Result<Kept, CliError> {
     }
 }
 
-/// A report by its path.
-fn read(path: &Path) -> Result<Kept, CliError> {
+/// A report, from its file.
+fn parse(path: &Path, opened: io::Result<impl Read>) -> Result<Kept, CliError> {
     let refuse = |what: String| CliError::Usage(format!("cannot compare with {}: {what}", path.display()));
-    let kept = input::open(path).map_err(|error| match error.kind() {
+    let kept = opened.map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => refuse(format!(
             "it is a directory; name a report, or write `--baseline {LAST}` before the target"
         )),

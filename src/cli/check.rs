@@ -69,7 +69,7 @@ fn checked(args: &Check) -> ExitResult {
     }
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.
-    let kept = keep.map(|(place, found)| (place, found, json::render(&report)));
+    let kept = keep.map(|found| (found, json::render(&report)));
     if !assumptions.is_empty() {
         let request = host::request(machine, &args.from, target)?;
         report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
@@ -84,9 +84,11 @@ fn checked(args: &Check) -> ExitResult {
         }
         (format, _) => delivery.deliver(&format.render(&report).map_err(CliError::Usage)?)?,
     };
-    if let Some((place, found, document)) = kept {
-        found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
-        out::notice(&format!("kept as baseline: {}", place.display()));
+    if let Some((found, document)) = kept {
+        let written =
+            found.commit(document.as_bytes()).context("the report was made and not kept as a baseline")?;
+        out::notice(&format!("kept as baseline: {}", written.path.display()));
+        written.warning.iter().for_each(|sentence| out::notice(sentence));
     }
     if let Some(code) = args.format.protocol().code(Health::from_report(&report)) {
         return Ok(code);

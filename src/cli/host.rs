@@ -32,7 +32,7 @@ pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError
     Ok(Box::new(host))
 }
 
-/// The error for an unusable path on the command line, in the system's words.
+/// The error for an unusable path on the command line, in the system's or the reader's words.
 fn cannot(what: &str, path: &Path, error: &io::Error) -> CliError {
     CliError::Usage(format!("cannot {what} {}: {}", path.display(), text::error_words(error)))
 }
@@ -81,7 +81,22 @@ pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Re
 
 /// A record of drills.
 pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
-    Record::parse(&text_file(path, LARGEST_RECORD)?)
+    parse_drill_record(path, &whole(path, LARGEST_RECORD)?)
+}
+
+/// The same of a file that walwise continues, and that may be absent.
+pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
+    let mut bytes = Vec::new();
+    let read = input::open_kept(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
+    match read {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot("use", path, &error)),
+        Ok(_) => parse_drill_record(path, &bytes).map(Some),
+    }
+}
+
+fn parse_drill_record(path: &Path, bytes: &[u8]) -> Result<Record, CliError> {
+    Record::parse(&String::from_utf8_lossy(bytes))
         .map_err(|says| CliError::Usage(format!("cannot use {}: {says}", path.display())))
 }
 
@@ -101,28 +116,12 @@ fn trial_record(path: &Path) -> Result<TrialRecord, CliError> {
     })
 }
 
-/// The same where the file may be absent.
-pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
-    match input::bytes(path, 0) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        _ => drill_record(path).map(Some),
-    }
-}
-
-/// A file that the user named, if it is no larger than any of its kind.
+/// The text of a file that the user named, of at most so many bytes.
 pub(super) fn text_file(path: &Path, largest: u64) -> Result<String, CliError> {
-    let bytes = whole(path, largest)?;
-    if bytes.len() as u64 > largest {
-        return Err(CliError::Usage(format!(
-            "cannot use {}: it is larger than {}",
-            path.display(),
-            text::bytes(largest)
-        )));
-    }
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    whole(path, largest).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The bytes of a file that the user named, and one more than the limit when it is larger.
+/// The bytes of a file that the user named, of at most so many.
 fn whole(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::bytes(path, largest).map_err(|e| cannot("use", path, &e))
 }

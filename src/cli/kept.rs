@@ -15,6 +15,7 @@ use crate::facts::catalog::host;
 use crate::host::path_bytes;
 use crate::output::{Access, Destination, Wish, series};
 use crate::pipeline::{self, Session};
+use crate::report::difference::LARGEST;
 use crate::report::{Price, price};
 use crate::text;
 use crate::way::CreationPolicy;
@@ -34,19 +35,40 @@ pub(super) struct Shelf {
     pub directory: PathBuf,
 }
 
-/// What commits cost on this host by the newest report of each shelf of it. One that cannot be read costs itself.
+/// What commits cost on this host by the newest report of each shelf of it. What cannot be listed or opened costs itself, with
+/// a warning.
 pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
+    let warn = |path: &Path, error: &io::Error| {
+        out::notice(&format!(
+            "an earlier price may be missing: cannot read {}: {}",
+            text::safe(path_bytes(path)),
+            text::error_words(error)
+        ));
+    };
+    // Without a place nothing was ever kept.
     let Ok(whole) = Shelf::of(session, None) else { return Vec::new() };
     let (Some(state), Some(host)) = (whole.directory.parent(), whole.directory.file_name()) else {
         return Vec::new();
     };
-    let (host, names) = (host.to_string_lossy(), input::names(state).unwrap_or_default());
+    let names = input::names(state).or_else(none_of_what_is_missing).unwrap_or_else(|error| {
+        warn(state, &error);
+        Vec::new()
+    });
+    let host = host.to_string_lossy();
     let of_host = |name: &&String| {
         name.strip_prefix(&*host).is_some_and(|rest| rest.is_empty() || rest.starts_with('@'))
     };
-    let newest = |name: &String| Shelf { directory: state.join(name) }.newest().ok().flatten();
-    let paths = names.iter().filter(of_host).take(MOST_SHELVES).filter_map(newest);
-    paths.filter_map(|path| input::open(&path).ok()).flat_map(price::read).collect()
+    let open = |name: &String| {
+        let shelf = Shelf { directory: state.join(name) };
+        let path = shelf.newest().map_err(|error| warn(&shelf.directory, &error)).ok()??;
+        input::open_kept(&path, LARGEST).map_err(|error| warn(&path, &error)).ok()
+    };
+    names.iter().filter(of_host).take(MOST_SHELVES).filter_map(open).flat_map(price::read).collect()
+}
+
+/// No names, of a directory that does not exist.
+fn none_of_what_is_missing(error: io::Error) -> io::Result<Vec<String>> {
+    if error.kind() == io::ErrorKind::NotFound { Ok(Vec::new()) } else { Err(error) }
 }
 
 impl Shelf {
@@ -72,23 +94,16 @@ impl Shelf {
 
     /// The newest report; `None` where none is kept.
     pub fn newest(&self) -> io::Result<Option<PathBuf>> {
-        match input::names(&self.directory) {
-            Ok(names) => Ok(series::newest(&names).map(|name| self.directory.join(name))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
+        let names = input::names(&self.directory).or_else(none_of_what_is_missing)?;
+        Ok(series::newest(&names).map(|name| self.directory.join(name)))
     }
 
     /// Finds the place of one more report, and creates its directories. Older ones beyond the bounds go when it is there.
-    pub fn place_next(&self) -> Result<(PathBuf, Destination), CliError> {
-        // A directory that cannot be listed cannot be written either, and the writer says why.
-        let newest = self.newest().ok().flatten();
-        let newest = newest.as_deref().and_then(Path::file_name).and_then(std::ffi::OsStr::to_str);
-        let path = self.directory.join(series::next_name(newest, &pipeline::now()));
+    pub fn place_next(&self) -> Result<Destination, CliError> {
+        let path = self.directory.join(series::date_name(&pipeline::now()));
         let missing = CreationPolicy::AllMade(0o700);
         let wish = Wish { access: Access::Private, series: true, missing, ..Wish::default() };
-        let found = out::destination(&path, wish)?;
-        Ok((path, found))
+        out::destination(&path, wish)
     }
 }
 

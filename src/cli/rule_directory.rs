@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::named_file::{self, InputKinds, NamedFile};
 use crate::host::{self, path_bytes};
 use crate::rules::RuleFile;
 use crate::text;
@@ -45,16 +46,19 @@ pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
     let mut all = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            all.push(path.clone());
+            all.push((path.clone(), InputKinds::FilesAndPipes));
             continue;
         }
         let inside = files_in(path).map_err(|e| says("read the rules in", path, &e))?;
         if inside.is_empty() {
             return Err(format!("there is no rule file (*.toml) in {}", shown(path)));
         }
-        all.extend(inside);
+        all.extend(inside.into_iter().map(|path| (path, InputKinds::Files)));
     }
-    let mut files = all.iter().map(|path| Ok((path, read(path)?))).collect::<Result<Vec<_>, String>>()?;
+    let mut files = all
+        .iter()
+        .map(|(path, kinds)| Ok((path, read(path, *kinds)?)))
+        .collect::<Result<Vec<_>, String>>()?;
     let mut together =
         Together { named: files.iter().map(|(_, file)| file.name.clone()).collect(), ..Together::default() };
     for file in of_this_machine(Path::new(OF_THIS_MACHINE)).files {
@@ -85,7 +89,7 @@ pub(super) fn read_pack(directory: &Path) -> Result<Vec<RuleFile>, String> {
     if tables.is_dir() {
         paths.extend(files_in(&tables).map_err(unreadable)?);
     }
-    paths.iter().map(|path| read(path)).collect()
+    paths.iter().map(|path| read(path, InputKinds::Files)).collect()
 }
 
 /// A file beside the rules in walwise's own source, and beside no others.
@@ -116,7 +120,7 @@ impl RuleFiles {
     }
 
     fn add(&mut self, path: &Path) {
-        match read(path) {
+        match read(path, InputKinds::Files) {
             Ok(file) => self.files.push(file),
             Err(why) => self.ignored.push(format!("{why}; its rules are not in force")),
         }
@@ -155,28 +159,20 @@ fn is_roots_alone(path: &Path) -> io::Result<Option<String>> {
 
 /// Every `*.toml` of a directory, ordered by name; editors' hidden files are skipped.
 fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
-    let entries: Vec<fs::DirEntry> = fs::read_dir(dir)?.collect::<io::Result<_>>()?;
     let hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let mut paths: Vec<PathBuf> = entries.iter().map(fs::DirEntry::path).collect();
+    let mut paths = named_file::entries(dir)?;
     paths.retain(|path| path.extension().is_some_and(|e| e == "toml") && !hidden(path));
     paths.sort();
     Ok(paths)
 }
 
 /// Reads a file; the error is a sentence.
-fn read(path: &Path) -> Result<RuleFile, String> {
+fn read(path: &Path, kinds: InputKinds) -> Result<RuleFile, String> {
     let unreadable = |why: &str| format!("cannot read {}: {why}", shown(path));
-    let failed = |e: io::Error| unreadable(&text::error_words(&e));
-    // Reading a pipe would block.
-    let kind = fs::metadata(path).map_err(failed)?;
-    if !kind.is_file() {
-        return Err(unreadable(if kind.is_dir() { "it is a directory" } else { "it is no regular file" }));
-    }
     let mut bytes = Vec::new();
-    fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(unreadable("it is larger than 1 MiB"));
-    }
+    NamedFile::open(path, kinds, LARGEST)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .map_err(|e| unreadable(&text::error_words(&e)))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = e.as_bytes().get(..e.utf8_error().valid_up_to()).unwrap_or_default();
         let line = 1 + before.split(|byte| *byte == b'\n').skip(1).count();

@@ -252,7 +252,7 @@ impl Worker for Desk {
         let wish = Wish { existing, runs: format.runs(), ..Wish::default() };
         let written = Destination::open(&path, wish).and_then(|found| {
             let notice = found.notice().map(str::to_owned);
-            found.commit(document.as_bytes()).map(|()| notice)
+            found.commit(document.as_bytes()).map(|_| notice)
         });
         match written {
             Ok(None) => Ok(Saved::At(shown)),

@@ -40,7 +40,7 @@ pub(super) fn run(args: &Trial) -> ExitResult {
     let kept = match (kept, args.record.as_deref()) {
         (Some(found), Some(path)) => {
             let done = found.commit(json(&record).as_bytes());
-            done.map(|()| out::notice(&format!("kept: {}", shown(path))))
+            done.map(|_| out::notice(&format!("kept: {}", shown(path))))
         }
         (None, _) | (_, None) => Ok(()),
     };

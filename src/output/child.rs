@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::draft::{OutputLocation, Refused, WriteOptions};
+use super::draft::{NamedDocument, OutputLocation, Refused, WriteOptions};
 use super::existing::Existing;
 use super::say;
 use crate::errand::{self, SocketChannel};
@@ -29,7 +29,9 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let Ok(mut line) = served else { return Some(ExitCode::FAILURE) };
     // If the reader is gone, nobody needs an answer.
     let said = match write(&PathBuf::from(path), options, &mut line) {
-        Ok(()) => line.say(say::DONE, b""),
+        Ok(named) => line
+            .say(say::DONE, named.series_name.unwrap_or_default().as_bytes())
+            .and_then(|()| line.say(say::WARNING, named.warning.unwrap_or_default().as_bytes())),
         Err(WriteFailure::Refused(Refused::Exists)) => line.say(say::EXISTS, b""),
         Err(WriteFailure::Refused(Refused::For(why))) => line.say(say::REFUSED, why.as_bytes()),
         Err(WriteFailure::Alone) => return Some(ExitCode::FAILURE),
@@ -72,7 +74,7 @@ fn write(
     path: &std::path::Path,
     options: WriteOptions,
     line: &mut SocketChannel,
-) -> Result<(), WriteFailure> {
+) -> Result<NamedDocument, WriteFailure> {
     let alone = |_| WriteFailure::Alone;
     let location = OutputLocation::find(Walker::ourselves(), path, options)?;
     line.say(say::READY, location.notice.as_deref().unwrap_or_default().as_bytes()).map_err(alone)?;

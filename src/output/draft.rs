@@ -3,7 +3,7 @@
 //! The draft is a new file with an unguessable name. An access control list inherited from the directory is removed
 //! from it, because setting a requested mode would activate that list.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
@@ -58,6 +58,19 @@ pub(super) struct WriteOptions {
     pub missing: CreationPolicy,
 }
 
+/// What tells a file from one that takes its place: device, inode, and the time of its last change, as inodes are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity {
+    place: (u64, u64),
+    changed: (i64, u64),
+}
+
+impl FileIdentity {
+    fn of(stat: &Stat) -> Self {
+        Self { place: (stat.st_dev, stat.st_ino), changed: (stat.st_ctime, stat.st_ctime_nsec) }
+    }
+}
+
 /// A place for a document.
 pub(super) struct OutputLocation {
     walker: Walker,
@@ -65,6 +78,8 @@ pub(super) struct OutputLocation {
     /// Open for reading, so that its names can be synced.
     directory: OwnedFd,
     name: OsString,
+    /// The identity of what has that name.
+    found: Option<FileIdentity>,
     /// A warning about the place.
     pub notice: Option<String>,
 }
@@ -88,7 +103,8 @@ impl OutputLocation {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
-        let location = Self { walker, options, directory, name, notice };
+        let found = there.as_ref().map(FileIdentity::of);
+        let location = Self { walker, options, directory, name, found, notice };
         location.judge(there.as_ref())?;
         drop(Draft::make(&location)?);
         Ok(location)
@@ -139,6 +155,7 @@ impl OutputLocation {
 pub(super) struct Draft<'a> {
     location: &'a OutputLocation,
     file: File,
+    /// Empty once the document has the name that its series gave it.
     name: String,
 }
 
@@ -160,8 +177,18 @@ impl<'a> Draft<'a> {
     }
 
     /// Renames it to its final name, and makes that durable.
-    pub fn name_it(self) -> Result<(), Refused> {
+    pub fn name_it(mut self) -> Result<NamedDocument, Refused> {
         let OutputLocation { directory, name, options, .. } = self.location;
+        if options.series {
+            let name = self.number_it()?;
+            // The document is there. What could not be removed is tried again beside the next one.
+            let warning = series::prune(directory).err().map(|errno| {
+                let why = text::error_words(&errno.into());
+                format!("reports beyond the bounds of the series may stay: {why}")
+            });
+            rustix::fs::fsync(directory)?;
+            return Ok(NamedDocument { series_name: Some(name), warning });
+        }
         let there = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Some(stat),
             Err(Errno::NOENT) => None,
@@ -169,38 +196,87 @@ impl<'a> Draft<'a> {
         };
         self.location.judge(there.as_ref())?;
         match options.existing {
+            Existing::Continued if there.as_ref().map(FileIdentity::of) != self.location.found => {
+                return Err(Refused::For("another process wrote it meanwhile; try again".to_owned()));
+            }
             Existing::Replaced | Existing::Continued => {
                 rustix::fs::renameat(directory, &self.name, directory, name)?;
             }
-            Existing::Kept => {
-                match rustix::fs::renameat_with(
-                    directory,
-                    &self.name,
-                    directory,
-                    name,
-                    RenameFlags::NOREPLACE,
-                ) {
-                    // Some file systems cannot do it in one step; the check was made before.
-                    Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                        rustix::fs::renameat(directory, &self.name, directory, name)?;
+            Existing::Kept => match rename_exclusively(directory, &self.name, name) {
+                Err(Errno::EXIST) => return Err(Refused::Exists),
+                done => done?,
+            },
+        }
+        rustix::fs::fsync(directory)?;
+        Ok(NamedDocument { series_name: None, warning: None })
+    }
+
+    /// Names it as the next document of its series; returns the name.
+    ///
+    /// Whoever writes a number first takes a draft's name with it, which exists once, and then looks for documents of that
+    /// number or later ones. While the draft has that name nobody else makes such a document, so that no two get one number.
+    fn number_it(&mut self) -> Result<String, Refused> {
+        let OutputLocation { directory, name, .. } = self.location;
+        let date = name.to_string_lossy();
+        let after = |number: u32| {
+            let says =
+                || Refused::For(format!("no number follows {number}; move the kept reports elsewhere"));
+            number.checked_add(1).ok_or_else(says)
+        };
+        let mut number = after(series::newest_number(directory)?)?;
+        for _ in 0..MOST_TRIES {
+            let draft = series::draft_name(number);
+            match rename_exclusively(directory, &self.name, draft.as_ref()) {
+                Err(Errno::EXIST) => number = after(number)?,
+                taken => {
+                    taken?;
+                    self.name = draft;
+                    let newest = series::newest_number(directory)?;
+                    if newest < number {
+                        let name = series::name(number, &date);
+                        rename_exclusively(directory, &self.name, name.as_ref())?;
+                        // Another's draft may have that name from now on.
+                        self.name.clear();
+                        return Ok(name);
                     }
-                    Err(Errno::EXIST) => return Err(Refused::Exists),
-                    done => done?,
+                    number = after(newest)?;
                 }
             }
         }
-        if options.series {
-            // The document is there. What could not be removed is tried again beside the next one.
-            let _ = series::prune(directory);
+        Err(Refused::For("others take every number of the series; try again later".to_owned()))
+    }
+}
+
+/// A document that has its final name.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NamedDocument {
+    /// The name that its series gave it; `None` where it has the one that was asked for.
+    pub series_name: Option<String>,
+    /// What was left undone beside it, display-safe.
+    pub warning: Option<String>,
+}
+
+/// The largest number of numbers that one document tries.
+const MOST_TRIES: usize = 10_000;
+
+/// Renames within a directory; `EXIST` where the new name exists, however many try at once.
+fn rename_exclusively(directory: &OwnedFd, from: &str, to: &OsStr) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
+        // Some file systems, such as NFS, only make links exclusively.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?;
+            rustix::fs::unlinkat(directory, from, AtFlags::empty())
         }
-        Ok(rustix::fs::fsync(directory)?)
+        done => done,
     }
 }
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // After the rename the name does not exist.
-        let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
+        // After the rename a random name does not exist.
+        if !self.name.is_empty() {
+            let _ = rustix::fs::unlinkat(&self.location.directory, &self.name, AtFlags::empty());
+        }
     }
 }
 

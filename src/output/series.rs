@@ -4,9 +4,7 @@
 //! later, so it is kept in no directory that another user controls ([`super::draft`]). What the documents are is left
 //! to the caller.
 
-use std::ffi::{CStr, OsStr};
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, FileType};
 use rustix::io::Errno;
@@ -17,12 +15,20 @@ const MOST: usize = 60;
 /// The largest number of bytes that stay, unless the newest document alone has more.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The name of the document after `newest`: `000012-20261125T074131Z.json`. Of `when`, RFC 3339, letters and digits are
-/// taken.
-pub fn next_name(newest: Option<&str>, when: &str) -> String {
-    let number = newest.and_then(number).map_or(1, |number| number.saturating_add(1));
+/// The part of a name that people read: `20261125T074131Z.json`. Of `when`, RFC 3339, letters and digits are taken.
+pub fn date_name(when: &str) -> String {
     let when: String = when.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
-    format!("{number:06}-{when}.json")
+    format!("{when}.json")
+}
+
+/// The name of a document: `000012-20261125T074131Z.json`.
+pub(super) fn name(number: u32, date_name: &str) -> String {
+    format!("{number:06}-{date_name}")
+}
+
+/// The name of the draft that is to get this number. It is no document of the series.
+pub(super) fn draft_name(number: u32) -> String {
+    format!(".walwise-{number:06}.tmp")
 }
 
 /// The newest document among the names in a directory.
@@ -39,23 +45,42 @@ fn number(name: &str) -> Option<u32> {
     if plain && dated { number.parse().ok() } else { None }
 }
 
-/// Removes the oldest documents of a series beyond its bounds. Only regular files with names of the series are touched.
-pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
-    let mut documents = Vec::new();
+/// The number of the newest document in a directory; 0 without one.
+pub(super) fn newest_number(directory: impl AsFd) -> Result<u32, Errno> {
+    Ok(names(directory)?.iter().filter_map(|name| number(name)).max().unwrap_or(0))
+}
+
+/// The names of the documents in a directory.
+fn names(directory: impl AsFd) -> Result<Vec<String>, Errno> {
+    let mut names = Vec::new();
     for entry in Dir::read_from(directory.as_fd())? {
         let entry = entry?;
-        let name: &CStr = entry.file_name();
-        let Ok(name) = name.to_str() else { continue };
-        if number(name).is_none() {
-            continue;
-        }
-        let stat = rustix::fs::statat(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            documents.push((name.to_owned(), u64::try_from(stat.st_size).unwrap_or(0)));
+        names
+            .extend(entry.file_name().to_str().ok().filter(|name| number(name).is_some()).map(str::to_owned));
+    }
+    Ok(names)
+}
+
+/// Removes the oldest documents of a series beyond its bounds. Only regular files with names of the series are touched; what
+/// another process removes meanwhile is gone as well.
+pub(super) fn prune(directory: impl AsFd) -> Result<(), Errno> {
+    let mut documents = Vec::new();
+    for name in names(directory.as_fd())? {
+        match rustix::fs::statat(directory.as_fd(), &name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => {}
+            stat => {
+                let stat = stat?;
+                if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+                    documents.push((name, u64::try_from(stat.st_size).unwrap_or(0)));
+                }
+            }
         }
     }
     for name in excess(documents) {
-        rustix::fs::unlinkat(directory.as_fd(), OsStr::from_bytes(name.as_bytes()), AtFlags::empty())?;
+        match rustix::fs::unlinkat(directory.as_fd(), &name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(errno),
+        }
     }
     Ok(())
 }
@@ -79,25 +104,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_document_follows_the_newest() {
-        let mut names: Vec<String> = Vec::new();
-        // The clock goes back in between.
-        for when in ["2026-11-25T07:41:31Z", "2000-01-01T00:00:00Z", "2000-01-01T00:00:00Z"] {
-            names.push(next_name(newest(&names), when));
-        }
-        assert_eq!(
-            names,
-            ["000001-20261125T074131Z.json", "000002-20000101T000000Z.json", "000003-20000101T000000Z.json"]
-        );
-        assert_eq!(newest(&names), Some("000003-20000101T000000Z.json"));
-    }
-
-    #[test]
     fn other_names_are_no_documents_of_the_series() {
-        let others =
-            ["db7.json", "1-a.json", "000001-.json", "000001-a.jso", "+00001-a.json", "000001-a/b.json"];
+        let ours = name(12, &date_name("2026-11-25T07:41:31Z"));
+        assert_eq!(ours, "000012-20261125T074131Z.json");
+        assert_eq!(name(1, &date_name("../2026")), "000001-2026.json");
+        let draft = draft_name(13);
+        let others = [
+            "db7.json",
+            "1-a.json",
+            "000001-.json",
+            "000001-a.jso",
+            "+00001-a.json",
+            "000001-a/b.json",
+            &draft,
+        ];
         assert_eq!(newest(&others), None);
-        assert_eq!(next_name(newest(&others), "../2026"), "000001-2026.json");
+        assert_eq!(newest(&[&others[..], &[&ours, "000011-20270101T000000Z.json"]].concat()), Some(&*ours));
     }
 
     proptest! {

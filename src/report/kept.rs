@@ -4,7 +4,7 @@
 
 use std::io::{BufReader, Read};
 
-use super::difference::{Kept, LARGEST, Unusable};
+use super::difference::{Kept, Unusable};
 use super::inside::ReportReader;
 use super::telling::kept::sections;
 use super::{html, json, markdown, text};
@@ -19,13 +19,9 @@ impl KeptReport {
     /// Reads one.
     pub fn read(document: impl Read) -> Result<Self, Unusable> {
         let mut bytes = Vec::new();
-        let mut limited = ReportReader::new(BufReader::new(document)).take(LARGEST + 1);
-        limited
+        ReportReader::new(BufReader::new(document))
             .read_to_end(&mut bytes)
-            .map_err(|error| Unusable::NoReport(crate::text::error_words(&error)))?;
-        if limited.limit() == 0 {
-            return Err(Unusable::TooLarge);
-        }
+            .map_err(|error| Unusable::Unreadable(crate::text::error_words(&error)))?;
         let kept = Kept::parse(bytes.as_slice())?;
         Ok(Self { kept, json: json::again(&String::from_utf8_lossy(&bytes)) })
     }

@@ -22,6 +22,7 @@ mod hangs;
 mod impostors;
 mod kernel;
 mod leaks;
+mod named;
 mod names;
 mod outputs;
 mod pasted;

@@ -307,6 +307,65 @@ fn nobody_else_writes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The modules that may open a file for reading: the one that opens what a user named, the host seam, and those that walk to
+/// a directory and open what they made there. The kernel's files have their names in the source.
+const READERS: &[&str] = &[
+    "src/cli/named_file.rs",
+    "src/host",
+    "src/way.rs",
+    "src/output/draft.rs",
+    "src/output/series.rs",
+    "src/probes",
+    "src/cells",
+];
+
+/// Calls that open a file or a directory.
+const OPENING: &[&str] = &[
+    "File::open",
+    "File::options",
+    "OpenOptions",
+    "fs::open(",
+    "fs::openat(",
+    "fs::openat2(",
+    "fcntl::open",
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::read_dir(",
+    "fs::copy(",
+    "Dir::open",
+    "Dir::read_from(",
+    ".read_dir(",
+];
+
+/// Whether a line makes this call, which is no part of another name, with a path that does not stand in the source, as
+/// `"/proc/self/status"` and `"."` do.
+fn opens(line: &str, call: &str) -> bool {
+    line.match_indices(call).any(|(at, _)| {
+        let (before, rest) = (&line[..at], &line[at + call.len()..]);
+        !before.ends_with(char::is_alphanumeric) && !rest.trim_start_matches('(').starts_with('"')
+    })
+}
+
+/// Whoever opens a path by himself can wait for ever, read without a bound, or move a tape.
+#[test]
+fn nobody_else_opens_what_a_user_named() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let name = file.strip_prefix(root).unwrap();
+        let is_test = name.components().any(|part| part.as_os_str() == "tests");
+        if is_test || READERS.iter().any(|reader| name.starts_with(reader)) {
+            continue;
+        }
+        for (number, line) in code(&file) {
+            wrong.extend(OPENING.iter().filter(|call| opens(&line, call)).map(|call| {
+                format!("{}:{number} mentions {call}; read it through cli/input.rs", file.display())
+            }));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for file in sources() {

@@ -3,6 +3,7 @@
 
 mod loops;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -11,6 +12,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::support::running::Running;
 use crate::support::{names, stderr, stdout, walwise};
 
 fn checked(arguments: &[&str]) -> Output {
@@ -35,7 +37,7 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
     let places = [
         ("/nonexistent".to_owned(), "No such file"),
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
-        ("/dev/zero".to_owned(), "walwise check --format json"),
+        ("/dev/zero".to_owned(), "it is a device; name a regular file or a pipe"),
         (file("empty", b""), "walwise check --format json"),
         (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check --format json"),
         (file("other", b"{}\n"), "walwise check --format json"),
@@ -166,4 +168,69 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
     assert!(stderr(&check()).contains("this report has format 7000"));
     assert!(stdout(&check()).contains("Since the baseline of "));
     assert_eq!(names(&shelf).len(), 4);
+}
+
+/// Fifteen at once, as a scheduler may start them: what is called kept is there, and complete.
+#[test]
+fn reports_that_are_kept_at_once_are_all_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |_: usize| {
+        let mut command = walwise();
+        let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
+        if nix::unistd::geteuid().is_root() {
+            command = Command::new("unshare");
+            command.args(["-m", "sh", "-c", enter]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
+        }
+        command.env("XDG_STATE_HOME", dir.path());
+        command.args(["check", "/etc", "--no-probe", "--no-programs", "--save", "--fail-on", "never"]);
+        Running::start(&mut command)
+    };
+    let runs: Vec<Running> = (0..15).map(start).collect();
+    let mut kept = BTreeSet::new();
+    for run in runs {
+        let output = run.finish();
+        let said = stderr(&output);
+        let (_, path) = said.trim().split_once("kept as baseline: ").unwrap_or_else(|| panic!("{said}"));
+        kept.insert(path.rsplit_once('/').unwrap().1.to_owned());
+    }
+    let state = dir.path().join("walwise");
+    let shelf = state.join(names(&state).pop().unwrap());
+    assert_eq!(names(&shelf), kept.into_iter().collect::<Vec<_>>());
+    let numbers: BTreeSet<String> = names(&shelf).iter().map(|name| name[..6].to_owned()).collect();
+    assert_eq!(numbers, (1..=15).map(|number| format!("{number:06}")).collect());
+    for name in names(&shelf) {
+        let report: Value = serde_json::from_slice(&fs::read(shelf.join(&name)).unwrap()).unwrap();
+        assert!(report["schema"].is_u64(), "{name}");
+    }
+}
+
+/// A list of kept reports that cannot be read is not a list of none.
+#[test]
+#[ignore = "needs root: to become another user"]
+fn a_series_that_cannot_be_listed_is_a_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::chown(dir.path(), Some(65534), Some(65534)).unwrap();
+    let state = dir.path().join("state");
+    as_nobody(&state, &["--save"]);
+    let kept = state.join("walwise");
+    let shelf = kept.join(names(&kept).pop().unwrap());
+    let allow = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    for path in [&kept, &shelf] {
+        allow(path, 0o300);
+        let said = stderr(&as_nobody(&state, &["--format", "prometheus"]));
+        let shown = path.display();
+        assert!(
+            said.contains(&format!(
+                "an earlier price may be missing: cannot read {shown}: Permission denied"
+            )),
+            "{said}"
+        );
+        allow(path, 0o700);
+    }
+    allow(&shelf, 0o300);
+    let compared = as_nobody(&state, &["--baseline"]);
+    let said = stderr(&compared);
+    assert!(compared.status.code() == Some(2) && said.contains("Permission denied"), "{said}");
+    assert!(!said.contains("no baseline is kept"), "{said}");
+    allow(&shelf, 0o700);
 }

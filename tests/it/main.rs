@@ -39,6 +39,7 @@ mod mariadb;
 mod migrations;
 mod mistyped;
 mod named;
+mod named_files;
 mod old_kernels;
 mod outputs;
 mod overrides;

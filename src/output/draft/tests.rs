@@ -14,6 +14,8 @@ const USUAL: WriteOptions = WriteOptions {
     missing: CreationPolicy::Refused,
 };
 
+const SERIES: WriteOptions = WriteOptions { series: true, ..USUAL };
+
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -42,7 +44,16 @@ impl Place {
 
 fn write(walker: Walker, path: &Path, options: WriteOptions, document: &str) -> Result<(), Refused> {
     let location = OutputLocation::find(walker, path, options)?;
-    location.write(document.as_bytes())?.name_it()
+    location.write(document.as_bytes())?.name_it().map(|_| ())
+}
+
+/// A document of a series, as of this date; returns its name.
+fn write_next(place: &Place, date: &str, document: &str) -> Result<String, Refused> {
+    let path = place.at(&series::date_name(date));
+    let location = OutputLocation::find(Walker::ourselves(), &path, SERIES)?;
+    let named = location.write(document.as_bytes())?.name_it()?;
+    assert_eq!(named.warning, None);
+    Ok(named.series_name.unwrap())
 }
 
 /// Nobody but root can give a file away.
@@ -140,6 +151,24 @@ fn what_is_to_be_new_replaces_nothing_also_what_comes_meanwhile() {
     place.write("other", new, "ours").unwrap();
 }
 
+/// Two continue one document: the second has not read what the first wrote.
+#[test]
+fn what_somebody_else_continued_meanwhile_is_not_lost() {
+    let continued = WriteOptions { existing: Existing::Continued, ..USUAL };
+    for first in [None, Some("begun")] {
+        let place = Place::new();
+        if let Some(text) = first {
+            place.write("record", continued, text).unwrap();
+        }
+        let location = OutputLocation::find(Walker::ourselves(), &place.at("record"), continued).unwrap();
+        place.write("record", continued, "theirs").unwrap();
+        let refused = location.write(b"ours").unwrap().name_it().unwrap_err();
+        assert!(matches!(&refused, Refused::For(why) if why.contains("try again")), "{refused:?}");
+        assert_eq!(fs::read(place.at("record")).unwrap(), b"theirs");
+        assert_eq!(place.names(), ["record"]);
+    }
+}
+
 /// Between the check and the write another user replaces the file, or its directory.
 #[test]
 fn an_exchange_meanwhile_leads_nowhere() {
@@ -202,14 +231,13 @@ fn in_a_sticky_directory_root_replaces_what_is_of_somebody_else_and_others_hear_
 #[test]
 fn a_series_is_bounded_and_other_files_beside_it_stay() {
     let place = Place::new();
-    let series = WriteOptions { series: true, ..USUAL };
     for other in ["notes.json", "000001.json", "x-000001-a.json"] {
         fs::write(place.at(other), "theirs").unwrap();
     }
     fs::create_dir(place.at("000000-directory.json")).unwrap();
-    std::os::unix::fs::symlink(place.at("notes.json"), place.at("000000-link.json")).unwrap();
+    symlink(place.at("notes.json"), place.at("000000-link.json")).unwrap();
     for number in 1..70 {
-        place.write(&format!("{number:06}-a.json"), series, "ours").unwrap();
+        assert_eq!(write_next(&place, "a", "ours").unwrap(), format!("{number:06}-a.json"));
     }
     let kept = |number: u32| place.at(&format!("{number:06}-a.json")).exists();
     assert_eq!((1..70).filter(|number| kept(*number)).collect::<Vec<u32>>(), (10..70).collect::<Vec<u32>>());
@@ -219,13 +247,55 @@ fn a_series_is_bounded_and_other_files_beside_it_stay() {
     }
 }
 
+/// Each number is taken once, whatever the clocks say, and each document is complete.
+#[test]
+fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
+    for dates in [&["a"][..], &["a", "b", "c"]] {
+        let place = Place::new();
+        write_next(&place, "z", "0").unwrap();
+        let text = |writer: usize| format!("{writer}").repeat(9000);
+        let begin = std::sync::Barrier::new(15);
+        let written: Vec<(usize, String)> = std::thread::scope(|scope| {
+            let write = |writer: usize| {
+                let (place, begin) = (&place, &begin);
+                scope.spawn(move || {
+                    begin.wait();
+                    let date = dates[writer % dates.len()];
+                    (0..3)
+                        .map(|_| (writer, write_next(place, date, &text(writer)).unwrap()))
+                        .collect::<Vec<_>>()
+                })
+            };
+            let writers: Vec<_> = (0..15).map(write).collect();
+            writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+        });
+        let names = place.names();
+        let numbers: std::collections::BTreeSet<&str> = names.iter().map(|name| &name[..6]).collect();
+        assert_eq!((names.len(), numbers.len()), (46, 46), "{names:?}");
+        for (writer, name) in written {
+            assert_eq!(fs::read_to_string(place.at(&name)).unwrap(), text(writer), "{name}");
+        }
+    }
+}
+
+/// A number that a killed writer took is passed over, and none follows the last.
+#[test]
+fn a_number_that_is_taken_is_passed_over() {
+    let place = Place::new();
+    fs::write(place.at(&series::draft_name(1)), "").unwrap();
+    assert_eq!(write_next(&place, "a", "").unwrap(), "000002-a.json");
+    fs::write(place.at("4294967295-a.json"), "").unwrap();
+    let refused = write_next(&place, "a", "").unwrap_err();
+    assert!(matches!(&refused, Refused::For(why) if why.contains("no number follows")), "{refused:?}");
+    assert_eq!(place.names().len(), 3);
+}
+
 #[test]
 #[ignore = "needs root: files of somebody else"]
 fn a_series_is_not_kept_in_a_directory_of_somebody_else() {
     let place = Place::new();
-    let series = WriteOptions { series: true, ..USUAL };
-    place.write("000001-a.json", series, "").unwrap();
+    write_next(&place, "a", "").unwrap();
     chown(place.0.path(), Some(4242), None).unwrap();
-    let refused = place.write("000002-a.json", series, "").unwrap_err();
+    let refused = write_next(&place, "a", "").unwrap_err();
     assert!(matches!(&refused, Refused::For(why) if why.contains("uid 4242")), "{refused:?}");
 }

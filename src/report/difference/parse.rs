@@ -19,9 +19,9 @@ use crate::report::inside::ReportReader;
 use crate::report::model::SCHEMA_VERSION;
 use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::rules::Level;
-use crate::text::{is_treacherous, safe};
+use crate::text::{error_words, is_treacherous, safe};
 
-/// The largest document that is read; that of a host with ten thousand disks has 400 MB.
+/// The largest document, in bytes; that of a host with ten thousand disks has 400 MB.
 pub const LARGEST: u64 = 1 << 30;
 
 /// Why a document cannot be used for a comparison.
@@ -36,29 +36,21 @@ pub enum Unusable {
          make a new one with `walwise check --save`, or compare with the version that made it"
     )]
     Format(u64),
-    /// It exceeds [`LARGEST`].
-    #[error("it has more than {} MiB, which no report has", LARGEST >> 20)]
-    TooLarge,
+    /// Reading it failed, for this reason.
+    #[error("{0}")]
+    Unreadable(String),
 }
 
 impl Kept {
     /// The compared parts of a report, from its JSON document.
     pub fn parse(document: impl Read) -> Result<Self, Unusable> {
-        Self::parse_up_to(LARGEST, document)
-    }
-
-    fn parse_up_to(largest: u64, document: impl Read) -> Result<Self, Unusable> {
-        let mut limited = document.take(largest + 1);
         let mut reading = PartialReport::default();
-        let inside = ReportReader::new(BufReader::new(limited.by_ref()));
+        let inside = ReportReader::new(BufReader::new(document));
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
         let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
-        drop(json);
-        if limited.limit() == 0 {
-            return Err(Unusable::TooLarge);
-        }
         match (reading.format, read) {
             (Some(format), _) if format != u64::from(SCHEMA_VERSION) => Err(Unusable::Format(format)),
+            (_, Err(error)) if error.is_io() => Err(Unusable::Unreadable(error_words(&error.into()))),
             (_, Err(error)) => Err(Unusable::NoReport(error.to_string())),
             (None, Ok(())) => Err(Unusable::NoReport("it does not say which format it has".to_owned())),
             (Some(_), Ok(())) => Ok(reading.kept),

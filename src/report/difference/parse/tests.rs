@@ -1,5 +1,7 @@
 //! A report and its document are kept alike, and what is wrong in a document costs itself.
 
+use std::io::Read;
+
 use super::*;
 use crate::report::{json, sample};
 
@@ -40,10 +42,20 @@ fn what_is_no_report_or_of_another_format_is_refused_with_what_to_do() {
     }
     for byte in [b' ', b'{', b'\0'] {
         let endless = std::io::repeat(byte);
-        let refused = Kept::parse_up_to(1 << 10, endless);
-        assert!(matches!(refused, Err(Unusable::TooLarge | Unusable::NoReport(_))), "{refused:?}");
+        let refused = Kept::parse(endless.take(1 << 10));
+        assert!(matches!(refused, Err(Unusable::NoReport(_))), "{refused:?}");
     }
-    assert!(matches!(Kept::parse_up_to(9, "          {}".as_bytes()), Err(Unusable::TooLarge)));
+    let broken = b"{\"schema\": 3, ".chain(FailingReader);
+    assert!(matches!(Kept::parse(broken), Err(Unusable::Unreadable(why)) if why == "nothing came"));
+}
+
+/// A file whose reading fails.
+struct FailingReader;
+
+impl Read for FailingReader {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("nothing came"))
+    }
 }
 
 #[test]
