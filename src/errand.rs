@@ -190,6 +190,7 @@ pub fn words(mut arguments: impl Iterator<Item = OsString>, argument: &str) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deadline::ThreadInTime as _;
 
     fn pair() -> (SocketChannel, SocketChannel) {
         let (one, other) = UnixStream::pair().unwrap();
@@ -211,7 +212,7 @@ mod tests {
             come.extend(part);
         }
         assert!(come == long, "{}", come.len());
-        said.join().unwrap();
+        said.join_in_time();
         assert_eq!(other.hear(None), Err(Silence::Ended));
     }
 

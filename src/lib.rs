@@ -59,6 +59,9 @@ mod ui;
 mod cli;
 #[doc(hidden)]
 pub mod inside;
+#[cfg(test)]
+#[path = "../tests/it/support/deadline.rs"]
+mod deadline;
 
 use std::env::args_os;
 use std::process::ExitCode;

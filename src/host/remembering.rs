@@ -69,21 +69,29 @@ impl<H: Deref<Target: Host> + Sync> Host for RememberingHost<H> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Barrier;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::deadline::{ThreadInTime as _, wait_for};
 
     /// A host that never answers the same twice.
     struct Counter(AtomicU32);
 
     /// One that answers only when nobody else can be on the way to ask it the same.
-    struct Slow(Counter, Barrier);
+    struct Slow(Counter, AtomicU32);
+
+    impl Slow {
+        /// Waits until both have come.
+        fn meet(&self) {
+            self.1.fetch_add(1, Ordering::SeqCst);
+            wait_for("both have come", || self.1.load(Ordering::SeqCst) >= 2);
+        }
+    }
 
     impl Host for Slow {
         fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
             if question == &Question::Summary {
-                self.1.wait();
+                self.meet();
             }
             self.0.ask(question)
         }
@@ -107,14 +115,14 @@ mod tests {
 
     #[test]
     fn whoever_asks_what_is_being_asked_waits_for_the_answer() {
-        let slow = Slow(Counter(AtomicU32::new(0)), Barrier::new(2));
+        let slow = Slow(Counter(AtomicU32::new(0)), AtomicU32::new(0));
         let host = RememberingHost::new(&slow);
         let answers = std::thread::scope(|scope| {
             let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| host.ask(&Question::Summary))).collect();
             // One question is before the host; another one is answered meanwhile.
             host.ask(&Question::Uname).unwrap();
-            slow.1.wait();
-            asking.into_iter().map(|one| one.join().unwrap()).collect::<Vec<_>>()
+            slow.meet();
+            asking.into_iter().map(|one| one.join_in_time()).collect::<Vec<_>>()
         });
         assert!(answers.iter().all(|answer| answer == &answers[0]));
         assert_eq!(slow.0.0.load(Ordering::Relaxed), 2);

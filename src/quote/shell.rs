@@ -39,12 +39,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::deadline::CommandInTime as _;
 
     /// The words that a shell reads, each ended by a NUL.
     fn read(words: &[String]) -> Vec<u8> {
         let script = format!("printf '%s\\0' {}", words.join(" "));
         let shell =
-            Command::new("/bin/sh").args(["-c", &script]).current_dir("/").env_clear().output().unwrap();
+            Command::new("/bin/sh").args(["-c", &script]).current_dir("/").env_clear().output_in_time();
         assert!(shell.status.success(), "{script}: {}", String::from_utf8_lossy(&shell.stderr));
         shell.stdout
     }

@@ -12,6 +12,7 @@ use super::fakes::{Fake, Fakes, mariadb_data, pid_file, postgres_data};
 use super::ground::{Ground, give, put};
 use super::root::{self, Run};
 use super::stranger::{UID, as_uid};
+use crate::support::deadline::CommandInTime as _;
 
 /// The largest memory of root's processes, in bytes.
 const MOST: u64 = 150 << 20;
@@ -30,7 +31,7 @@ fn measured() {
     let Ok(words) = env::var(MEASURED) else { return };
     let mut words = words.lines();
     let to = words.next().unwrap();
-    let status = Command::new(words.next().unwrap()).args(words).status().unwrap();
+    let status = Command::new(words.next().unwrap()).args(words).status_in_time();
     let usage = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN).unwrap();
     fs::write(to, format!("{} {}", usage.max_rss() << 10, status.code().unwrap_or(-1))).unwrap();
     process::exit(0);

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::ground::{Ground, give, give_all, put};
 use super::stranger::{UID, as_uid};
 use super::support::running::wait_for;
+use crate::support::deadline::ChildInTime as _;
 
 /// Held by the attack whose fakes run: those of two would share the time that walwise spends on one uid.
 static ONE: Mutex<()> = Mutex::new(());
@@ -39,8 +40,7 @@ impl Fake {
 
 impl Drop for Fake {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.0.kill_in_time();
     }
 }
 

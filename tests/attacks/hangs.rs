@@ -11,6 +11,7 @@ use super::attempts::Attempts;
 use super::ground::Ground;
 use super::root::{self, Run};
 use super::support::fuse::HeldFuse;
+use crate::support::deadline::ChildInTime as _;
 
 /// The commands, with `HELD` for the held mount point.
 const COMMANDS: [&[&str]; 11] = [
@@ -133,8 +134,7 @@ fn a_drill_whose_output_nobody_reads_ends_on_term() {
             None => std::thread::yield_now(),
         }
     };
-    let _ = child.kill();
-    let _ = child.wait();
+    child.kill_in_time();
     attempts.made("a full pipe", &if ends { Vec::new() } else { vec!["root hangs".to_owned()] });
     attempts.end();
 }

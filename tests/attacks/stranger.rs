@@ -16,6 +16,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
 
 use super::ground::Ground;
+use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
 
 /// The stranger's uid and gid, which belong to no account.
 pub const UID: u32 = 4242;
@@ -109,19 +110,15 @@ impl Act {
         if !program.exists() {
             // Where it was built nobody else may look. Copied by somebody else: a child that is started meanwhile would have the
             // copy open for writing, and then nobody can run it.
-            let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status();
-            assert!(copied.unwrap().success());
+            let copied = Command::new("cp").arg(env::current_exe().unwrap()).arg(&program).status_in_time();
+            assert!(copied.success());
         }
         let mut command = as_uid(uid, &program);
         command.args(["stranger::acts", "--exact", "--ignored", "--nocapture"]).env(ACT, self.words());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut out = child.stdout.take().unwrap();
         // It reports its beginning.
-        let (mut said, mut byte) = (Vec::new(), [0]);
-        while !said.ends_with(BEGUN.as_bytes()) {
-            assert_eq!(out.read(&mut byte).unwrap(), 1, "{self:?}: {}", String::from_utf8_lossy(&said));
-            said.push(byte[0]);
-        }
+        let begins = ChildLines::of(&mut child).any(|line| line.ends_with(BEGUN.trim_end()));
+        assert!(begins, "{self:?}");
         Doing(child)
     }
 }
@@ -134,8 +131,7 @@ pub struct Doing(Child);
 
 impl Drop for Doing {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.0.kill_in_time();
     }
 }
 

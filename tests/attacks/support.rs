@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each part is shared with other tests")]
 
+#[path = "../it/support/deadline.rs"]
+pub mod deadline;
 #[path = "../it/support/fuse.rs"]
 pub mod fuse;
 #[path = "../it/support/loops.rs"]
@@ -12,6 +14,8 @@ pub mod mariadb;
 pub mod postgres;
 #[path = "../it/support/programs.rs"]
 pub mod programs;
+#[path = "../it/support/pty.rs"]
+pub mod pty;
 #[path = "../it/support/running.rs"]
 pub mod running;
 #[path = "../it/support/untouched.rs"]

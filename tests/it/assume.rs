@@ -17,6 +17,7 @@ use walwise::inside::pipeline::assume::{self, Assumption};
 use walwise::inside::report::{Report, WhatIf, text};
 use walwise::inside::rules::{Risk, RuleSet};
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, stderr, stdout, walwise};
 
 fn host(name: &str) -> String {
@@ -34,13 +35,13 @@ fn checked(arguments: &[&str]) -> (i32, Value) {
 }
 
 fn printed(arguments: &[&str]) -> (i32, String) {
-    let output = walwise().arg("check").args(arguments).output().unwrap();
+    let output = walwise().arg("check").args(arguments).output_in_time();
     assert_eq!(stderr(&output), "", "{arguments:?}");
     (output.status.code().unwrap(), stdout(&output))
 }
 
 fn refused(arguments: &[&str]) -> String {
-    let output = walwise().arg("check").args(arguments).output().unwrap();
+    let output = walwise().arg("check").args(arguments).output_in_time();
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{arguments:?}");
     stderr(&output)
 }
@@ -167,7 +168,7 @@ fn what_collectors_conclude_follows_too() {
 fn facts_and_explanations_can_be_of_the_supposed_machine() {
     let host = host("el8-xfs-nobarrier");
     let said = |arguments: &[&str]| {
-        let output = walwise().args(arguments).args(["--host", &host]).output().unwrap();
+        let output = walwise().args(arguments).args(["--host", &host]).output_in_time();
         assert_eq!(stderr(&output), "", "{arguments:?}");
         stdout(&output)
     };
@@ -184,7 +185,7 @@ fn facts_and_explanations_can_be_of_the_supposed_machine() {
     assert!(!supposed.contains(": applies") && supposed.contains("does not apply"), "{supposed}");
     for command in [&["facts"][..], &rule] {
         let output =
-            walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output().unwrap();
+            walwise().args(command).args(["--host", &host, "--assume", "colour=red"]).output_in_time();
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{command:?}");
         assert!(stderr(&output).contains("there is no fact `colour`"), "{}", stderr(&output));
     }

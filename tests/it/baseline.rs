@@ -13,10 +13,11 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::running::Running;
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{names, stderr, stdout, walwise};
 
 fn checked(arguments: &[&str]) -> Output {
-    walwise().arg("check").args(arguments).output().unwrap()
+    walwise().arg("check").args(arguments).output_in_time()
 }
 
 /// Checks that it is refused in one sentence, before anything is printed; returns the sentence.
@@ -77,7 +78,7 @@ fn another_host_is_loudly_marked() {
 fn as_nobody(state: &Path, arguments: &[&str]) -> Output {
     let mut command = walwise();
     command.env_remove("HOME").env("XDG_STATE_HOME", state).uid(65534).gid(65534);
-    command.args(["check", "--no-probe"]).args(arguments).output().unwrap()
+    command.args(["check", "--no-probe"]).args(arguments).output_in_time()
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn root_s_baseline_is_the_system_s() {
         command.args(["-m", "sh", "-c", cover]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
         // What sudo may bring along does not count.
         command.env("XDG_STATE_HOME", dir.path().join("somebody"));
-        command.args(["check", "--no-probe", "/etc"]).args(arguments).output().unwrap()
+        command.args(["check", "--no-probe", "/etc"]).args(arguments).output_in_time()
     };
     let output = check(&["--save"]);
     assert!(stderr(&output).contains("/var/lib/walwise/"), "{}", stderr(&output));
@@ -152,7 +153,7 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
         }
         command.env("XDG_STATE_HOME", dir.path());
         command.args(["check", "/etc", "--no-probe", "--save", "--baseline", "last", "--fail-on", "never"]);
-        let output = command.output().unwrap();
+        let output = command.output_in_time();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         output
     };

@@ -2,7 +2,6 @@
 //! the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -12,6 +11,7 @@ use super::support::loops::{Loop, ext4, xfs};
 use super::support::postgres::Cluster;
 use super::support::running::{held, wait_for};
 use super::support::{run, stderr, walwise};
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
 const MASKING: [&[&str]; 2] = [&[], &["--no-mask"]];
 
@@ -23,12 +23,7 @@ fn said(mut command: Command, arguments: &[&str], target: &Path, input: &[u8]) -
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let output = std::thread::scope(|scope| {
-        scope.spawn(move || stdin.write_all(input));
-        child.wait_with_output().unwrap()
-    });
+    let output = piped.spawn().unwrap().fed_in_time(input);
     assert!(!output.stdout.is_empty(), "{arguments:?}: {}", stderr(&output));
     output.stdout
 }
@@ -240,11 +235,11 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
 #[test]
 fn a_capture_without_a_target_answers_for_every_mount_point() {
     let capture = tempfile::NamedTempFile::new().unwrap();
-    let made = walwise().args(["capture", "--no-mask"]).output().unwrap();
+    let made = walwise().args(["capture", "--no-mask"]).output_in_time();
     std::fs::write(capture.path(), &made.stdout).unwrap();
     let standing = |more: &[&str]| {
         let out =
-            walwise().args(["check", "/", "--no-probe", "--format", "json"]).args(more).output().unwrap();
+            walwise().args(["check", "/", "--no-probe", "--format", "json"]).args(more).output_in_time();
         let report: Value = serde_json::from_slice(&out.stdout).unwrap();
         report["verdicts"][0]["standing"].clone()
     };

@@ -4,17 +4,17 @@ mod exit_codes;
 mod hostile;
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::running::wait_for;
 use crate::support::{check_json, names, run, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
-    walwise().args(arguments).stdin(Stdio::null()).output().unwrap()
+    walwise().args(arguments).stdin(Stdio::null()).output_in_time()
 }
 
 /// The exit code and both outputs.
@@ -158,10 +158,9 @@ fn a_reader_that_goes_away_is_success() {
             .unwrap();
         // Gone before the first byte is written, which no buffer hides.
         drop(child.stdout.take());
-        let mut complaint = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
-        assert_ne!(child.wait().unwrap().code(), None, "{arguments:?} was killed");
-        assert_eq!(complaint, "", "{arguments:?}");
+        let output = child.output_in_time();
+        assert_ne!(output.status.code(), None, "{arguments:?} was killed");
+        assert_eq!(stderr(&output), "", "{arguments:?}");
     }
 }
 
@@ -169,7 +168,9 @@ fn a_reader_that_goes_away_is_success() {
 fn output_that_cannot_be_printed_is_1() {
     let full = || Stdio::from(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
     for arguments in [&["facts"][..], &["check", "--format", "json"], &["generate", "schema"]] {
-        let output = walwise().args(arguments).stdout(full()).output().unwrap();
+        let command = &mut walwise();
+        let child = command.args(arguments).stdout(full()).stderr(Stdio::piped()).spawn().unwrap();
+        let output = child.output_in_time();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         assert!(stderr(&output).contains("cannot write to standard output"), "{}", stderr(&output));
         assert_eq!(stderr(&output).lines().count(), 1);

@@ -8,6 +8,7 @@ use super::support::loops::{ext4, file_system, xfs};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{check_json, fact, outcome, stderr, stdout, verdict, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 const SECRET: &str = "Zk7hunter2";
 
@@ -121,7 +122,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
     assert_eq!(outcome(&report, "mysql.flush-log-relaxed", &subject), Some("applies"));
     assert_eq!(outcome(&report, "mysql.sync-binlog-keep", &subject), Some("applies"));
     assert_eq!(outcome(&report, "pg.fsync-off", &subject), None, "that is no question of MariaDB");
-    let text = stdout(&walwise().args(["check", "-v", "--no-probe"]).output().unwrap());
+    let text = stdout(&walwise().args(["check", "-v", "--no-probe"]).output_in_time());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let kept = format!("Kept here redo at risk {} undo at risk {}", redo.display(), undo.display());
     assert!(text.contains(&kept), "{text}");
@@ -142,7 +143,7 @@ fn a_running_mariadb_is_found_with_its_logs_on_other_file_systems_and_where_each
 
     // Passwords stand beside what is read.
     for arguments in [&["capture", "--no-mask"][..], &["facts"]] {
-        let output = walwise().args(arguments).output().unwrap();
+        let output = walwise().args(arguments).output_in_time();
         let said = stdout(&output) + &stderr(&output);
         assert!(
             said.contains("innodb_log_group_home_dir") || said.contains("mysql.redo_directory"),

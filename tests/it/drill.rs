@@ -1,6 +1,5 @@
 //! The drill with the real program: a writer that is killed in mid-commit, the surviving pages, and the comparison.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -8,6 +7,7 @@ use std::process::{Output, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::support::deadline::{ChildInTime as _, ChildLines, CommandInTime as _};
 use crate::support::{names, run, stderr, stdout, walwise};
 
 /// The output of a writer that was killed in this directory.
@@ -20,17 +20,19 @@ fn acknowledged(directory: &Path, arguments: &[&str]) -> String {
         .spawn()
         .unwrap();
     let mut log = String::new();
-    let mut lines = BufReader::new(writer.stdout.take().unwrap());
-    while !log.contains("ack 20\n") {
-        assert_ne!(lines.read_line(&mut log).unwrap(), 0, "{log}");
+    for line in ChildLines::of(&mut writer) {
+        log = log + &line + "\n";
+        if line == "ack 20" {
+            break;
+        }
     }
-    writer.kill().unwrap();
-    writer.wait().unwrap();
+    assert!(log.ends_with("ack 20\n"), "{log}");
+    writer.kill_in_time();
     log
 }
 
 fn drill(arguments: &[&str]) -> Output {
-    walwise().arg("drill").args(arguments).output().unwrap()
+    walwise().arg("drill").args(arguments).output_in_time()
 }
 
 #[test]
@@ -91,7 +93,7 @@ fn a_record_speaks_of_the_stack_that_was_drilled() {
     let judged = || {
         let arguments =
             ["check", data.to_str().unwrap(), "--no-probe", "-v", "--drill", record.to_str().unwrap()];
-        let said = stdout(&walwise().args(arguments).output().unwrap());
+        let said = stdout(&walwise().args(arguments).output_in_time());
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let said = judged();
@@ -111,11 +113,11 @@ fn a_signal_ends_it_and_says_so() {
         let mut writer = walwise();
         writer.args(["drill", "write"]).arg(directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut writer = writer.spawn().unwrap();
-        let mut log = BufReader::new(writer.stdout.take().unwrap()).lines();
-        let mut heard: Vec<String> = log.by_ref().take(lines).map(Result::unwrap).collect();
+        let mut log = ChildLines::of(&mut writer);
+        let mut heard: Vec<String> = log.by_ref().take(lines).collect();
         kill(Pid::from_raw(writer.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
-        heard.extend(log.map(Result::unwrap));
-        let output = writer.wait_with_output().unwrap();
+        heard.extend(log);
+        let output = writer.output_in_time();
         let told = output.status.code() == Some(128 + Signal::SIGTERM as i32);
         // Before it listens it ends as every program does.
         assert!(

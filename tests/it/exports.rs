@@ -8,6 +8,7 @@ use std::process::Command;
 
 use walwise::inside::report::Format;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::{names, stdout, walwise};
 
@@ -35,7 +36,7 @@ fn only_file(place: &Path) -> PathBuf {
 /// The output of `walwise check` for the same capture.
 fn printed(format: &str) -> String {
     let host = capture("ext4-nobarrier.host");
-    stdout(&walwise().args(["check", "--format", format, "--host"]).arg(host).output().unwrap())
+    stdout(&walwise().args(["check", "--format", format, "--host"]).arg(host).output_in_time())
 }
 
 /// The same in full; only the text has a short form.
@@ -43,7 +44,7 @@ fn printed_whole(format: Format) -> String {
     match format {
         Format::Text => {
             let host = capture("ext4-nobarrier.host");
-            stdout(&walwise().args(["check", "-v", "--host"]).arg(host).output().unwrap())
+            stdout(&walwise().args(["check", "-v", "--host"]).arg(host).output_in_time())
         }
         other => printed(other.name()),
     }
@@ -291,7 +292,7 @@ struct Tmux(PathBuf);
 impl Drop for Tmux {
     fn drop(&mut self) {
         // It has usually ended with its only window.
-        let _ = Command::new("tmux").arg("-S").arg(&self.0).arg("kill-server").output();
+        Command::new("tmux").arg("-S").arg(&self.0).arg("kill-server").output_in_time();
     }
 }
 

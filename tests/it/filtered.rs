@@ -10,6 +10,7 @@ use nix::libc;
 use nix::sched::{CloneFlags, unshare};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter};
 
+use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
 use crate::support::{stderr, stdout, walwise};
 
 /// Calls that walwise makes, without those that no program starts without, and those of the loader of libraries.
@@ -111,7 +112,7 @@ fn is_durable(output: &Output) -> bool {
 fn each_call_may_be_refused() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe"];
-    let whole = walwise().args(arguments).output().unwrap();
+    let whole = walwise().args(arguments).output_in_time();
     answers(&whole, "nothing");
     for call in ALONE {
         let mut command = Command::new("timeout");
@@ -127,7 +128,7 @@ fn each_call_may_be_refused() {
             "/dev/null",
         ]);
         command.args(["-e", &format!("trace={call}"), "-e", &format!("inject={call}:error=EPERM")]);
-        let output = command.arg(walwise().get_program()).args(arguments).output().unwrap();
+        let output = command.arg(walwise().get_program()).args(arguments).output_in_time();
         answers(&output, call);
         assert!(is_durable(&whole) || !is_durable(&output), "without {call} it promises more");
     }
@@ -150,11 +151,11 @@ fn a_filter_as_dockers_changes_nothing() {
             apply_filter(&filter).unwrap();
             let refused = unshare(CloneFlags::empty()).unwrap_err();
             assert_eq!(refused, Errno::EPERM, "the filter is in force");
-            command.output().unwrap()
+            command.output_in_time()
         };
-        thread::scope(|scope| scope.spawn(filtered).join().unwrap())
+        thread::scope(|scope| scope.spawn(filtered).join_in_time())
     };
-    let whole = walwise().arg("check").arg(dir.path()).arg("--no-probe").output().unwrap();
+    let whole = walwise().arg("check").arg(dir.path()).arg("--no-probe").output_in_time();
     let filtered = run(&["check", "--no-probe"]);
     answers(&filtered, "what Docker refuses");
     assert_eq!((filtered.status.code(), is_durable(&filtered)), (whole.status.code(), is_durable(&whole)));

@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{file as host, files};
 use crate::support::{check_json, outcome, stdout, walwise};
 
@@ -37,7 +38,7 @@ fn names() -> Vec<String> {
 
 fn explained(name: &str, rule: &str) -> String {
     let path = host(name);
-    stdout(&walwise().args(["explain", rule, "/data", "--host", path.to_str().unwrap()]).output().unwrap())
+    stdout(&walwise().args(["explain", rule, "/data", "--host", path.to_str().unwrap()]).output_in_time())
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn el9_is_not_all_undecided() {
 #[test]
 fn the_text_report_of_a_recorded_host() {
     let path = host("el8-xfs-nobarrier");
-    let output = walwise().args(["check", "-v", "/data", "--host", path.to_str().unwrap()]).output().unwrap();
+    let output = walwise().args(["check", "-v", "/data", "--host", path.to_str().unwrap()]).output_in_time();
     insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z, \d+ rules \(pack [^)]*\)", "[when], [so many] rules")]}, {
         insta::assert_snapshot!(stdout(&output));
     });

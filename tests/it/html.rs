@@ -15,6 +15,7 @@ use walwise::inside::report::{Format, KeptReport, Report, html, json};
 use walwise::inside::rules::{Outcome, RuleSet};
 use walwise::inside::trial::TrialRecord;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, file, files};
 use crate::support::{run, stderr, stdout, walwise};
 
@@ -259,13 +260,13 @@ fn what_was_mailed_is_read_back() {
     let host = file("loop-over-nobarrier");
     let of_host = |arguments: &[&str]| {
         let output =
-            walwise().args(arguments).args(["--fail-on", "never", "--host"]).arg(&host).output().unwrap();
+            walwise().args(arguments).args(["--fail-on", "never", "--host"]).arg(&host).output_in_time();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
     let page = written(place.path(), &of_host(&["check", "/data", "--format", "html"]));
     let show = |arguments: &[&str]| {
-        let output = walwise().arg("show").arg(&page).args(arguments).output().unwrap();
+        let output = walwise().arg("show").arg(&page).args(arguments).output_in_time();
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
     };
@@ -279,7 +280,7 @@ fn what_was_mailed_is_read_back() {
     assert_eq!(compared["baseline"]["facts"], serde_json::json!([]));
     assert_eq!(compared["baseline"]["remarks"], serde_json::json!([]));
     let other = written(place.path(), "<html><script>{}</script>");
-    let output = walwise().arg("show").arg(other).output().unwrap();
+    let output = walwise().arg("show").arg(other).output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
     assert!(stderr(&output).contains("this is no report of walwise"), "{}", stderr(&output));
 }

@@ -13,6 +13,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::support::{evidence, fact, stderr};
+use crate::support::deadline::CommandInTime as _;
 
 /// A uid of no account.
 const STRANGER: u32 = 4242;
@@ -39,7 +40,7 @@ impl Sight {
     /// The view of a data directory by a walwise that runs as some user.
     fn of(data: &Path, mut walwise: Command) -> Self {
         walwise.arg("check").arg(data).args(["--no-probe", "--format", "json"]);
-        let output = walwise.output().unwrap();
+        let output = walwise.output_in_time();
         let report =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
         Self { report, subject: format!("cluster {}", data.display()) }

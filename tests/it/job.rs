@@ -8,6 +8,7 @@ use std::process::Command;
 
 use super::support::loops::{Loop, Point};
 use super::support::{run, stderr, stdout};
+use crate::support::deadline::CommandInTime as _;
 
 /// The most commands that the job may take, and lines that it may print.
 const COMMANDS: usize = 9;
@@ -27,7 +28,7 @@ impl Person {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).env("PATH", path).env("LC_ALL", "C").current_dir("/");
         shell.env("PG_CLUSTER_CONF_ROOT", self.home.join("etc"));
-        let output = shell.output().unwrap();
+        let output = shell.output_in_time();
         let printed = stdout(&output) + &stderr(&output);
         // A report that has findings is a success.
         assert!([0, 3, 4, 5].contains(&output.status.code().unwrap()), "{command}: {printed}");
@@ -44,7 +45,7 @@ impl Drop for DebianCluster<'_> {
     fn drop(&mut self) {
         let mut stop = Command::new("pg_ctlcluster");
         stop.args(["15", "job", "stop", "-m", "immediate"]).env("PG_CLUSTER_CONF_ROOT", self.0.join("etc"));
-        let _ = stop.output();
+        stop.output_in_time();
     }
 }
 

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{self, Loop, Mounted, unmount};
 use crate::support::{check_json, evidence, fact, outcome, run, stderr, stdout, verdict, walwise};
 
@@ -187,12 +188,12 @@ fn a_free_disk_is_ranked_and_no_danger() {
 #[ignore = "needs root: loop devices"]
 fn the_script_for_a_free_disk_mounts_it_once_edited() {
     let disk = Loop::new(512);
-    let script = stdout(&walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap());
+    let script = stdout(&walwise().args(["check", &disk.device, "--format", "script"]).output_in_time());
     let dir = tempfile::tempdir().unwrap();
     let (file, point) = (dir.path().join("setup.sh"), dir.path().join("data"));
     let sh = |text: &str| {
         fs::write(&file, text).unwrap();
-        Command::new("sh").arg(&file).output().unwrap()
+        Command::new("sh").arg(&file).output_in_time()
     };
     assert!(!sh(&script).status.success() && !point.exists(), "unedited it does nothing");
     let edit = |line: &str| match line.split_once('=') {
@@ -217,7 +218,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
     let content = |disk: &Loop| {
         let (_, report) = check_json(&[&disk.device, "--no-probe"]);
         let script =
-            walwise().args(["check", &disk.device, "--no-probe", "--format", "script"]).output().unwrap();
+            walwise().args(["check", &disk.device, "--no-probe", "--format", "script"]).output_in_time();
         let held = report["targets"][0]["content"]["holds"].as_array().cloned();
         let held: Vec<String> =
             held.into_iter().flatten().map(|word| word.as_str().unwrap().to_owned()).collect();
@@ -246,7 +247,7 @@ fn a_disk_says_what_it_holds_and_gets_no_script_unless_it_is_free() {
 fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     let disk = Loop::new(64);
     let unreadable = |command: &mut Command| {
-        let out = command.args(["check", "-v", &disk.device, "--no-probe"]).output().unwrap();
+        let out = command.args(["check", "-v", &disk.device, "--no-probe"]).output_in_time();
         assert!(stdout(&out).contains(&format!("UNREADABLE: {}", disk.device)), "{}", stdout(&out));
         stdout(&out)
     };
@@ -256,7 +257,7 @@ fn a_disk_that_cannot_be_read_is_neither_free_nor_held() {
     fs::File::options().write(true).open(disk.image()).unwrap().set_len(1 << 20).unwrap();
     let broken = unreadable(&mut walwise());
     assert!(broken.contains("I/O error"), "{broken}");
-    let script = walwise().args(["check", &disk.device, "--format", "script"]).output().unwrap();
+    let script = walwise().args(["check", &disk.device, "--format", "script"]).output_in_time();
     assert_eq!((script.status.code(), stdout(&script).as_str()), (Some(2), ""), "{}", stderr(&script));
 }
 

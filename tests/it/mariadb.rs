@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::support::mariadb::Mariadb;
 use super::support::{check_json, findings, run, stderr, stdout, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 /// A server that relaxes both a dynamic setting and one that is not.
 const LINES: &str = "[mysqld]\nlog-bin = bin\nsync_binlog = 0\ninnodb_flush_method = nosync\n";
@@ -47,7 +48,7 @@ fn commands<'r>(advice: &'r Value, word: &str, printed: &str) -> Vec<&'r str> {
 
 /// Pastes lines into a shell.
 fn paste(lines: &[&str]) -> String {
-    let output = Command::new("sh").args(["-e", "-c", &lines.join("\n")]).output().unwrap();
+    let output = Command::new("sh").args(["-e", "-c", &lines.join("\n")]).output_in_time();
     assert!(output.status.success(), "{lines:?}: {}", stderr(&output));
     stdout(&output)
 }
@@ -59,7 +60,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let mut server = server(place.path());
     let data = server.data.to_str().unwrap().to_owned();
     let (_, report) = check_json(&[&data, "--no-probe"]);
-    let printed = stdout(&walwise().args(["check", &data, "--no-probe", "-v"]).output().unwrap());
+    let printed = stdout(&walwise().args(["check", &data, "--no-probe", "-v"]).output_in_time());
 
     // Dynamic: at once, and back.
     let before = variables(&server);
@@ -80,7 +81,7 @@ fn what_is_printed_changes_the_server_shows_it_and_takes_it_back() {
     let advice = step(&report, "mysql.innodb_flush_method");
     assert_eq!(advice["risk"], "needs-restart", "{advice}");
     let verify = commands(advice, "verify", &printed);
-    let conf = walwise().args(["check", &data, "--no-probe", "--format", "conf"]).output().unwrap();
+    let conf = walwise().args(["check", &data, "--no-probe", "--format", "conf"]).output_in_time();
     server.write("conf.d/zz-walwise.cnf", &stdout(&conf));
     let read =
         run("my_print_defaults", &[&format!("--defaults-file={}/my.cnf", server.own().display()), "mysqld"]);
@@ -153,7 +154,7 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             finding["rule"].as_str().unwrap().starts_with("pg.") && finding["subject"] == target
         };
         assert_eq!(findings(&report).find(is_foreign), None);
-        let text = walwise().args(["probe", &data, "--seconds", "2"]).output().unwrap();
+        let text = walwise().args(["probe", &data, "--seconds", "2"]).output_in_time();
         let text = stdout(&text);
         let own = format!("innodb_log_file_buffering = {}", buffering.to_lowercase());
         let marked = |line: &&str| line.contains(&own) && line.ends_with("← in force");

@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, walwise};
 
 const TEXT: &str = include_str!("../migrations.toml");
@@ -281,8 +282,7 @@ fn answers(dir: &Path, system: &System, migration: &Migration) -> (i32, BTreeMap
     let output = walwise()
         .args(["upgrade", "--host", path.to_str().unwrap(), "--os", &migration.to])
         .args(["--fail-on-undecided", "--format", "json"])
-        .output()
-        .unwrap();
+        .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

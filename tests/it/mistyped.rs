@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
 /// Directories that are there.
@@ -63,7 +64,7 @@ const TYPED: [(&str, &str); 40] = [
 
 /// The program's answer to a target below this directory, which must be a mistake.
 fn refused(target: &Path) -> String {
-    let output = walwise().args(["check", "--no-probe", "--no-programs"]).arg(target).output().unwrap();
+    let output = walwise().args(["check", "--no-probe", "--no-programs"]).arg(target).output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}: {}", target.display(), stdout(&output));
     assert_eq!(stdout(&output), "", "{}", target.display());
     stderr(&output)
@@ -95,8 +96,7 @@ fn what_can_be_no_target_is_refused_and_what_is_to_be_made_is_said_to_be() {
     let made = walwise()
         .args(["check", "--no-probe", "--no-programs", "--new", "--format", "json"])
         .arg(&to_be)
-        .output()
-        .unwrap();
+        .output_in_time();
     let report: serde_json::Value = serde_json::from_str(&stdout(&made)).unwrap();
     assert_eq!(report["targets"][0]["kind"], "created", "{}", stderr(&made));
     assert!(!to_be.exists());

@@ -7,6 +7,7 @@ use super::support::loops::ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{check_json, fact, stderr, stdout, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 const OPTIONS: [&str; 2] = ["--mysql-defaults", "--postgres-config"];
 
@@ -19,7 +20,7 @@ fn refused(command: &str, option: &str, file: &Path) -> String {
         "check" => walwise.arg("--no-probe"),
         _ => &mut walwise,
     };
-    let output = walwise.output().unwrap();
+    let output = walwise.output_in_time();
     assert_eq!(output.status.code(), Some(2), "{command} {option}: {}", stderr(&output));
     assert_eq!(stdout(&output), "", "{command} {option}");
     stderr(&output)
@@ -47,7 +48,7 @@ fn a_relative_name_is_one_from_here_and_a_capture_holds_what_it_was_told_of() {
     fs::write(directory.path().join("own.cnf"), "[mysqld]\nsync_binlog = 1\npassword = Zk7hunter2\n")
         .unwrap();
     let run = |arguments: &[&str]| {
-        let output = walwise().current_dir(directory.path()).args(arguments).output().unwrap();
+        let output = walwise().current_dir(directory.path()).args(arguments).output_in_time();
         (output.status.code(), stdout(&output) + &stderr(&output))
     };
     let named = ["--mysql-defaults", "own.cnf"];
@@ -80,7 +81,7 @@ fn what_a_stopped_server_would_be_started_with_is_told_with_its_line_also_of_a_c
         let data = data.to_str().unwrap();
         let keep = || {
             let _ = fs::remove_file(capture);
-            let output = walwise().args(["capture", data, "--output", capture]).args(named).output().unwrap();
+            let output = walwise().args(["capture", data, "--output", capture]).args(named).output_in_time();
             assert!(output.status.success(), "{}", stderr(&output));
         };
         keep();

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{hangs_on_others, scratch_free, stderr, stdout, walwise};
 
 /// Calls that Linux got after 3.10, as syscalls(2) dates them. The question mark is for those that this strace does not know
@@ -88,7 +89,7 @@ fn refused(error: &str, arguments: &[&str]) -> Command {
 }
 
 fn old(arguments: &[&str]) -> Output {
-    refused("ENOSYS", arguments).output().unwrap()
+    refused("ENOSYS", arguments).output_in_time()
 }
 
 fn ended_well(output: &Output, codes: &[i32]) {
@@ -113,7 +114,7 @@ fn known(output: &Output) -> BTreeSet<(String, String)> {
 fn an_old_kernel_hides_no_fact() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe", "--format", "json"];
-    let today = || walwise().args(arguments).output().unwrap();
+    let today = || walwise().args(arguments).output_in_time();
     let (earlier, before, later) = (today(), old(&arguments), today());
     for output in [&earlier, &before, &later] {
         ended_well(output, CHECKED);

@@ -10,6 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use nix::sys::signal::Signal;
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::fuse::HeldFuse;
 use crate::support::running::{Running, wait_for};
 use crate::support::{names, run, stderr, stdout, walwise};
@@ -32,8 +33,7 @@ fn somebody(directory: &Path, script: &str) {
     let output = Command::new("setpriv")
         .args(["--reuid", &uid, "--regid", &uid, "--clear-groups", "sh", "-euc", script])
         .current_dir(directory)
-        .output()
-        .unwrap();
+        .output_in_time();
     assert!(output.status.success(), "{}", stderr(&output));
 }
 
@@ -43,7 +43,7 @@ fn calm() -> String {
 }
 
 fn check(arguments: &[&str]) -> Output {
-    walwise().args(["check", "--host", &calm()]).args(arguments).stdin(Stdio::null()).output().unwrap()
+    walwise().args(["check", "--host", &calm()]).args(arguments).stdin(Stdio::null()).output_in_time()
 }
 
 fn mode(path: &Path) -> u32 {
@@ -179,10 +179,7 @@ trait Fed {
 
 impl Fed for Command {
     fn spawn_and_feed(&mut self, bytes: &[u8]) -> Output {
-        use std::io::Write as _;
-        let mut child = self.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(bytes).unwrap();
-        child.wait_with_output().unwrap()
+        self.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap().fed_in_time(bytes)
     }
 }
 

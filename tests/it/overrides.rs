@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};
 use crate::support::{check_json, evidence, run, stdout, verdict, walwise};
@@ -162,8 +163,7 @@ fn a_file_system_beside_the_target_that_never_answers_changes_nothing() {
     let (code, before) = without_probe(&mounted.point);
     let beside = mounted.dir("beside");
     let held = HeldFuse::mount(&beside);
-    let output =
-        walwise().args(["check", mounted.path(), "--no-probe", "--format", "json"]).output().unwrap();
+    let output = walwise().args(["check", mounted.path(), "--no-probe", "--format", "json"]).output_in_time();
     let text = stdout(&output);
     assert!(!text.contains("no answer within"), "it was touched: {text}");
     let report: Value = serde_json::from_str(&text).unwrap();

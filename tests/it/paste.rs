@@ -1,7 +1,6 @@
 //! Text to be pasted, read by its readers: findmnt and mount, systemd, udev, a renderer of Markdown.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -18,6 +17,7 @@ use walwise::inside::rules::RuleSet;
 use walwise::inside::settings;
 use walwise::inside::text::{is_treacherous, safe};
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::loops::{Loop, Point, unmount};
 use crate::support::running::wait_for;
 use crate::support::{recorded, run, stderr, stdout};
@@ -148,8 +148,7 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     let output = Command::new("unshare")
         .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
         .args([table.as_os_str(), walwise.as_ref(), point.0.as_os_str()])
-        .output()
-        .unwrap();
+        .output_in_time();
     let text = stdout(&output);
     let lines = active(&text);
     assert_eq!(lines.len(), 1, "{text}{}", stderr(&output));
@@ -213,8 +212,7 @@ fn verify(directory: &Path, unit: &Path) -> (bool, String) {
         .args(["verify", "--man=no"])
         .arg(unit)
         .env("SYSTEMD_UNIT_PATH", format!("{}:", directory.display()))
-        .output()
-        .unwrap();
+        .output_in_time();
     (output.status.success(), stderr(&output))
 }
 
@@ -283,8 +281,7 @@ fn udev_test(rules: &str, device: &str) -> String {
         .args(["--mount", "--propagation", "private", "sh", "-c", look, "sh"])
         .arg(dir.path())
         .arg(device)
-        .output()
-        .unwrap();
+        .output_in_time();
     stdout(&output) + &stderr(&output)
 }
 
@@ -316,14 +313,13 @@ fn udev_takes_the_rules_and_finds_the_disk_by_its_identity() {
 }
 
 fn html(markdown: &str) -> String {
-    let mut child = Command::new("cmark-gfm")
+    let child = Command::new("cmark-gfm")
         .args(["--extension", "table", "--extension", "autolink", "--extension", "strikethrough"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(markdown.as_bytes()).unwrap();
-    stdout(&child.wait_with_output().unwrap())
+    stdout(&child.fed_in_time(markdown.as_bytes()))
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::deadline::CommandInTime as _;
 use walwise::inside::collect::Request;
 use walwise::inside::facts::catalog::{boot, device, mount};
 use walwise::inside::facts::{FactSet, Source, Subject};
@@ -133,7 +134,7 @@ impl Sandbox {
         if nix::unistd::geteuid().is_root() {
             shell.uid(65534).gid(65534);
         }
-        shell.status().unwrap();
+        shell.status_in_time();
         let trace = self.dir.path().join(TRACE);
         let left = fs::symlink_metadata(&trace).is_ok();
         for entry in fs::read_dir(self.dir.path()).unwrap() {

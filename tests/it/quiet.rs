@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{self, Mounted};
 use crate::support::pty::Pty;
 use crate::support::strace::{Call, calls, watch};
@@ -103,13 +104,13 @@ fn commands_that_look_open_nothing_for_writing_and_flush_nothing() {
     let alone: [&[&str]; 5] =
         [&["facts"], &["check"], &["check", "--no-probe"], &["capture"], &["upgrade", "--kernel", "6.12"]];
     for arguments in alone {
-        let output = watch(trace.path()).args(arguments).output().unwrap();
+        let output = watch(trace.path()).args(arguments).output_in_time();
         assert!(!output.stdout.is_empty(), "{arguments:?}: {output:?}");
         is_quiet(trace.path(), &arguments.join(" "), &mounted);
     }
     for target in targets {
         for arguments in [&["check", "--no-probe"][..], &["capture"]] {
-            let output = watch(trace.path()).args(arguments).arg(target).output().unwrap();
+            let output = watch(trace.path()).args(arguments).arg(target).output_in_time();
             assert!(stdout(&output).contains(target), "{arguments:?} {target}: {output:?}");
             assert_eq!(disturbances(&calls(trace.path())), [""; 0], "{arguments:?} {target}");
         }

@@ -12,6 +12,7 @@ use walwise::inside::report::script;
 use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
 use walwise::inside::settings;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, Point};
 use crate::support::{reports, run, stderr};
 
@@ -84,7 +85,7 @@ pub fn with_directory(script: &str, directory: &str, owner: &str) -> String {
 
 /// The output of a shell that runs it.
 pub fn sh(script: &str) -> Output {
-    Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output().unwrap()
+    Command::new("/bin/sh").arg("-c").arg(script).stdin(std::process::Stdio::null()).output_in_time()
 }
 
 fn untouched(disk: &Loop) {

@@ -1,7 +1,6 @@
 //! The seam to the real machine: file systems that never answer, the contents of devices, and visibility without
 //! privileges.
 
-use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,6 +8,7 @@ use std::process::{Command, Stdio};
 use walwise::inside::collect;
 use walwise::inside::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};
 use crate::support::{findings, run, stdout, walwise};
@@ -42,14 +42,13 @@ fn what_never_answers_is_given_up() {
 fn walwise_ends_beside_what_never_answers() {
     let dir = tempfile::tempdir().unwrap();
     let _held = HeldFuse::mount(dir.path());
-    let whole = walwise().args(["check", "--no-probe", "--format", "json"]).output().unwrap();
+    let whole = walwise().args(["check", "--no-probe", "--format", "json"]).output_in_time();
     assert!(
         !stdout(&whole).contains("no answer within"),
         "an unasked-for mount was touched: {}",
         stdout(&whole)
     );
-    let target =
-        walwise().args(["check", "--no-probe", "--format", "json"]).arg(dir.path()).output().unwrap();
+    let target = walwise().args(["check", "--no-probe", "--format", "json"]).arg(dir.path()).output_in_time();
     assert!(
         stdout(&target).contains("no answer within"),
         "{}{}",
@@ -98,7 +97,7 @@ fn devices_say_what_they_hold() {
 #[ignore = "needs root: to become somebody else"]
 fn without_privileges_a_device_is_denied() {
     let disk = Loop::new(16);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_walwise"))
+    let child = Command::new(env!("CARGO_BIN_EXE_walwise"))
         .arg("__ask")
         .uid(65534)
         .gid(65534)
@@ -106,8 +105,8 @@ fn without_privileges_a_device_is_denied() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    writeln!(child.stdin.take().unwrap(), "content passing {}", disk.device).unwrap();
-    let answer = stdout(&child.wait_with_output().unwrap());
+    let question = format!("content passing {}\n", disk.device);
+    let answer = stdout(&child.fed_in_time(question.as_bytes()));
     assert!(answer.starts_with("denied "), "{answer}");
 }
 
@@ -134,7 +133,7 @@ fn outcomes(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
     std::fs::write(&file, capture).unwrap();
-    let output = walwise().args(["check", "--format", "json", "--host"]).arg(&file).output().unwrap();
+    let output = walwise().args(["check", "--format", "json", "--host"]).arg(&file).output_in_time();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = findings(&report);
     let mut list: Vec<_> =

@@ -6,6 +6,7 @@ use super::support::loops::ext4;
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{stderr, stdout};
+use crate::support::deadline::CommandInTime as _;
 use planted::{Covered, Secrets, none_found};
 
 const PG_CONF: &str = "\
@@ -46,7 +47,7 @@ fn no_output_holds_a_secret_of_a_postgres() {
 
     // As a superuser its owner is told every setting.
     for arguments in [&["capture", "--no-mask"][..], &["facts", "--target"]] {
-        let output = cluster.walwise().args(arguments).arg(&cluster.data).output().unwrap();
+        let output = cluster.walwise().args(arguments).arg(&cluster.data).output_in_time();
         let said = stdout(&output) + &stderr(&output);
         assert!(said.contains("wal_sync_method"), "{said}");
         assert_eq!(secrets.found_in(&said), []);

@@ -17,6 +17,7 @@ use walwise::inside::rules::{Change, RuleSet};
 use super::support::loops::{Mounted, ext4, xfs};
 use super::support::postgres::Cluster;
 use super::support::{fact, outcome, scratch_free, stderr, stdout, verdict, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 const METHODS: [&str; 4] = ["fdatasync", "open_datasync", "fsync", "open_sync"];
 
@@ -78,7 +79,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     cluster.start();
     for mut command in [walwise(), cluster.walwise()] {
         command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "--format", "json"]);
-        let output = command.output().unwrap();
+        let output = command.output_in_time();
         let report: Value =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));
 
@@ -143,8 +144,7 @@ fn a_method_that_costs_more_is_advised_against_and_nothing_is_written_inside_the
             .args(["-e", "trace=fsync,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,linkat,symlinkat"])
             .args([env!("CARGO_BIN_EXE_walwise"), "check", "--format", "conf", "--probe-seconds", seconds])
             .arg(&cluster.data)
-            .output()
-            .unwrap();
+            .output_in_time();
         eprint!("{}", stderr(&output));
         stdout(&output)
     };

@@ -20,6 +20,7 @@ use super::support::advised::{self, as_value};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::stderr;
+use crate::support::deadline::CommandInTime as _;
 
 /// The facts of a server's data directory, with programs its full release too.
 fn look(data: &Path, without_programs: bool) -> FactSet {
@@ -184,7 +185,7 @@ fn a_postgres_runs_with_everything_that_a_rule_can_advise_and_refuses_what_is_he
             let given = format!("{name}={value}");
             let mut command = cluster.command("postgres");
             let output =
-                command.args(["-D", &cluster.path("data"), "-C", name, "-c", &given]).output().unwrap();
+                command.args(["-D", &cluster.path("data"), "-C", name, "-c", &given]).output_in_time();
             let taken = output.status.success();
             assert_eq!(taken, allowed.is_ok(), "{given}: {allowed:?}; {}", stderr(&output));
             if taken {

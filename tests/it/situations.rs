@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{check_json, findings, stderr, walwise};
 
 const TEXT: &str = include_str!("../situations.toml");
@@ -205,8 +206,7 @@ fn host(situation: &Situation) -> String {
 fn failures(situation: &Situation, to: &str) -> BTreeMap<String, String> {
     let output = walwise()
         .args(["upgrade", "--host", &host(situation), "--os", to, "--format", "json"])
-        .output()
-        .unwrap();
+        .output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let fails = list(&report["upgrade"]["needs"]).iter().filter(|need| need["answer"] != "works");

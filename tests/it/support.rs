@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test module uses its own share")]
 
 pub mod advised;
+pub mod deadline;
 pub mod fuse;
 pub mod loops;
 pub mod machine;
@@ -18,6 +19,7 @@ pub mod untouched;
 
 use std::path::Path;
 
+use crate::support::deadline::CommandInTime as _;
 pub use programs::{run, stderr, stdout, walwise};
 
 /// Whether a directory holds no scratch directory of walwise's.
@@ -35,7 +37,7 @@ pub fn names(dir: &Path) -> Vec<String> {
 
 /// `walwise check` as JSON, with its exit code.
 pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
-    let output = walwise().arg("check").args(arguments).args(["--format", "json"]).output().unwrap();
+    let output = walwise().arg("check").args(arguments).args(["--format", "json"]).output_in_time();
     let code = output.status.code().expect("walwise ended by itself");
     match serde_json::from_slice(&output.stdout) {
         Ok(json) => (code, json),

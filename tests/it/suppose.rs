@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::running::wait_for;
 use crate::support::{check_json, fact, hangs_on_others, stderr, stdout, walwise};
 
@@ -44,7 +45,7 @@ impl Before {
         command.arg("check").arg(&self.target).args(["--no-probe", "--format", "json"]).args(assume);
         let mut refusal = None;
         let report = undisturbed(&self.target, || {
-            let output = command.output().unwrap();
+            let output = command.output_in_time();
             refusal = (output.status.code() == Some(2)).then(|| stderr(&output));
             serde_json::from_str(&stdout(&output)).unwrap_or_default()
         });

@@ -1,5 +1,6 @@
 //! Trials: what is said of simulated machines, and real cells on loop files.
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 #[path = "../trials/kills.rs"]
 mod kills;
 #[path = "../trials/simulated.rs"]
@@ -62,8 +63,7 @@ fn trial(directory: &Path, words: &[&str]) -> Output {
         .arg(directory)
         .args(words)
         .stdin(Stdio::null())
-        .output()
-        .unwrap()
+        .output_in_time()
 }
 
 /// A file system with enough room for a trial, whatever the host has.
@@ -174,8 +174,10 @@ fn real_trials_keep_their_record_when_nothing_can_be_printed() {
         .arg(&own)
         .stdin(Stdio::null())
         .stdout(std::fs::File::create("/dev/full").unwrap())
-        .output()
-        .unwrap();
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .output_in_time();
     let why = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && why.contains("standard output"), "{why}");
     assert!(TrialRecord::parse(&std::fs::read_to_string(&file).unwrap()).is_ok(), "{why}");
@@ -210,7 +212,7 @@ fn real_trials_end_by_themselves_when_nobody_minds_them() {
     kill(pid, Signal::SIGSTOP).unwrap();
     within("it ends", 120, &|| kills::loops(&own).is_empty());
     kill(pid, Signal::SIGKILL).unwrap();
-    outer.wait().unwrap();
+    outer.wait_in_time();
 }
 
 /// The complaint of a trial that is to be refused.
@@ -375,8 +377,7 @@ fn real_trials_say_what_they_are_not_allowed() {
         .args(walwise)
         .arg(&own)
         .stdin(Stdio::null())
-        .output()
-        .unwrap();
+        .output_in_time();
     let why = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.code() == Some(1) && why.contains("cannot create namespaces"), "{why}");
 }

@@ -13,6 +13,7 @@ use walwise::inside::facts::{FactSet, Scope, Subject};
 use walwise::inside::host::{Host, LiveHost, Miss, Question};
 
 use super::support::{stderr, stdout};
+use crate::support::deadline::CommandInTime as _;
 
 const GENERATOR: &str = "/usr/lib/systemd/system-generators/systemd-fstab-generator";
 
@@ -220,7 +221,7 @@ impl Host for Rooted {
 fn by_systemd(root: &Path, unit: &str) -> Option<(String, String, String)> {
     let mut verify = Command::new("systemd-analyze");
     verify.arg(format!("--root={}", root.display())).args(["--man=no", "verify", unit]);
-    let output = verify.env("SYSTEMD_LOG_LEVEL", "debug").env("LC_ALL", "C").output().unwrap();
+    let output = verify.env("SYSTEMD_LOG_LEVEL", "debug").env("LC_ALL", "C").output_in_time();
     let said = stdout(&output);
     let from = said.lines().skip_while(|line| {
         *line != format!("\t-> Unit {unit}:").as_str() && line.trim() != format!("-> Unit {unit}:")
@@ -265,7 +266,7 @@ fn units_are_what_systemd_makes_of_them() {
             .map(|name| place(name).parent().unwrap().to_owned());
         let mut generator = Command::new(GENERATOR);
         generator.args([&generated, &early, &late]).env("SYSTEMD_FSTAB", root.join("etc/fstab"));
-        assert!(generator.status().unwrap().success());
+        assert!(generator.status_in_time().success());
 
         let facts = collected(root);
         let mut ours: BTreeMap<String, (String, String, Vec<String>)> = BTreeMap::new();
@@ -291,7 +292,7 @@ fn units_are_what_systemd_makes_of_them() {
         let mut theirs = BTreeMap::new();
         for point in ["/srv/pg", "/srv/my-data", "/srv/my data", "/srv/other"] {
             let mut escape = Command::new("systemd-escape");
-            let unit = stdout(&escape.args(["--path", "--suffix=mount", point]).output().unwrap());
+            let unit = stdout(&escape.args(["--path", "--suffix=mount", point]).output_in_time());
             let known = |directory: &str| root.join(directory).join(unit.trim()).symlink_metadata().is_ok();
             let places = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system"];
             if !places.iter().any(|directory| known(directory)) {

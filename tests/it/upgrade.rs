@@ -8,6 +8,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::Loop;
 use crate::support::{fact, recorded, run, stderr, stdout, walwise};
 
@@ -64,7 +65,7 @@ fn machine(dir: &Path, lines: &[Line]) -> String {
 }
 
 fn upgrade(arguments: &[&str]) -> Output {
-    walwise().arg("upgrade").args(arguments).output().unwrap()
+    walwise().arg("upgrade").args(arguments).output_in_time()
 }
 
 /// The items of the answer, and the exit code.
@@ -287,7 +288,7 @@ fn what_is_said_to_be_refused_is_refused() {
         program.get_program().to_str().unwrap(),
         kernel.trim()
     );
-    let output = std::process::Command::new("unshare").args(["-m", "sh", "-c", &script]).output().unwrap();
+    let output = std::process::Command::new("unshare").args(["-m", "sh", "-c", &script]).output_in_time();
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)));
     let items = report["upgrade"]["items"].as_array().unwrap();
@@ -316,7 +317,7 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
     let dir = tempfile::tempdir().unwrap();
     let host = machine(dir.path(), LINES);
     let check = |arguments: &[&str]| {
-        let output = walwise().args(["check", "--host", &host]).args(arguments).output().unwrap();
+        let output = walwise().args(["check", "--host", &host]).args(arguments).output_in_time();
         stdout(&output)
     };
     let before = dir.path().join("before.json");

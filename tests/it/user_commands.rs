@@ -7,6 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -28,7 +29,7 @@ fn check(format: &str, rules: &str) -> String {
     if format == "text" {
         command.arg("-v");
     }
-    let output = command.output().unwrap();
+    let output = command.output_in_time();
     assert!(!output.stdout.is_empty(), "{}", stderr(&output));
     stdout(&output)
 }
@@ -87,7 +88,7 @@ fn what_is_not_understood_is_the_users_own_and_in_no_script() {
         (Some("apply"), Some("/opt/site/tell-us"))
     );
     assert!(own["why"].as_str().unwrap().contains("/opt/site/tell-us"), "{own}");
-    let show = walwise().args(["rules", "show", "site.kernel", "--rules", &rules]).output().unwrap();
+    let show = walwise().args(["rules", "show", "site.kernel", "--rules", &rules]).output_in_time();
     let show = stdout(&show);
     for part in
         ["set to 67108864", "apply    sysctl -w", "verify   sysctl vm.", "undo     sysctl", "as your own"]
@@ -101,8 +102,7 @@ fn the_author_is_told_what_is_not_understood_and_it_costs_nothing() {
     let output = walwise()
         .current_dir(ROOT)
         .args(["rules", "check", "tests/rules/user/commands.toml"])
-        .output()
-        .unwrap();
+        .output_in_time();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&output), "2 rules, no mistakes\n");
     assert_eq!(
@@ -114,8 +114,7 @@ fn the_author_is_told_what_is_not_understood_and_it_costs_nothing() {
     let tested = walwise()
         .current_dir(ROOT)
         .args(["rules", "test", "tests/rules/user/commands.toml"])
-        .output()
-        .unwrap();
+        .output_in_time();
     assert!(stdout(&tested).contains("all as expected"), "{}", stdout(&tested));
 }
 
@@ -124,7 +123,7 @@ fn named(complaint: &str) -> (Option<i32>, String) {
     let command = complaint.split('`').nth(1).unwrap_or_else(|| panic!("no command: {complaint}"));
     let mut words = command.split_whitespace();
     assert_eq!(words.next(), Some("walwise"));
-    let output = walwise().args(words).output().unwrap();
+    let output = walwise().args(words).output_in_time();
     (output.status.code(), stderr(&output))
 }
 
@@ -136,7 +135,7 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
     for file in &files {
         fs::write(file, &good).unwrap();
     }
-    let output = walwise().args(["check", "--host", &host(), "--rules"]).arg(dir.path()).output().unwrap();
+    let output = walwise().args(["check", "--host", &host(), "--rules"]).arg(dir.path()).output_in_time();
     let complaint = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{complaint}");
     let [a, b] = files.each_ref().map(|file| file.to_str().unwrap());
@@ -149,7 +148,7 @@ fn what_a_report_says_of_two_files_the_command_that_it_names_shows() {
     fs::rename(&files[1], &builtin).unwrap();
     fs::remove_file(&files[0]).unwrap();
     fs::write(&builtin, good.replace("\"none\"", "\"data-loss-if-wrong\"")).unwrap();
-    let output = walwise().args(["rules", "check"]).arg(&builtin).output().unwrap();
+    let output = walwise().args(["rules", "check"]).arg(&builtin).output_in_time();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("can lose data"), "{}", stderr(&output));
 }
@@ -159,7 +158,7 @@ fn a_file_that_is_no_text_is_named_with_its_line() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("latin.toml");
     fs::write(&file, b"# ok\n# \xfcber\n").unwrap();
-    let output = walwise().args(["rules", "check"]).arg(&file).output().unwrap();
+    let output = walwise().args(["rules", "check"]).arg(&file).output_in_time();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("line 2 is not UTF-8; save the file as UTF-8"), "{}", stderr(&output));
 }
@@ -175,8 +174,7 @@ fn a_file_is_checked_beside_the_rules_of_the_machine() {
                   cd / && exec \"$2\" rules check \"$1\"";
     let output = Command::new("unshare")
         .args(["-m", "sh", "-c", script, "sh", file.to_str().unwrap(), env!("CARGO_BIN_EXE_walwise")])
-        .output()
-        .unwrap();
+        .output_in_time();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     let shown = stderr(&output);
     let theirs = "the other one is /etc/walwise/rules.d/site.toml:4";

@@ -6,6 +6,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{self, run, stderr, stdout, walwise};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -21,7 +22,7 @@ fn calm() -> String {
 
 /// `walwise` in the repository, so that files are named as they are there.
 fn ran(arguments: &[&str]) -> Output {
-    walwise().current_dir(ROOT).args(arguments).output().unwrap()
+    walwise().current_dir(ROOT).args(arguments).output_in_time()
 }
 
 fn code(output: &Output) -> i32 {
@@ -219,8 +220,7 @@ fn with_rules_d(done: &str) -> (i32, Value) {
     let output = Command::new("unshare")
         .args(["-m", "sh", "-c", script, "sh", &of_repository("tests/rules/user/good.toml"), done])
         .args([env!("CARGO_BIN_EXE_walwise"), &calm()])
-        .output()
-        .unwrap();
+        .output_in_time();
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", support::stderr(&output)));
     (code(&output), report)

@@ -14,6 +14,7 @@ use walwise::inside::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
 use super::support::{check_json, run, stderr, stdout, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 const MIB: u64 = 512;
 
@@ -284,7 +285,7 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
 /// The tool that makes a file system, by what it says.
 fn tool(fs: &str) -> Version {
     let flag = if fs == "btrfs" { "--version" } else { "-V" };
-    let output = Command::new(format!("mkfs.{fs}")).arg(flag).output().unwrap();
+    let output = Command::new(format!("mkfs.{fs}")).arg(flag).output_in_time();
     let text = format!("{} {}", String::from_utf8_lossy(&output.stdout), stderr(&output));
     let number = |word: &str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit());
     text.split_whitespace().find(|word| number(word)).and_then(Version::parse).expect("a version")
@@ -294,7 +295,7 @@ fn tool(fs: &str) -> Version {
 fn make(fs: &str, words: &[String]) -> Result<(), String> {
     let disk = Loop::new(MIB);
     let mut mkfs = Command::new(format!("mkfs.{fs}"));
-    let output = mkfs.arg("-q").args(words).arg(&disk.device).output().unwrap();
+    let output = mkfs.arg("-q").args(words).arg(&disk.device).output_in_time();
     if !output.status.success() {
         return Err(format!("mkfs: {}", stderr(&output)));
     }
@@ -395,7 +396,7 @@ fn the_lab_tries_every_option_of_the_table() {
 #[ignore = "needs root: makes a file system on a loop device"]
 fn a_newer_mkfs_is_told_what_an_older_kernel_cannot_mount() {
     let disk = Loop::new(MIB);
-    let captured = walwise().args(["capture", &disk.device]).output().unwrap();
+    let captured = walwise().args(["capture", &disk.device]).output_in_time();
     let older = stdout(&captured).replace(run("uname", &["-r"]).trim(), "5.10.0");
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), older).unwrap();

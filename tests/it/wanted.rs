@@ -12,6 +12,7 @@ use super::support::loops::{Loop, Point, unmount};
 use super::support::mariadb::Mariadb;
 use super::support::postgres::Cluster;
 use super::support::{check_json, evidence, run, stderr, stdout, walwise};
+use crate::support::deadline::CommandInTime as _;
 
 /// What the script printed.
 struct Made {
@@ -25,7 +26,7 @@ struct Made {
 fn made(filesystem: &str, directory: &str, owner: &str) -> Made {
     let disk = Loop::new(512);
     let asked = ["check", &disk.device, "--fs", filesystem, "--no-probe", "--format", "script"];
-    let script = walwise().args(asked).output().unwrap();
+    let script = walwise().args(asked).output_in_time();
     assert!(script.status.success(), "{}", stderr(&script));
     let open = fs::Permissions::from_mode(0o755);
     let base = tempfile::Builder::new().permissions(open).tempdir().unwrap();
@@ -96,7 +97,7 @@ fn a_postgres_on_each_file_system_needs_no_second_thought() {
         assert_eq!(cluster.sql("SHOW data_checksums"), checksums);
         nothing_is_to_be_remounted(&made, filesystem, &directory);
 
-        let conf = walwise().args(["check", path, "--no-probe", "--format", "conf"]).output().unwrap();
+        let conf = walwise().args(["check", path, "--no-probe", "--format", "conf"]).output_in_time();
         cluster.append("postgresql.conf", "include 'walwise.conf'\n");
         cluster.append("walwise.conf", &stdout(&conf));
         cluster.restart_at_once();
@@ -127,7 +128,7 @@ fn so_does_a_mariadb() {
 fn a_directory_that_cannot_be_made_keeps_the_disk_as_it_is() {
     let disk = Loop::new(64);
     let asked = ["check", &disk.device, "--fs", "ext4", "--no-probe", "--format", "script"];
-    let script = stdout(&walwise().args(asked).output().unwrap());
+    let script = stdout(&walwise().args(asked).output_in_time());
     let base = tempfile::tempdir().unwrap();
     let script = edited(&script, &base.path().join("new"));
     for (directory, owner, says) in [
@@ -155,7 +156,7 @@ fn a_refusal_says_why_before_anything_is_measured() {
         (small.device.as_str(), "xfs", "device.size is at least 300 MiB (64 MiB)"),
         (base.path().to_str().unwrap(), "xfs", "It is a directory"),
     ] {
-        let output = walwise().args(["check", target, "--fs", filesystem]).output().unwrap();
+        let output = walwise().args(["check", target, "--fs", filesystem]).output_in_time();
         assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
         assert!(stderr(&output).contains(says), "{}", stderr(&output));
     }

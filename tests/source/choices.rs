@@ -70,8 +70,8 @@ const SPELLED_ALIKE: [(&str, &str); 25] = [
 /// Types of file systems, an open set that is compared in many places: the choice of what a trial ranks has its words from it.
 const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
 
-/// Every file of the program, without its tests.
-pub fn sources() -> Vec<(String, syn::File)> {
+/// Every file of Rust below a directory.
+pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     fn walk(directory: &Path, out: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -82,18 +82,28 @@ pub fn sources() -> Vec<(String, syn::File)> {
             }
         }
     }
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut paths = Vec::new();
-    walk(&home.join("src"), &mut paths);
+    walk(directory, &mut paths);
+    paths
+}
+
+/// The files of the program by their names, each with whether it is for tests alone.
+pub fn all_sources() -> Vec<(String, syn::File, bool)> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
-    for path in paths {
+    for path in rust_files(&home.join("src")) {
         let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
         files.insert(name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
     }
     let tests: BTreeSet<String> = files.iter().flat_map(|(name, file)| test_modules(name, file)).collect();
     let is_test =
         |name: &str| tests.iter().any(|of| name == format!("{of}.rs") || name.starts_with(&format!("{of}/")));
-    files.into_iter().filter(|(name, _)| !is_test(name)).collect()
+    files.into_iter().map(|(name, file)| (name.clone(), file, is_test(&name))).collect()
+}
+
+/// Every file of the program, without its tests.
+pub fn sources() -> Vec<(String, syn::File)> {
+    all_sources().into_iter().filter(|(_, _, is_test)| !is_test).map(|(name, file, _)| (name, file)).collect()
 }
 
 /// The files of modules that are compiled for tests alone, without their ending.

@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "a test may fail loudly")]
 
 mod choices;
+mod deadlines;
 mod durations;
 mod graph;
 mod names;

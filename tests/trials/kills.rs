@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::deadline::ChildInTime as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -95,7 +96,7 @@ pub fn kill_one(
     // A device that is no longer this trial's may be another test's already.
     let mounted = [seen, mounted(directory, &loops(directory))?].concat();
     if gone && files == 0 && mounted.is_empty() {
-        let _ = outer.wait();
+        outer.wait_in_time();
         Ok(())
     } else {
         let _ = outer.kill();
@@ -143,8 +144,7 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         }
     });
     if !ready {
-        let _ = outer.kill();
-        let _ = outer.wait();
+        outer.kill_in_time();
         return Err(format!("{moment:?} never came"));
     }
     if let Moment::After(millis) | Moment::Server(millis) = moment {

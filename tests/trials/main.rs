@@ -13,6 +13,7 @@
 mod controls;
 mod kills;
 mod simulated;
+mod support;
 mod sweep;
 
 use std::fmt::Write as _;

@@ -241,6 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::deadline::{ChildInTime as _, CommandInTime as _};
 
     #[test]
     fn names_may_hold_anything() {
@@ -254,11 +255,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mariadbd");
         // By another process: what this one has open for writing, a child of another test could still hold.
-        assert!(process::Command::new("cp").arg("/bin/sleep").arg(&path).status().unwrap().success());
+        assert!(process::Command::new("cp").arg("/bin/sleep").arg(&path).status_in_time().success());
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
         let (of_child, listed) = (program(child.id()), servers().unwrap());
-        child.kill().unwrap();
-        child.wait().unwrap();
+        child.kill_in_time();
         assert_eq!(of_child, Some("mariadbd"), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
         let pids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();

@@ -1,6 +1,7 @@
 //! Properties of a script: inert, valid shell, and never forceful.
 
 use super::*;
+use crate::deadline::ChildInTime as _;
 use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
 use crate::quote::{Command, shell};
 use crate::report::{DeviceContent, sample};
@@ -221,14 +222,13 @@ fn destruction_is_named() {
 #[test]
 fn a_shell_can_read_it() {
     for report in sample::all() {
-        let mut shell = std::process::Command::new("/bin/sh")
+        let shell = std::process::Command::new("/bin/sh")
             .arg("-n")
             .stdin(std::process::Stdio::piped())
             .stderr(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        std::io::Write::write_all(&mut shell.stdin.take().unwrap(), render(&report).as_bytes()).unwrap();
-        let output = shell.wait_with_output().unwrap();
+        let output = shell.fed_in_time(render(&report).as_bytes());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
@@ -237,21 +237,19 @@ fn a_shell_can_read_it() {
 #[test]
 #[ignore = "needs shellcheck"]
 fn a_linter_of_shells_finds_nothing() {
-    use std::io::Write as _;
     use std::process::{Command, Stdio};
     for report in sample::all() {
         let script = render(&report);
         let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
         let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
         for script in [script, edited] {
-            let mut linter = Command::new("shellcheck")
+            let linter = Command::new("shellcheck")
                 .args(["--norc", "--shell=sh", "--severity=style", "-"])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            linter.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-            let output = linter.wait_with_output().unwrap();
+            let output = linter.fed_in_time(script.as_bytes());
             assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stdout));
         }
     }

@@ -14,6 +14,7 @@ use walwise::inside::report::{Format, text};
 use walwise::inside::rules::RuleSet;
 use walwise::inside::text::is_treacherous;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};
 
 /// The recorded machines.
@@ -175,7 +176,7 @@ fn holds(capture: &[u8], arguments: &[&str]) -> Result<(), TestCaseError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("host");
     fs::write(&path, capture).unwrap();
-    let output = walwise().args(arguments).arg("--host").arg(&path).stdin(Stdio::null()).output().unwrap();
+    let output = walwise().args(arguments).arg("--host").arg(&path).stdin(Stdio::null()).output_in_time();
     let code = output.status.code();
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     prop_assert!(!err.contains("panicked"), "{err}");

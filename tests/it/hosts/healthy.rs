@@ -6,6 +6,7 @@ use walwise::inside::report::exit::{FailCondition, code};
 use walwise::inside::rules::{Level, Outcome};
 
 use super::garbled::{Garbled, HOSTS, look};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stdout, walwise};
 
 #[test]
@@ -31,7 +32,7 @@ fn nine_of_ten_healthy_hosts_leave_nothing_undecided() {
         }
         let path = super::host(name);
         let text =
-            stdout(&walwise().args(["check", target, "--host", path.to_str().unwrap()]).output().unwrap());
+            stdout(&walwise().args(["check", target, "--host", path.to_str().unwrap()]).output_in_time());
         assert!(!text.contains("undecided"), "{name}: {text}");
     }
     assert!(healthy >= 50, "only {healthy} healthy hosts");

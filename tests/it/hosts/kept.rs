@@ -16,6 +16,7 @@ use walwise::inside::rules::RuleSet;
 use walwise::inside::text::is_treacherous;
 
 use super::{host, names, table::target_of};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout, walwise};
 
 static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::builtin);
@@ -90,11 +91,10 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
             "--output",
             &at("before.json"),
         ])
-        .output()
-        .unwrap();
+        .output_in_time();
     assert_eq!(stderr(&made), "");
     let check = |more: &[&str]| {
-        let output = walwise().args(["check", "-v", "/data", "--host", now]).args(more).output().unwrap();
+        let output = walwise().args(["check", "-v", "/data", "--host", now]).args(more).output_in_time();
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(3), ""), "{more:?}");
         stdout(&output)
     };

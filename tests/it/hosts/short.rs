@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{host, names};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::SITUATIONS;
 use crate::support::{findings, stdout, walwise};
 
 fn short(name: &str, more: &[&str]) -> String {
     let path = host(name);
-    let output = walwise().arg("check").args(more).args(["--host", path.to_str().unwrap()]).output().unwrap();
+    let output = walwise().arg("check").args(more).args(["--host", path.to_str().unwrap()]).output_in_time();
     stdout(&output)
 }
 
@@ -97,6 +98,6 @@ fn a_part_of_the_report_alone() {
         let told = |line: &&str| !line.contains(" rules (pack");
         assert!(text.lines().filter(told).all(|line| whole.contains(line)), "{part}\n{text}");
     }
-    let refused = walwise().args(["check", "--only", "plan", "--format", "json"]).output().unwrap();
+    let refused = walwise().args(["check", "--only", "plan", "--format", "json"]).output_in_time();
     assert_eq!(refused.status.code(), Some(2));
 }

@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use super::{Sight, Viewer, agree, stranger};
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::postgres::Cluster;
 use crate::support::running::wait_for;
 use crate::support::{outcome, walwise};
@@ -246,7 +247,7 @@ fn postmaster(cluster: &Cluster) -> Pid {
 fn is_let_in(cluster: &Cluster) -> bool {
     let mut command = cluster.command("psql");
     command.args(["-h", &cluster.path(""), "-p", "5499", "-d", "postgres", "-Atc", "SELECT 1"]);
-    command.output().unwrap().status.success()
+    command.output_in_time().status.success()
 }
 
 /// Sessions that take all places there are.
@@ -297,8 +298,7 @@ fn a_server_that_says_nothing_is_never_called_what_it_is_not() {
     let row = "out of connections";
     unsaid(row, &State { cluster: &cluster, shows: shows.clone() }.look(row));
     for session in &mut sessions {
-        session.kill().unwrap();
-        session.wait().unwrap();
+        session.kill_in_time();
     }
     // What they run does not notice that they are gone.
     cluster.restart_at_once();
@@ -359,5 +359,5 @@ fn a_server_that_sees_its_data_elsewhere_is_asked_all_the_same() {
     kill(postmaster(&cluster), Signal::SIGCONT).unwrap();
     agree("the same, stopped by a signal", &cluster.data, &sights, &shown(&cluster));
     kill(postmaster(&cluster), Signal::SIGINT).unwrap();
-    server.wait().unwrap();
+    server.wait_in_time();
 }

@@ -19,13 +19,14 @@ use walwise::inside::settings::NewFilesystem;
 use walwise::inside::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
 
 use super::{directory, memory, path};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 
 #[test]
 fn work_that_fails_leaves_the_screen_and_what_was_known() {
     let place = directory();
     let capture = place.path().join("db.host");
-    let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output().unwrap();
+    let captured = Command::new(env!("CARGO_BIN_EXE_walwise")).arg("capture").output_in_time();
     fs::write(&capture, captured.stdout).unwrap();
     let mut pty = Pty::walwise(&["--host", capture.to_str().unwrap()]);
     pty.until_shown("1 Overview");

@@ -1,7 +1,7 @@
 //! Signals, keys and closed terminals that end the screens.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +11,7 @@ use nix::pty::{PtyMaster, grantpt, posix_openpt, ptsname_r, unlockpt};
 use nix::sys::signal::Signal;
 
 use super::{directory, memory, path};
+use crate::support::deadline::read_in_time;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 use crate::support::untouched::Untouched;
@@ -67,7 +68,7 @@ impl Closable {
     fn until_shown(&mut self, text: &str) {
         while !self.parser.screen().contents().contains(text) {
             let mut bytes = [0; 4096];
-            let count = self.master.read(&mut bytes).unwrap();
+            let count = read_in_time(text, &mut self.master, &mut bytes);
             self.parser.process(&bytes[..count]);
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{directory, start_probe, suppose_another_kernel};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, ext4};
 use crate::support::pty::Pty;
 use crate::support::{run, stdout, walwise};
@@ -30,7 +31,7 @@ fn copied(pty: &Pty) -> String {
 
 /// The lines of `walwise check` for a target, without the one with the time.
 fn checked(target: &str, format: &str) -> Vec<String> {
-    timeless(&stdout(&walwise().args(["check", target, "--no-probe", "--format", format]).output().unwrap()))
+    timeless(&stdout(&walwise().args(["check", target, "--no-probe", "--format", format]).output_in_time()))
 }
 
 fn timeless(document: &str) -> Vec<String> {
@@ -130,7 +131,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     let kept = place.path().join("before.json");
     let file = kept.to_str().unwrap();
     // The machine beneath may be at risk before, so how it ends says nothing.
-    walwise().args(["check", data, "--no-probe", "--format", "json", "--output", file]).output().unwrap();
+    walwise().args(["check", data, "--no-probe", "--format", "json", "--output", file]).output_in_time();
     mounted.remount("nobarrier");
     let mut pty = Pty::walwise_in(place.path(), &[], &["check", data, "--no-probe", "--baseline", file]);
     pty.ends(3);

@@ -8,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{memory, path, probing, start_probe};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;
 use crate::support::running::wait_for;
 
@@ -60,8 +61,7 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
     for said in ["writes at most", "measuring: round 1, at most ", " s left, undecided"] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
-    let piped =
-        Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output().unwrap();
+    let piped = Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output_in_time();
     let [out, complaint] = [piped.stdout, piped.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert_eq!(piped.status.code(), Some(0), "{complaint}");
     assert!(complaint.contains("writes at most") && complaint.lines().count() == 1, "{complaint}");

@@ -7,6 +7,7 @@ use walwise::inside::measure::{Measurement, Method, MethodResult, Occasion, Phas
 use walwise::inside::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
 
 use super::{kill_a_probe_of, request};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, Mounted, btrfs, ext4, file_system, xfs};
 use crate::support::names;
 use crate::support::running::wait_for;
@@ -157,7 +158,7 @@ fn an_unmounted_directory_keeps_nothing() {
 fn a_killed_probe_keeps_nothing_and_lets_go_of_the_file_system() {
     let mounted = ext4(&[], "");
     kill_a_probe_of(&mounted.point);
-    let umount = || std::process::Command::new("umount").arg(&mounted.point).output().unwrap();
+    let umount = || std::process::Command::new("umount").arg(&mounted.point).output_in_time();
     wait_for("the watcher lets go", || umount().status.success());
     crate::support::run("mount", &[mounted.disk.device.as_str(), mounted.path()]);
 }

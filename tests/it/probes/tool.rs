@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{names, stdout, walwise};
 
 /// Lines with figures as blanks; which lines have none stays.
@@ -20,17 +21,13 @@ fn shape(text: &str) -> Vec<String> {
 #[ignore = "needs pg_test_fsync"]
 fn its_sections_come_in_its_layout_with_postgres() {
     let directory = tempfile::tempdir().unwrap();
-    let ours = walwise()
-        .args(["probe", "--pg-test-fsync", "--seconds", "1"])
-        .arg(directory.path())
-        .output()
-        .unwrap();
+    let ours =
+        walwise().args(["probe", "--pg-test-fsync", "--seconds", "1"]).arg(directory.path()).output_in_time();
     assert!(ours.status.success(), "{ours:?}");
     assert_eq!(names(directory.path()), [""; 0]);
     let theirs = Command::new("/usr/lib/postgresql/15/bin/pg_test_fsync")
         .args(["-s", "1", "-f"])
         .arg(directory.path().join("theirs"))
-        .output()
-        .unwrap();
+        .output_in_time();
     assert_eq!(shape(&stdout(&ours)), shape(&stdout(&theirs)));
 }

@@ -10,6 +10,7 @@ use walwise::inside::measure::{Measurement, Phase, Workload, WorkloadRow};
 use walwise::inside::probes::{Control, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use super::request;
+use crate::support::deadline::ThreadInTime as _;
 use crate::support::running::Running;
 use crate::support::{names, stdout};
 
@@ -129,7 +130,7 @@ fn the_lowest_priority_is_that_of_the_measuring_thread() {
         .unwrap();
         nice
     });
-    let nice = nice.join().unwrap();
+    let nice = nice.join_in_time();
     assert!(!nice.is_empty() && nice.iter().all(|nice| nice == "19"), "{nice:?}");
 }
 

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use walwise::inside::report::Format;
 
+use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout};
 
 /// Secrets by their places.
@@ -142,7 +143,7 @@ impl Covered {
         let arguments = arguments.iter().map(|argument| argument.replace("OUT", out.to_str().unwrap()));
         let mut command = Command::new("unshare");
         command.args(["-m", "sh", "-c", &cover]).arg(self.dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
-        let output = command.args(arguments).stdin(Stdio::null()).output().unwrap();
+        let output = command.args(arguments).stdin(Stdio::null()).output_in_time();
         let written = std::fs::read_dir(out).into_iter().flatten().flatten();
         let written = written.map(|file| std::fs::read_to_string(file.path()).unwrap()).collect::<String>();
         let said = stdout(&output) + &stderr(&output) + &written;

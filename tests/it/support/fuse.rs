@@ -1,5 +1,6 @@
 //! A FUSE file system that never answers: every process that touches it is stuck until the guard is dropped.
 
+use crate::support::deadline::{CommandInTime as _, ThreadInTime as _};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -21,8 +22,7 @@ impl HeldFuse {
             .args(["-i", "-t", "fuse", "-o", "fd=0,rootmode=40000,user_id=0,group_id=0,allow_other", "held"])
             .arg(point)
             .stdin(Stdio::from(device.try_clone().unwrap()))
-            .status()
-            .unwrap();
+            .status_in_time();
         assert!(status.success(), "cannot mount FUSE at {}", point.display());
         let server = std::thread::spawn(move || hold(device));
         Self { point: point.to_owned(), server: Some(server) }
@@ -32,9 +32,9 @@ impl HeldFuse {
 impl Drop for HeldFuse {
     fn drop(&mut self) {
         // Forced, which ends the connection and frees everybody.
-        let _ = Command::new("umount").args(["-f", "-l"]).arg(&self.point).status();
+        Command::new("umount").args(["-f", "-l"]).arg(&self.point).status_in_time();
         if let Some(server) = self.server.take() {
-            let _ = server.join();
+            server.join_in_time();
         }
     }
 }

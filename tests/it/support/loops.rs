@@ -8,6 +8,7 @@ use std::process::Command;
 use super::programs::output_when_free;
 use super::run;
 use super::running::wait_for;
+use crate::support::deadline::CommandInTime as _;
 
 /// A loop device over a sparse file of its own.
 pub struct Loop {
@@ -133,7 +134,7 @@ impl Drop for Loop {
     fn drop(&mut self) {
         self.believe("write back");
         self.schedule("none");
-        let _ = Command::new("losetup").args(["-d", &self.device]).output();
+        Command::new("losetup").args(["-d", &self.device]).output_in_time();
     }
 }
 
@@ -212,9 +213,9 @@ pub fn unmount(point: &Path) {
 
 /// Unmounts, later if it is in use; nothing may be mounted there.
 fn leave(point: &Path) {
-    let done = Command::new("umount").arg(point).output();
-    if !done.is_ok_and(|output| output.status.success()) {
-        let _ = Command::new("umount").arg("-l").arg(point).output();
+    let done = Command::new("umount").arg(point).output_in_time();
+    if !done.status.success() {
+        Command::new("umount").arg("-l").arg(point).output_in_time();
     }
 }
 

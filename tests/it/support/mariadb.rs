@@ -11,6 +11,7 @@ use nix::unistd::Pid;
 
 use super::running::wait_for;
 use super::{run, stderr, stdout};
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 
 /// A server with a directory of its own for option files, socket and log.
 pub struct Mariadb {
@@ -123,7 +124,7 @@ impl Mariadb {
     pub fn restart_at_once(&mut self) {
         if let Some(mut server) = self.server.take() {
             self.sql("SHUTDOWN").unwrap();
-            server.wait().unwrap();
+            server.wait_in_time();
         }
         self.start_at_once();
     }
@@ -158,14 +159,14 @@ impl Mariadb {
     pub fn sql(&self, statement: &str) -> Option<String> {
         let mut client = Command::new("mariadb");
         client.arg(self.defaults()).args(["-uroot", "--password=", "-N", "-B", "-e", statement]);
-        let output = client.output().unwrap();
+        let output = client.output_in_time();
         output.status.success().then(|| stdout(&output).trim().to_owned())
     }
 
     /// Whether a server of this version would take an option.
     pub fn takes(option: &str) -> bool {
         let mut help = Command::new("mariadbd");
-        let output = help.args(["--no-defaults", option, "--verbose", "--help"]).output().unwrap();
+        let output = help.args(["--no-defaults", option, "--verbose", "--help"]).output_in_time();
         output.status.success() && !stderr(&output).contains("[ERROR]")
     }
 
@@ -179,8 +180,7 @@ impl Drop for Mariadb {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
             // Whatever it holds, it must be gone before its file systems are.
-            let _ = server.kill();
-            let _ = server.wait();
+            server.kill_in_time();
         }
     }
 }

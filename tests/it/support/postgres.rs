@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::programs::copy_of_walwise;
 use super::run;
+use crate::support::deadline::CommandInTime as _;
 
 /// Where its programs are.
 pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
@@ -180,7 +181,7 @@ impl Cluster {
         let file = std::fs::File::create(&output).unwrap();
         let mut command = self.command(name);
         command.args(arguments).stdout(file.try_clone().unwrap()).stderr(file);
-        let good = command.status().unwrap().success();
+        let good = command.status_in_time().success();
         let said = std::fs::read_to_string(&output).unwrap_or_default();
         assert!(good, "{name} {arguments:?}: {said}\n{}", self.log());
         said.trim().to_owned()
@@ -190,6 +191,6 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         let arguments = ["-D", &self.path("data"), "-m", "immediate", "-w", "-s", "stop"];
-        let _ = self.command("pg_ctl").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        self.command("pg_ctl").args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status_in_time();
     }
 }

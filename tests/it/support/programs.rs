@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::running::held;
+use crate::support::deadline::CommandInTime as _;
 
 /// The program under test.
 pub fn walwise() -> Command {
@@ -43,7 +44,7 @@ pub fn run(program: &str, arguments: &[&str]) -> String {
 /// each mount name space made meanwhile, and each child of this process until it executes its program, keeps them from
 /// others for a moment.
 pub fn output_when_free(command: &mut Command) -> Output {
-    let mut run = || command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let mut run = || command.output_in_time();
     let is_busy = |output: &Output| {
         let said = stderr(output);
         !output.status.success() && ["busy", "in use by the system"].iter().any(|word| said.contains(word))

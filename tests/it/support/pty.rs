@@ -4,9 +4,11 @@
 //! Every journey ends in [`Pty::ends`], which compares the terminal and the directories with their initial state; a
 //! journey without it fails.
 
-use std::io::{ErrorKind, Read, Write};
+use std::cell::Cell;
+use std::io::{self, ErrorKind, Read, Write};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -14,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-use super::running::wait_for;
+use super::deadline::{held, wait_for};
 use super::untouched::Untouched;
 
 /// Longer than any working machine needs.
@@ -39,11 +41,14 @@ impl Seen {
 /// A program in a terminal; killed when it is dropped.
 pub struct Pty {
     master: Box<dyn MasterPty + Send>,
-    writer: Box<dyn Write + Send>,
+    /// A thread writes, since a program that reads nothing would keep us.
+    typed: Sender<Vec<u8>>,
+    taken: Receiver<io::Result<()>>,
     child: Box<dyn Child + Send + Sync>,
     seen: Arc<(Mutex<Seen>, Condvar)>,
     modes_before: String,
     kept: Vec<Untouched>,
+    largest: Cell<u64>,
     is_judged: bool,
 }
 
@@ -92,7 +97,17 @@ impl Pty {
         let pair = native_pty_system().openpty(pty_size(80, 24)).unwrap();
         let modes_before = modes(&*pair.master);
         let mut reader = pair.master.try_clone_reader().unwrap();
-        let writer = pair.master.take_writer().unwrap();
+        let mut writer = pair.master.take_writer().unwrap();
+        let (typed, to_write) = channel::<Vec<u8>>();
+        let (is_written, taken) = channel();
+        std::thread::spawn(move || {
+            for keys in to_write {
+                let done = writer.write_all(&keys).and_then(|()| writer.flush());
+                if is_written.send(done).is_err() {
+                    return;
+                }
+            }
+        });
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::new(cells(24), cells(80), 0);
@@ -125,7 +140,17 @@ impl Pty {
                 }
             }
         });
-        Self { master: pair.master, writer, child, seen, modes_before, kept: Vec::new(), is_judged: false }
+        Self {
+            master: pair.master,
+            typed,
+            taken,
+            child,
+            seen,
+            modes_before,
+            kept: Vec::new(),
+            largest: Cell::new(0),
+            is_judged: false,
+        }
     }
 
     /// This directory, too, must be in the end as it is now.
@@ -185,10 +210,18 @@ impl Pty {
         self.child.process_id().unwrap()
     }
 
+    /// The most memory that it has had, in bytes, as far as it was looked at: when keys were pressed, and while its end was
+    /// waited for.
+    pub fn largest(&self) -> u64 {
+        self.largest.get()
+    }
+
     /// Types.
     pub fn press(&mut self, keys: &str) {
-        self.writer.write_all(keys.as_bytes()).unwrap();
-        self.writer.flush().unwrap();
+        self.typed.send(keys.as_bytes().to_vec()).unwrap();
+        let taken = self.taken.recv_timeout(DEADLINE);
+        self.largest.set(self.largest.get().max(peak(self.process())));
+        taken.unwrap_or_else(|_| panic!("never taken: {} bytes", keys.len())).unwrap();
     }
 
     /// Clicks on the first place where a text is on the screen, once it is.
@@ -303,8 +336,10 @@ impl Pty {
     fn end(&mut self) -> (u32, String) {
         self.is_judged = true;
         let mut status = None;
+        let (process, largest) = (self.process(), &self.largest);
         let last = || self.seen.0.lock().unwrap().parser.screen().contents();
         wait_for("it ends", || {
+            largest.set(largest.get().max(peak(process)));
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
@@ -335,9 +370,16 @@ impl Drop for Pty {
     fn drop(&mut self) {
         // It has usually ended by itself.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        held(|| !matches!(self.child.try_wait(), Ok(None)));
         assert!(self.is_judged || std::thread::panicking(), "a journey ends in `ends`");
     }
+}
+
+/// The most memory that a process has had until now, in bytes; 0 where it has ended.
+fn peak(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
 /// A terminal as most people have one, whatever that of the tests is.

@@ -6,33 +6,12 @@ use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+pub use super::deadline::{held, wait_for};
 use super::{loops, walwise};
-
-/// Longer than anything takes on a working machine, however busy.
-const PATIENCE: Duration = Duration::from_secs(90);
-
-/// Waits until something holds; fails when it does not within [`PATIENCE`].
-pub fn wait_for(what: &str, holds: impl FnMut() -> bool) {
-    assert!(held(holds), "{what}");
-}
-
-/// Whether something holds within [`PATIENCE`].
-pub fn held(mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        // Not to take the processor from what is waited for.
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    true
-}
 
 /// The processes that a process has started and that have not ended; none where it has ended itself.
 pub fn children(of: impl Display) -> BTreeSet<String> {

@@ -9,6 +9,7 @@ use crate::support::{run, stderr, stdout, walwise};
 /// The assumptions about a mount, the options that make them true, and the expected result.
 type Row = (&'static [&'static str], &'static str, Came);
 
+use crate::support::deadline::CommandInTime as _;
 use Came::{Equal, Refused};
 
 /// `M` is the mount. Each is remounted with the options.
@@ -127,7 +128,7 @@ fn every_mount_of_a_superblock_follows_and_back_again() {
     assert_eq!(hold("barrier", &now, &[back], || made.remount("barrier")), Equal);
     let facts = |assumed: &[&str]| {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
-        let output = walwise().args(["facts", "mount."]).args(assume).output().unwrap();
+        let output = walwise().args(["facts", "mount."]).args(assume).output_in_time();
         assert_eq!(stderr(&output), "");
         stdout(&output)
     };

@@ -8,6 +8,7 @@ use std::process::Command;
 use walwise::inside::measure::Workload;
 
 use super::{one_round, only};
+use crate::support::deadline::CommandInTime as _;
 use crate::support::names;
 
 /// Set for the child of the test: the directory and the workload that it measures.
@@ -67,8 +68,7 @@ fn traced_in(directory: &Path, workload: Workload) -> Vec<Vec<Call>> {
         .args(["--exact", "probes::workloads::calls::child"])
         .env(DIRECTORY, directory)
         .env(WORKLOAD, workload.name())
-        .output()
-        .unwrap();
+        .output_in_time();
     assert!(output.status.success(), "{output:?}");
     assert_eq!(names(directory), [""; 0]);
     let mut threads = Vec::new();

@@ -1,0 +1,169 @@
+//! Waits of tests have deadlines: what waits for a child, a pipe, a socket, a terminal or a thread is called in
+//! `tests/it/support/deadline.rs` alone, which gives up and says what it waited for.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use crate::choices::{all_sources, is_for_tests, rust_files};
+
+/// Methods that wait for ever, by how many arguments they have.
+const WAITS: [(&str, usize); 11] = [
+    ("wait", 0),
+    ("wait_with_output", 0),
+    ("output", 0),
+    ("status", 0),
+    ("recv", 0),
+    ("accept", 0),
+    ("incoming", 0),
+    ("join", 0),
+    ("read_exact", 1),
+    ("read_to_end", 1),
+    ("read_to_string", 1),
+];
+
+/// Functions that do the same, by the end of their path.
+const FUNCTIONS: [&str; 4] = ["BufReader::new", "Read::read_to_string", "Read::read_to_end", "io::read_to_string"];
+
+/// Tests, besides those in the source.
+const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
+
+/// What may wait: the helper, and what ends with something that has a deadline.
+const MAY: [(&str, &str, &str); 10] = [
+    ("tests/it/support/deadline.rs", "read", "asked before whether something is there"),
+    ("tests/it/support/deadline.rs", "join", "asked before whether it has ended"),
+    ("tests/it/support/pty.rs", "read", "a thread that nobody waits for"),
+    ("tests/it/support/fuse.rs", "read", "a thread that is waited for with a deadline"),
+    ("tests/attacks/stranger.rs", "incoming", "a child that is killed"),
+    ("tests/attacks/stranger.rs", "read", "the same"),
+    ("tests/attacks/sockets.rs", "accept", "does not block"),
+    ("src/host/live/files.rs", "io::read_to_string", "a regular file"),
+    ("src/report/html/trial.rs", "Read::read_to_string", "a text in memory"),
+    ("src/report/inside.rs", "read_to_end", "the same"),
+];
+
+/// Whether this wait may be in this file.
+fn may(file: &str, wait: &str) -> bool {
+    MAY.iter().any(|(of, what, _)| *of == file && *what == wait)
+}
+
+/// The waits among these tokens, macros included, with their lines.
+fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let TokenTree::Group(group) = token else { continue };
+        waits(group.stream(), found);
+        if group.delimiter() != Delimiter::Parenthesis {
+            continue;
+        }
+        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(ToString::to_string);
+        let Some(name) = before(1) else { continue };
+        let line = group.span().start().line;
+        // Reading into a buffer: the same name opens files.
+        let reads = name == "read" && group.stream().to_string().starts_with("& mut");
+        let waits = reads || WAITS.contains(&(name.as_str(), arguments(group.stream())));
+        if before(2).as_deref() == Some(".") && waits {
+            found.push((name, line));
+        } else if let (Some(second), Some(first), Some(of)) = (before(2), before(3), before(4)) {
+            let path = format!("{of}{first}{second}{name}");
+            if FUNCTIONS.contains(&path.as_str()) {
+                found.push((path, line));
+            }
+        }
+    }
+}
+
+/// How many arguments are in a list.
+fn arguments(list: TokenStream) -> usize {
+    let commas = |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ',');
+    let tokens: Vec<TokenTree> = list.into_iter().collect();
+    tokens.split(commas).filter(|argument| !argument.is_empty()).count()
+}
+
+/// The lines of a file of the source that are for tests alone.
+#[derive(Default)]
+struct TestLines(Vec<(usize, usize)>);
+
+impl<'ast> Visit<'ast> for TestLines {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if is_for_tests(&module.attrs) {
+            self.0.push((module.span().start().line, module.span().end().line));
+        } else {
+            visit::visit_item_mod(self, module);
+        }
+    }
+}
+
+/// The waits of the tests in a file.
+fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
+    let mut lines = TestLines::default();
+    lines.visit_file(file);
+    let mut found = Vec::new();
+    waits(text.parse().unwrap(), &mut found);
+    let is_test = |line: usize| whole || lines.0.iter().any(|(from, to)| (*from..=*to).contains(&line));
+    found.retain(|(_, line)| is_test(*line));
+    found
+}
+
+#[test]
+fn no_test_waits_without_a_deadline() {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tests = TESTS.iter().flat_map(|below| rust_files(&home.join(below))).map(|path| {
+        let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
+        (name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(), true)
+    });
+    let all: Vec<_> = all_sources().into_iter().chain(tests).collect();
+    assert!(all.iter().filter(|(_, _, whole)| *whole).count() > 150, "too few files of tests were found");
+    let mut wrong = Vec::new();
+    let mut needed = BTreeSet::new();
+    for (file, syntax, whole) in all {
+        let text = fs::read_to_string(home.join(&file)).unwrap();
+        for (wait, line) in waits_of(&text, &syntax, whole) {
+            if may(&file, &wait) {
+                needed.insert((file.clone(), wait));
+            } else {
+                wrong.push(format!("{file}:{line}: {wait}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "use tests/it/support/deadline.rs instead:\n{}", wrong.join("\n"));
+    assert_eq!(needed.len(), MAY.len(), "an exception that nothing needs: {needed:?}");
+}
+
+#[test]
+fn waits_are_recognised() {
+    let found = |text: &str| {
+        let mut found = Vec::new();
+        waits(text.parse().unwrap(), &mut found);
+        found.into_iter().map(|(wait, _)| wait).collect::<Vec<_>>().join(" ")
+    };
+    for (text, expected) in [
+        ("child.wait().unwrap()", "wait"),
+        ("assert!(command.output().unwrap().status.success())", "output"),
+        ("let all = threads.into_iter().map(|one| one.join().unwrap());", "join"),
+        ("BufReader::new(pipe).lines()", "BufReader::new"),
+        ("std::io::Read::read_to_string(&mut pipe, &mut text)", "Read::read_to_string"),
+        ("pipe.read_to_end(&mut bytes)", "read_to_end"),
+        ("inbox.recv()", "recv"),
+        ("pipe.read(&mut bytes)", "read"),
+    ] {
+        assert_eq!(found(text), expected, "{text}");
+    }
+    for text in [
+        "changed.wait(guard)",
+        "inbox.recv_timeout(DEADLINE)",
+        "directory.join(name)",
+        "words.join(\" \")",
+        "std::fs::read_to_string(path)",
+        "fs::read(path)",
+        "File::options().read(true)",
+        "self.output(status, more)",
+        "output.status.success()",
+    ] {
+        assert_eq!(found(text), "", "{text}");
+    }
+}
