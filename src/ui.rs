@@ -3,7 +3,6 @@
 //! It reads no machine and measures nothing: the caller's [`Worker`] works on threads and sends messages. While idle
 //! the loop blocks on the channel; there is a timer only during an animation.
 
-mod filter;
 mod judged;
 mod key;
 mod order;
@@ -13,12 +12,14 @@ mod hits;
 mod supposed;
 mod job;
 mod msg;
+mod queue;
 mod jobs;
 mod svg;
 mod terminal;
 mod input;
 mod theme;
 mod widgets;
+mod filter;
 mod room;
 mod side;
 mod documents;
@@ -61,6 +62,7 @@ use hits::Hits;
 use jobs::Jobs;
 use model::{Dirty, Model};
 use msg::{Msg, SideEffect};
+use queue::InputQueue;
 use terminal::{Display, Tty};
 use theme::Theme;
 
@@ -80,6 +82,8 @@ const TICK: Duration = Duration::from_millis(120);
 /// The interval between two frames for progress alone, however often it is reported: drawing must not disturb a
 /// measurement.
 const FRAME: Duration = Duration::from_millis(40);
+/// The longest time for which input is taken without drawing.
+const BATCH: Duration = Duration::from_millis(100);
 /// The interval of checks for the foreground, after being continued in the background.
 const AWAY: Duration = Duration::from_secs(1);
 /// The longest wait at exit for a cancelled probe to remove its scratch files, or for a file to be saved.
@@ -91,19 +95,21 @@ pub fn run(worker: Arc<dyn Worker>, options: Options) -> io::Result<Exit> {
     let (out, inbox) = mpsc::channel();
     input::signals(out.clone())?;
     let mut tty = Tty::enter(options.in_tmux)?;
-    input::keys(&out)?;
+    let input = InputQueue::default();
+    input::keys(&out, input.clone())?;
     let mut jobs = Jobs::new(worker, out);
     let theme = Theme { colour: options.colour, ascii: options.ascii };
-    let exit = drive(&mut tty, &inbox, &mut jobs, theme);
+    let exit = drive(&mut tty, &inbox, &input, &mut jobs, theme);
     drop(tty);
     wind_down(&mut jobs, &inbox);
     exit.or_else(|error| if is_closed(&error) { Ok(Exit::Signal(SIGHUP)) } else { Err(error) })
 }
 
-/// The loop: draw what changed, wait, take every message there is.
+/// The loop: draw what changed, wait, take every message and all input there is.
 fn drive(
     display: &mut dyn Display,
     inbox: &Receiver<Msg>,
+    input: &InputQueue,
     jobs: &mut Jobs,
     theme: Theme,
 ) -> io::Result<Exit> {
@@ -112,6 +118,7 @@ fn drive(
     // The first picture is drawn before any work.
     draw(display, &mut model)?;
     let mut away = false;
+    let mut is_input_left = false;
     for effect in effects {
         perform(effect, &mut model, display, jobs, &mut away)?;
     }
@@ -123,6 +130,7 @@ fn drive(
         }
         let wait = match model.dirty {
             _ if away => Some(AWAY),
+            _ if is_input_left => Some(Duration::ZERO),
             Dirty::No => model.animates().then_some(TICK),
             Dirty::Soon | Dirty::Now => Some(due),
         };
@@ -130,16 +138,45 @@ fn drive(
         if away && first.is_none() {
             perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
         }
-        for msg in first.into_iter().chain(inbox.try_iter()) {
-            if let Msg::Done(job, _) = &msg {
-                jobs.ended(*job);
+        let begun = Instant::now();
+        // Many changes of the size are one.
+        let mut renews = false;
+        let mut msgs = first.into_iter().chain(inbox.try_iter());
+        is_input_left = false;
+        while model.exit.is_none() {
+            let next = msgs.next().or_else(|| input.next(update::takes_text(&model)));
+            let Some(msg) = next else { break };
+            match &msg {
+                // It is in the queue.
+                Msg::Input => continue,
+                Msg::Done(job, _) => jobs.ended(*job),
+                _ => {}
             }
             for effect in update::update(&mut model, msg) {
-                perform(effect, &mut model, display, jobs, &mut away)?;
+                match effect {
+                    SideEffect::Renew => {
+                        // What is scrolled behind it in this batch is scrolled on the new screen.
+                        model.size = display.size();
+                        renews = !away;
+                    }
+                    SideEffect::Resume => {
+                        // It draws anew in any case.
+                        renews = false;
+                        perform(SideEffect::Resume, &mut model, display, jobs, &mut away)?;
+                    }
+                    effect => perform(effect, &mut model, display, jobs, &mut away)?,
+                }
+            }
+            if !away && begun.elapsed() > BATCH {
+                is_input_left = true;
+                break;
             }
         }
         if let Some(exit) = model.exit {
             return Ok(exit);
+        }
+        if renews {
+            perform(SideEffect::Renew, &mut model, display, jobs, &mut away)?;
         }
     }
 }

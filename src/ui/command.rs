@@ -179,7 +179,7 @@ pub fn commands(model: &Model, view: &PageView) -> Vec<UserAction> {
         Some(Overlay::WhatIf(picker)) => in_what_if(model, picker),
         Some(Overlay::Filesystem { chosen }) => in_filesystem(model, *chosen),
         Some(Overlay::Save(form)) => in_save(form),
-        Some(Overlay::Targets { filter, .. }) => in_targets(model, filter),
+        Some(Overlay::Targets { filter, .. }) => in_targets(model, filter.text()),
     };
     all.extend(always());
     all

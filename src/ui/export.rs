@@ -69,7 +69,7 @@ pub fn make(model: &mut Model) -> Option<SideEffect> {
 pub fn ask(model: &mut Model) {
     let format = selected(model);
     let name = model.data.report.as_deref().map(|report| file_name(report, format)).unwrap_or_default();
-    let name = Field::new(name);
+    let name = Field::new(&name);
     model.overlay = Some(Overlay::Save(SaveForm { format, name, stage: SaveState::Naming(None) }));
 }
 
@@ -80,7 +80,7 @@ pub fn save(model: &mut Model, replace: bool) -> Option<SideEffect> {
     form.stage = SaveState::Saving;
     let document = model.data.export.document(form.format).and_then(Result::ok);
     let document = document.map(|document| Arc::clone(&document.text));
-    let save = Save { format: form.format, document, name: form.name.text(), replace };
+    let save = Save { format: form.format, document, name: form.name.text().to_owned(), replace };
     model.data.export.saving = Some(job);
     Some(SideEffect::Start(job, Job::Save(save)))
 }

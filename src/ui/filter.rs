@@ -2,11 +2,13 @@
 //!
 //! Every word must occur, in any order and any case, as in help.
 
+use super::widgets::field::Field;
+
 /// A filter of a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// What was typed.
-    pub text: String,
+    pub text: Field,
     /// Whether keys still go to it.
     pub typing: bool,
 }
@@ -15,7 +17,7 @@ impl Filter {
     /// Whether something that is said so is shown.
     pub fn passes(&self, said: &str) -> bool {
         let said = said.to_lowercase();
-        self.text.split_whitespace().all(|word| said.contains(&word.to_lowercase()))
+        self.text.text().split_whitespace().all(|word| said.contains(&word.to_lowercase()))
     }
 }
 
@@ -25,7 +27,7 @@ mod tests {
 
     #[test]
     fn every_word_must_be_there() {
-        let passes = |text: &str| Filter { text: text.to_owned(), typing: true }.passes("sda device.Cache");
+        let passes = |text: &str| Filter { text: Field::new(text), typing: true }.passes("sda device.Cache");
         for (text, expected) in [("", true), ("CACHE sd", true), ("cache sdb", false), (" ", true)] {
             assert_eq!(passes(text), expected, "{text}");
         }

@@ -106,7 +106,7 @@ fn finding(filter: &Filter, theme: Theme, body: Rect, buffer: &mut Buffer) {
     let left = Line::from(vec![
         Span::styled(" / ", theme.style(TextRole::Accent)),
         Span::raw(text::fit_end(
-            &format!("{}{cursor}", filter.text),
+            &format!("{}{cursor}", filter.text.text()),
             usize::from(row.width).saturating_sub(24),
         )),
     ]);

@@ -1,4 +1,5 @@
-//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an event.
+//! Keys, the mouse and signals as messages, each from a thread of its own that blocks until an event. What the terminal sends
+//! is read as fast as it comes, so that Ctrl-C is found behind anything.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -6,19 +7,21 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Duration;
 
-use crossterm::event::{self, Event, MouseButton, MouseEvent, MouseEventKind};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
-use ratatui::layout::Position;
+use nix::sys::termios::{FlushArg, tcflush};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use super::key::KeyPress;
-use super::msg::{Msg, Pointed};
-use super::terminal;
+use super::msg::Msg;
+use super::queue::InputQueue;
+use super::terminal::{self, Decoder};
 
 /// The longest time for which a terminal that accepts no output (such as a stopped one) may delay the exit.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The most bytes of one read; a terminal of Linux hands on fewer.
+const READ: usize = 1 << 16;
 /// The interval between attempts to read a terminal that belongs to another process group.
 const AWAY: Duration = Duration::from_millis(100);
 
@@ -61,7 +64,7 @@ fn leave_in_any_case(number: i32) {
 }
 
 /// Starts listening for keys, the mouse, and the closing of the terminal. A change of its size is left to the signal.
-pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
+pub fn keys(out: &Sender<Msg>, queue: InputQueue) -> io::Result<()> {
     let closed = out.clone();
     let keys = out.clone();
     spawn("hangup", move || {
@@ -72,60 +75,61 @@ pub fn keys(out: &Sender<Msg>) -> io::Result<()> {
     spawn("keys", move || {
         // Blocked, it makes a read in the background fail instead of stopping the whole process.
         let _ = SigSet::from(Signal::SIGTTIN).thread_block();
+        let mut decoder = Decoder::default();
+        let mut bytes = vec![0; READ];
         let mut failed = false;
         loop {
-            match event::read() {
-                Ok(Event::Key(key)) => {
-                    failed = false;
-                    if KeyPress::from_event(key).into_iter().any(|key| keys.send(Msg::Key(key)).is_err()) {
-                        return;
-                    }
-                }
-                Ok(Event::Mouse(event)) => {
-                    failed = false;
-                    if pointed(event).is_some_and(|msg| keys.send(msg).is_err()) {
-                        return;
-                    }
-                }
-                Ok(Event::Paste(text)) => {
-                    failed = false;
-                    if keys.send(Msg::Paste(text)).is_err() {
-                        return;
-                    }
-                }
-                Ok(_) => failed = false,
+            let msgs = match read(&mut bytes, decoder.patience()) {
+                Ok(Some(read)) => decoder.decode(read),
+                Ok(None) => decoder.quiet(),
                 // After two failures in the foreground the terminal is gone; the thread above reports it. A single one
                 // may date from the background.
                 Err(_) if failed && terminal::in_foreground() => return,
                 Err(_) => {
                     failed = terminal::in_foreground();
                     thread::sleep(AWAY);
+                    continue;
                 }
+            };
+            failed = false;
+            let interrupts = msgs.iter().any(Msg::is_interrupt);
+            if queue.push(msgs) && keys.send(Msg::Input).is_err() {
+                return;
+            }
+            if interrupts {
+                // As the terminal itself does at this key: what was typed or pasted before must not reach the shell.
+                let _ = tcflush(io::stdin(), FlushArg::TCIFLUSH);
+                decoder = Decoder::default();
             }
         }
     })
 }
 
-/// The message for a mouse event; `None` for one without effect.
-fn pointed(event: MouseEvent) -> Option<Msg> {
-    let what = match event.kind {
-        MouseEventKind::Down(MouseButton::Left) => Pointed::Click,
-        MouseEventKind::ScrollUp => Pointed::WheelUp,
-        MouseEventKind::ScrollDown => Pointed::WheelDown,
-        _ => return None,
-    };
-    Some(Msg::Mouse(what, Position::new(event.column, event.row)))
+/// Reads what there is; `None` where nothing came in this time. The end of input is an error: a terminal has none.
+fn read(bytes: &mut [u8], wait: Option<Duration>) -> nix::Result<Option<&[u8]>> {
+    let stdin = io::stdin();
+    let wait = wait.and_then(|wait| PollTimeout::try_from(wait).ok()).unwrap_or(PollTimeout::NONE);
+    match poll(&mut [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)], wait) {
+        Ok(0) | Err(Errno::EINTR) => return Ok(None),
+        Ok(_) => {}
+        Err(error) => return Err(error),
+    }
+    match nix::unistd::read(stdin, bytes) {
+        Ok(0) => Err(Errno::EIO),
+        Ok(count) => Ok(Some(bytes.get(..count).unwrap_or_default())),
+        Err(Errno::EINTR | Errno::EAGAIN) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
-/// Blocks until the terminal is closed. poll(2) without events still reports that; reading does not, since crossterm
-/// takes the end of input for no input.
+/// Blocks until the terminal is closed, which poll(2) reports without being asked; reading fails in the background, too.
 fn until_closed() -> bool {
     let stdin = io::stdin();
     loop {
         let mut asked = [PollFd::new(stdin.as_fd(), PollFlags::empty())];
         match poll(&mut asked, PollTimeout::NONE) {
             Ok(_) => return true,
-            Err(nix::errno::Errno::EINTR) => {}
+            Err(Errno::EINTR) => {}
             Err(_) => return false,
         }
     }

@@ -20,6 +20,7 @@ use super::screen_id::ScreenId;
 use super::supposed::Supposition;
 use super::theme::Theme;
 use super::what_if::Picker;
+use super::widgets::field::Field;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::settings::NewFilesystem;
@@ -30,7 +31,7 @@ pub enum Overlay {
     /// Every command, filtered by what was typed.
     Help {
         /// The search text.
-        filter: String,
+        filter: Field,
         /// Which of the commands that are left, from 0.
         chosen: usize,
     },
@@ -53,7 +54,7 @@ pub enum Overlay {
     /// The targets, filtered by what was typed.
     Targets {
         /// The search text.
-        filter: String,
+        filter: Field,
         /// Which of those that are left, from 0.
         chosen: usize,
     },

@@ -11,10 +11,14 @@ use super::key::KeyPress;
 pub enum Msg {
     /// A key was pressed.
     Key(KeyPress),
+    /// These characters were typed into a text, one after the other.
+    Text(String),
     /// This was pasted. It may be anything.
     Paste(String),
     /// The mouse did this on this cell.
     Mouse(Pointed, Position),
+    /// Input was read, and waits in the queue.
+    Input,
     /// A signal arrived.
     Signal(i32),
     /// The terminal is gone.
@@ -25,6 +29,18 @@ pub enum Msg {
     Progress(JobId, Partial),
     /// A job has ended.
     Done(JobId, JobResult),
+}
+
+impl Msg {
+    /// Whether it is the key that ends everything.
+    pub fn is_interrupt(&self) -> bool {
+        matches!(self, Self::Key(key) if key.is_in("ctrl-c"))
+    }
+
+    /// The character that it types, when it types one.
+    pub fn types(&self) -> Option<char> {
+        if let Self::Key(key) = self { key.types() } else { None }
+    }
 }
 
 /// A mouse action.

@@ -19,13 +19,15 @@ use super::model::{Model, Overlay};
 pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     match &model.overlay {
         None => {}
-        Some(Overlay::Help { filter, chosen }) => help::draw(model, filter, *chosen, area, hits, buffer),
+        Some(Overlay::Help { filter, chosen }) => {
+            help::draw(model, filter.text(), *chosen, area, hits, buffer);
+        }
         Some(Overlay::Confirm { target, plan }) => confirm::draw(model, target, plan, area, hits, buffer),
         Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
         Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
         Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),
         Some(Overlay::Targets { filter, chosen }) => {
-            targets::draw(model, filter, *chosen, area, hits, buffer);
+            targets::draw(model, filter.text(), *chosen, area, hits, buffer);
         }
     }
 }

@@ -98,7 +98,7 @@ impl PageState {
 
     /// Whether only what has certain words is shown.
     pub fn is_searching(&self) -> bool {
-        self.filter.as_ref().is_some_and(|filter| !filter.text.trim().is_empty())
+        self.filter.as_ref().is_some_and(|filter| !filter.text.text().trim().is_empty())
     }
 
     /// Whether keys are typed into the filter.

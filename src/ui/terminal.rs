@@ -4,6 +4,7 @@
 //! the cursor position when it clears the screen, and writes colours that not every terminal knows.
 
 mod clipboard;
+mod decoder;
 mod paint;
 
 use std::io::{self, BufWriter, Stdout, Write};
@@ -21,8 +22,14 @@ use nix::unistd::{Pid, getpgrp, getpid, getsid, tcgetpgrp};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect, Size};
 
+pub use decoder::Decoder;
+
 /// The assumed size of a terminal that was opened without one.
 const USUAL: Size = Size { width: 80, height: 24 };
+
+/// The largest picture: what an 8K display shows in cells of 8 × 15 pixels takes 35 MB twice. A larger terminal, whose size
+/// anybody on its other side may claim, stays blank beyond.
+const LARGEST: Size = Size { width: 1_000, height: 300 };
 
 /// Whether the screen is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -180,10 +187,15 @@ pub fn leave_without_output() {
 
 /// The size by ioctl alone: crossterm's own query runs a program when the kernel does not know.
 fn size() -> Size {
-    match rustix::termios::tcgetwinsize(io::stdout()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Size::new(size.ws_col, size.ws_row),
-        _ => USUAL,
+    rustix::termios::tcgetwinsize(io::stdout()).map_or(USUAL, |size| drawn(size.ws_col, size.ws_row))
+}
+
+/// The size of the picture for a terminal of so many columns and rows, which are 0 where nobody knows.
+fn drawn(columns: u16, rows: u16) -> Size {
+    if columns == 0 || rows == 0 {
+        return USUAL;
     }
+    Size::new(columns.min(LARGEST.width), rows.min(LARGEST.height))
 }
 
 /// A panic of this thread restores the terminal before it is reported. A panic of another thread becomes a message to
@@ -202,4 +214,24 @@ fn restore_when_this_thread_panics() {
             }
         }));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_picture_of_any_terminal_is_bounded() {
+        for (columns, rows, width, height) in [
+            (0, 0, 80, 24),
+            (0, 65_535, 80, 24),
+            (1, 1, 1, 1),
+            (500, 200, 500, 200),
+            (65_535, 1, 1_000, 1),
+            (1, 65_535, 1, 300),
+            (65_535, 65_535, 1_000, 300),
+        ] {
+            assert_eq!(drawn(columns, rows), Size::new(width, height), "{columns}×{rows}");
+        }
+    }
 }

@@ -17,6 +17,7 @@ use signal_hook::consts::{SIGCONT, SIGTSTP};
 use super::Options;
 use super::input;
 use super::msg::Msg;
+use super::queue::InputQueue;
 use super::svg;
 use super::terminal::{Display, Tty};
 use super::theme::Theme;
@@ -36,6 +37,7 @@ pub fn trial_picture(record: &TrialRecord, (columns, rows): (u16, u16)) -> Strin
 pub struct TrialScreen {
     display: Tty,
     inbox: Receiver<Msg>,
+    input: InputQueue,
     theme: Theme,
     board: TrialBoard,
     doing: String,
@@ -49,10 +51,11 @@ impl TrialScreen {
         let (out, inbox) = mpsc::channel();
         input::stops(out.clone())?;
         let display = Tty::enter(options.in_tmux)?;
-        input::keys(&out)?;
+        let input = InputQueue::default();
+        input::keys(&out, input.clone())?;
         let theme = Theme { colour: options.colour, ascii: options.ascii };
         let (board, doing) = (TrialBoard::of(record), String::new());
-        Ok(Self { display, inbox, theme, board, doing, away: false })
+        Ok(Self { display, inbox, input, theme, board, doing, away: false })
     }
 
     /// Takes in what is known after a block.
@@ -82,7 +85,8 @@ impl TrialScreen {
 
     fn is_left(&mut self) -> io::Result<bool> {
         let mut leaves = false;
-        for msg in self.inbox.try_iter() {
+        let typed = std::iter::from_fn(|| self.input.next(false));
+        for msg in self.inbox.try_iter().chain(typed) {
             match msg {
                 Msg::Key(key) if key.is_in("q Q") => leaves = true,
                 Msg::Key(key) if key.is_in("ctrl-c") => raise(Signal::SIGINT)?,
@@ -91,8 +95,10 @@ impl TrialScreen {
                 Msg::Signal(SIGCONT) => self.away = !self.display.resume()?,
                 // Whoever hangs up sends a signal, too.
                 Msg::Key(_)
+                | Msg::Text(_)
                 | Msg::Paste(_)
                 | Msg::Mouse(..)
+                | Msg::Input
                 | Msg::Signal(_)
                 | Msg::Hangup
                 | Msg::Tick

@@ -22,6 +22,7 @@ use super::overlay::{help, targets, what_if as picking};
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen_id::ScreenId;
 use super::what_if::{Picker, Taken};
+use super::widgets::field::{Edit, Field};
 use crate::report::Report;
 use crate::report::telling::words::count;
 
@@ -44,6 +45,12 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     model.dirty = model.dirty.max(urgency);
     match msg {
         Msg::Key(key) => press(model, &key),
+        Msg::Text(text) => {
+            model.notice = None;
+            model.is_new = false;
+            type_text(model, &text);
+            Vec::new()
+        }
         Msg::Paste(text) => {
             paste(model, &text);
             Vec::new()
@@ -64,6 +71,8 @@ fn take(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
             model.beat = model.beat.wrapping_add(1);
             Vec::new()
         }
+        // What it announces comes in messages of its own.
+        Msg::Input => Vec::new(),
         Msg::Progress(job, partial) => results::progress(model, job, partial),
         Msg::Done(job, result) => results::done(model, job, result),
     }
@@ -87,33 +96,47 @@ fn press(model: &mut Model, key: &KeyPress) -> Vec<SideEffect> {
 /// probe or answer a question.
 fn paste(model: &mut Model, text: &str) {
     model.notice = None;
-    let line: String = text.chars().filter(|c| !c.is_control()).collect();
-    if !type_text(model, &line) {
+    if !type_text(model, text) {
         model.notice = Some("pasted text is not taken for keys".to_owned());
     }
 }
 
 /// Types a text where one is typed now; false where none is.
 fn type_text(model: &mut Model, text: &str) -> bool {
-    match &mut model.overlay {
+    let mut fits = true;
+    let is_typed = match &mut model.overlay {
         Some(Overlay::Save(form)) if matches!(form.stage, SaveState::Naming(_)) => {
-            text.chars().for_each(|c| form.name.insert(c));
+            fits = form.name.push(text);
             true
         }
         Some(overlay) => {
             let lists = overlay.finds_at_once();
             retype(model, |typed| {
                 // Elsewhere finding begins with this key.
-                let rest = if lists && typed.is_empty() { text.strip_prefix('/') } else { None };
-                typed.push_str(rest.unwrap_or(text));
+                let rest = if lists && typed.text().is_empty() { text.strip_prefix('/') } else { None };
+                fits = typed.push(rest.unwrap_or(text));
             })
         }
-        None => retype(model, |typed| typed.push_str(text)),
+        None => retype(model, |typed| fits = typed.push(text)),
+    };
+    if !fits {
+        model.notice = Some(format!("a text field holds {} characters; the rest is left out", Field::MOST));
+    }
+    is_typed
+}
+
+/// Whether characters are typed into a text now, so that none of them is a command.
+pub fn takes_text(model: &Model) -> bool {
+    match &model.overlay {
+        Some(Overlay::Save(form)) => matches!(form.stage, SaveState::Naming(_)),
+        Some(Overlay::Help { .. } | Overlay::Targets { .. } | Overlay::WhatIf(_)) => true,
+        Some(Overlay::Confirm { .. } | Overlay::Filesystem { .. }) => false,
+        None => model.page_state().is_typing(),
     }
 }
 
 /// Changes what is typed to find something; false where nothing is.
-fn retype(model: &mut Model, change: impl FnOnce(&mut String)) -> bool {
+fn retype(model: &mut Model, change: impl FnOnce(&mut Field)) -> bool {
     let finding = model.page_state().is_typing();
     match &mut model.overlay {
         Some(Overlay::Help { filter, chosen } | Overlay::Targets { filter, chosen }) => {
@@ -189,7 +212,7 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::Copy => return copy(model),
         Action::Filter => refind(model, |filter| filter.get_or_insert_default().typing = true),
         Action::FilterKeep => refind(model, |filter| {
-            let kept = filter.take().filter(|filter| !filter.text.trim().is_empty());
+            let kept = filter.take().filter(|filter| !filter.text.text().trim().is_empty());
             *filter = kept.map(|kept| Filter { typing: false, ..kept });
         }),
         Action::FilterEnd => refind(model, |filter| *filter = None),
@@ -201,7 +224,7 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::Show(screen) => show(model, screen),
         Action::AskTarget => {
             let chosen = model.data.focus.place.0;
-            model.overlay = Some(Overlay::Targets { filter: String::new(), chosen });
+            model.overlay = Some(Overlay::Targets { filter: Field::default(), chosen });
         }
         Action::TargetGo(motion) => target_go(model, motion),
         Action::TargetTake => target_take(model),
@@ -254,16 +277,14 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             }
         }
         Action::Mouse => return mouse(model),
-        Action::Help => model.overlay = Some(Overlay::Help { filter: String::new(), chosen: 0 }),
+        Action::Help => model.overlay = Some(Overlay::Help { filter: Field::default(), chosen: 0 }),
         Action::HelpGo(motion) => help_go(model, motion),
         Action::HelpRun => return help_run(model),
         Action::Erase => {
-            retype(model, |typed| {
-                typed.pop();
-            });
+            retype(model, |typed| typed.edit(Edit::Backspace));
         }
         Action::Clear => {
-            retype(model, String::clear);
+            retype(model, |typed| typed.edit(Edit::Clear));
         }
         Action::Close => model.overlay = None,
         Action::Redraw => return vec![SideEffect::Renew],
@@ -456,7 +477,7 @@ fn mouse(model: &mut Model) -> Vec<SideEffect> {
 
 fn target_go(model: &mut Model, motion: Motion) {
     let Some(Overlay::Targets { filter, .. }) = &model.overlay else { return };
-    let count = command::overlay_targets(model, filter).count();
+    let count = command::overlay_targets(model, filter.text()).count();
     let page = targets::rows(frame::parts(model.size).body.height).max(1);
     if let Some(Overlay::Targets { chosen, .. }) = &mut model.overlay {
         *chosen = motion.among(*chosen, page, count);
@@ -465,7 +486,7 @@ fn target_go(model: &mut Model, motion: Motion) {
 
 fn target_take(model: &mut Model) {
     let Some(Overlay::Targets { filter, chosen }) = &model.overlay else { return };
-    let taken = command::overlay_targets(model, filter).nth(*chosen).map(|(place, _)| place);
+    let taken = command::overlay_targets(model, filter.text()).nth(*chosen).map(|(place, _)| place);
     model.overlay = None;
     if let Some(place) = taken {
         look_at(model, |focus, report| focus.at_place(report, place));
@@ -506,7 +527,7 @@ fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
 
 fn help_go(model: &mut Model, motion: Motion) {
     let Some(Overlay::Help { filter, .. }) = &model.overlay else { return };
-    let count = command::filtered(model, filter).len();
+    let count = command::filtered(model, filter.text()).len();
     let page = help::rows(frame::parts(model.size).body.height).saturating_sub(1).max(1);
     if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
         *chosen = motion.among(*chosen, page, count);
@@ -515,7 +536,9 @@ fn help_go(model: &mut Model, motion: Motion) {
 
 fn help_run(model: &mut Model) -> Vec<SideEffect> {
     let Some(Overlay::Help { filter, chosen }) = &model.overlay else { return Vec::new() };
-    let Some(command) = command::filtered(model, filter).into_iter().nth(*chosen) else { return Vec::new() };
+    let Some(command) = command::filtered(model, filter.text()).into_iter().nth(*chosen) else {
+        return Vec::new();
+    };
     model.overlay = None;
     let view = model.view();
     perform(model, view, command)

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::data::Data;
 use super::page::Motion;
 use super::supposed::Supposition;
+use super::widgets::field::{Edit, Field};
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
 use crate::report::{Report, can_be_assumed};
 
@@ -81,7 +82,7 @@ pub struct Picker {
     /// The fact whose value is asked for.
     pub of: Option<Box<SelectableFact>>,
     /// The typed text.
-    pub typed: String,
+    pub typed: Field,
     /// Which entry is chosen, from 0.
     pub chosen: usize,
     /// Why what was taken cannot be supposed.
@@ -92,19 +93,19 @@ impl Picker {
     /// Every fact of the chosen target that can be assumed: the assumed ones, the short list, those that would settle
     /// something, the rest.
     pub fn open(data: &Data) -> Self {
-        Self { choices: choices(data), of: None, typed: String::new(), chosen: 0, mistake: None }
+        Self { choices: choices(data), of: None, typed: Field::default(), chosen: 0, mistake: None }
     }
 
     /// The picker for the value of this fact; `None` where it cannot be assumed.
     pub fn new(data: &Data, subject: &Subject, fact: &str) -> Option<Self> {
         let choice = choice(data, subject, catalog::find(fact)?, "")?;
         let of = Some(Box::new(choice));
-        Some(Self { choices: Vec::new(), of, typed: String::new(), chosen: 0, mistake: None })
+        Some(Self { choices: Vec::new(), of, typed: Field::default(), chosen: 0, mistake: None })
     }
 
     /// The entries that match the typed text: for facts every word must appear in the name or the subject.
     pub fn entries(&self) -> Vec<MenuItem<'_>> {
-        let words: Vec<String> = self.typed.split_whitespace().map(str::to_lowercase).collect();
+        let words: Vec<String> = self.typed.text().split_whitespace().map(str::to_lowercase).collect();
         let has = |text: &str| {
             let text = text.to_lowercase();
             words.iter().all(|word| text.contains(word))
@@ -141,10 +142,10 @@ impl Picker {
         let value = match entry {
             Some(MenuItem::Really) => return Ok(Taken::Suppose(all)),
             Some(MenuItem::Word(word)) => (*word).to_owned(),
-            _ if self.typed.trim().is_empty() => return Err("no value is typed yet".to_owned()),
+            _ if self.typed.text().trim().is_empty() => return Err("no value is typed yet".to_owned()),
             _ => match self.refused() {
                 Some(refused) => return Err(refused),
-                None => self.typed.trim().to_owned(),
+                None => self.typed.text().trim().to_owned(),
             },
         };
         all.push(Supposition { subject: of.subject.clone(), fact: of.key.name, value });
@@ -153,7 +154,7 @@ impl Picker {
 
     /// Why what is typed is no value: the sign before it is already there.
     pub fn refused(&self) -> Option<String> {
-        let value = self.typed.trim().strip_prefix('=')?.trim();
+        let value = self.typed.text().trim().strip_prefix('=')?.trim();
         let example = if value.is_empty() { String::new() } else { format!(": {value}") };
         Some(format!("{} is typed without “=”{example}", self.of.as_ref()?.key.name))
     }
@@ -161,19 +162,19 @@ impl Picker {
     /// Asks for the value of a fact.
     pub fn ask(&mut self, choice: Box<SelectableFact>) {
         self.of = Some(choice);
-        self.edit(String::clear);
+        self.edit(|typed| typed.edit(Edit::Clear));
     }
 
     /// Returns from the value to the facts; false without any to return to.
     pub fn back(&mut self) -> bool {
         let returns = self.of.is_some() && !self.choices.is_empty();
         self.of = None;
-        self.edit(String::clear);
+        self.edit(|typed| typed.edit(Edit::Clear));
         returns
     }
 
     /// Changes what was typed.
-    pub fn edit(&mut self, change: impl FnOnce(&mut String)) {
+    pub fn edit(&mut self, change: impl FnOnce(&mut Field)) {
         change(&mut self.typed);
         self.chosen = 0;
         self.mistake = None;
@@ -187,8 +188,9 @@ impl Picker {
             (Some(of), _) => of.really.value().map(ToString::to_string),
             (None, _) => None,
         };
-        if let Some(whole) = whole {
-            self.edit(|typed| *typed = whole);
+        // A part of a value would be another value.
+        if let Some(whole) = whole.filter(|whole| whole.chars().count() <= Field::MOST) {
+            self.edit(|typed| *typed = Field::new(&whole));
         }
     }
 

@@ -23,7 +23,7 @@ pub fn draw(model: &Model, form: &SaveForm, area: Rect, hits: &mut Hits, buffer:
     let name = match form.stage {
         SaveState::Naming(_) => form.name.line(room.saturating_sub(INDENT)),
         SaveState::Saving | SaveState::Exists(_) => {
-            Line::raw(text::fit_end(&form.name.text(), room.saturating_sub(INDENT)))
+            Line::raw(text::fit_end(form.name.text(), room.saturating_sub(INDENT)))
         }
     };
     let mut named = vec![Span::styled(text::pad("File", INDENT), theme.style(TextRole::Dim))];

@@ -75,7 +75,7 @@ fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
         None => "type to find any fact of this target",
         Some(_) => "type a value",
     };
-    let (shown, role) = match picker.typed.as_str() {
+    let (shown, role) = match picker.typed.text() {
         "" => (asks.to_owned(), TextRole::Dim),
         typed => (format!("{typed}_"), TextRole::Plain),
     };

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::ui::command;
 use crate::ui::documents::SaveState;
+use crate::ui::key::KeyPress;
 use crate::ui::model::{Model, Overlay};
 use crate::ui::room::PageRoom;
 use crate::ui::sample::{RICH, press, states};
 use crate::ui::screen_id::ScreenId;
+use crate::ui::update::takes_text;
 
 #[test]
 fn keys_are_unique_and_the_ways_out_exist() {
@@ -21,6 +23,10 @@ fn keys_are_unique_and_the_ways_out_exist() {
         assert!(has("esc") && has("ctrl-c"), "{name}");
         let types = model.overlay.is_some() || model.page_state().is_typing();
         assert!(types || (has("?") && has("q")), "{name}");
+        let commands_of_text = commands.iter().flat_map(|c| c.keys.split(' ')).filter(|_| takes_text(&model));
+        let typed: Vec<&str> =
+            commands_of_text.filter(|key| KeyPress::named(key).types().is_some()).collect();
+        assert!(typed.is_empty(), "{name}: {typed:?} cannot be typed");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
             let key = command.footer.split(' ').next().unwrap();
             assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);

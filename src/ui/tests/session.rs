@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Rect, Size};
 
+use crate::deadline::Alarm;
 use crate::facts::{Source, Subject};
 use crate::report::{Format, Report};
 use crate::settings::NewFilesystem;
@@ -15,6 +16,7 @@ use crate::ui::job::{Job, Partial, Saved};
 use crate::ui::jobs::{Jobs, Worker};
 use crate::ui::key::KeyPress;
 use crate::ui::msg::{Exit, Msg};
+use crate::ui::queue::InputQueue;
 use crate::ui::sample::{RICH, at_risk, text};
 use crate::ui::terminal::Display;
 use crate::ui::{Supposed, Supposition, drive, wind_down};
@@ -134,8 +136,11 @@ fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'stati
     let worker = Arc::new(Fragile::default());
     let as_worker: Arc<dyn Worker> = worker.clone();
     let mut jobs = Jobs::new(as_worker, out.clone());
+    let ends = out.clone();
+    // Whatever is never shown is named below.
+    let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
     let mut display = Script { steps, out, shell, log: Vec::new() };
-    let exit = drive(&mut display, &inbox, &mut jobs, RICH).unwrap();
+    let exit = drive(&mut display, &inbox, &InputQueue::default(), &mut jobs, RICH).unwrap();
     wind_down(&mut jobs, &inbox);
     assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
     (exit, display.log, worker)
@@ -199,13 +204,15 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
 
 #[test]
 fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
+    let place = |wanted| Format::ALL.into_iter().position(|format| format == wanted).unwrap();
+    let down = place(Format::Udev) - place(Format::Text);
     let steps = vec![
         ("AT RISK", vec![key("e")]),
         ("Export   the report", vec![key("enter")]),
         ("as text", vec![key("s")]),
         ("Save as text", vec![key("enter")]),
         ("Replace it?", vec![key("y")]),
-        ("saved: /root/walwise-db7-srv-pg-15-main.txt", [(); 6].map(|()| key("j")).into()),
+        ("saved: /root/walwise-db7-srv-pg-15-main.txt", (0..down).map(|_| key("j")).collect()),
         ("▸ udev", vec![key("enter")]),
         ("this is a bug in walwise: no such form", vec![key("m"), key("m"), key("y"), key("q")]),
     ];
@@ -219,4 +226,24 @@ fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
 fn without_a_shell_it_stays_and_says_so() {
     let steps = vec![("AT RISK", vec![key("ctrl-z")]), ("there is no shell to return to", vec![key("q")])];
     assert_eq!(play(false, steps).1, ["suspend"]);
+}
+
+#[test]
+fn an_interrupt_passes_all_that_was_typed_before_it() {
+    let (out, inbox) = channel();
+    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    let mut display = Script { steps: Vec::new(), out: out.clone(), shell: true, log: Vec::new() };
+    let input = InputQueue::default();
+    // Without the interrupt the first of them would leave.
+    input.push(["q", "s", "ctrl-c", "y"].map(key).into());
+    out.send(Msg::Input).unwrap();
+    assert_eq!(drive(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(), Exit::Signal(2));
+}
+
+#[test]
+fn many_changes_of_the_size_are_one() {
+    let first = [(); 100].map(|()| Msg::Signal(signal_hook::consts::SIGWINCH)).into_iter();
+    let steps =
+        vec![("AT RISK", first.chain([key("4")]).collect()), ("current → recommended", vec![key("q")])];
+    assert_eq!(play(true, steps).1, ["renew"]);
 }

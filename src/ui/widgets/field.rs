@@ -5,12 +5,14 @@ use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 use super::text::{fit, fit_end};
+use crate::text::is_treacherous;
 
-/// The text before and behind the cursor.
+/// A text of at most [`Field::MOST`] characters with a cursor in it. No character in it changes how a terminal shows others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Field {
-    before: String,
-    behind: String,
+    text: String,
+    /// The bytes before the cursor.
+    cursor: usize,
 }
 
 /// A change that is no character.
@@ -33,57 +35,78 @@ pub enum Edit {
 }
 
 impl Field {
-    /// This text, with the cursor at its end.
-    pub fn new(text: String) -> Self {
-        Self { before: text, behind: String::new() }
+    /// The most characters: more than a path or a value needs, and few enough that a list is searched for them at every key.
+    pub const MOST: usize = 500;
+
+    /// This text as far as there is room for it, with the cursor at its end.
+    pub fn new(text: &str) -> Self {
+        let mut field = Self::default();
+        field.push(text);
+        field
     }
 
-    /// The whole text.
-    pub fn text(&self) -> String {
-        format!("{}{}", self.before, self.behind)
+    /// All of it.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
-    /// Types a character.
-    pub fn insert(&mut self, c: char) {
-        self.before.push(c);
+    /// Types a text; false where not all of it has room. Controls and whatever nobody sees are left out: pasted text may be
+    /// anything.
+    pub fn push(&mut self, text: &str) -> bool {
+        let mut room = Self::MOST.saturating_sub(self.text.chars().count());
+        let (_, behind) = self.parts();
+        let behind = behind.to_owned();
+        self.text.truncate(self.cursor);
+        let mut fits = true;
+        for c in text.chars().filter(|c| !is_treacherous(*c)) {
+            if room == 0 {
+                fits = false;
+                break;
+            }
+            self.text.push(c);
+            room = room.saturating_sub(1);
+        }
+        self.cursor = self.text.len();
+        self.text.push_str(&behind);
+        fits
     }
 
     /// Changes it.
     pub fn edit(&mut self, edit: Edit) {
+        let (before, behind) = self.parts();
+        let left = before.chars().next_back().map_or(0, char::len_utf8);
+        let right = behind.chars().next().map_or(0, char::len_utf8);
         match edit {
-            Edit::Left => {
-                if let Some(c) = self.before.pop() {
-                    self.behind.insert(0, c);
-                }
-            }
-            Edit::Right => {
-                let first = self.take_first();
-                self.before.extend(first);
-            }
-            Edit::Home => self.behind = std::mem::take(&mut self.before) + &self.behind,
-            Edit::End => self.before.push_str(&std::mem::take(&mut self.behind)),
+            Edit::Left => self.cursor = self.cursor.saturating_sub(left),
+            Edit::Right => self.cursor = self.cursor.saturating_add(right),
+            Edit::Home => self.cursor = 0,
+            Edit::End => self.cursor = self.text.len(),
             Edit::Backspace => {
-                self.before.pop();
+                self.cursor = self.cursor.saturating_sub(left);
+                self.take(left);
             }
-            Edit::Delete => {
-                self.take_first();
-            }
+            Edit::Delete => self.take(right),
             Edit::Clear => *self = Self::default(),
         }
     }
 
-    fn take_first(&mut self) -> Option<char> {
-        let first = self.behind.chars().next();
-        self.behind.drain(..first.map_or(0, char::len_utf8));
-        first
+    /// Takes away so many bytes behind the cursor.
+    fn take(&mut self, bytes: usize) {
+        self.text.drain(self.cursor..self.cursor.saturating_add(bytes));
+    }
+
+    /// The text before and behind the cursor.
+    fn parts(&self) -> (&str, &str) {
+        self.text.split_at_checked(self.cursor).unwrap_or((&self.text, ""))
     }
 
     /// The text in so many columns, with the cursor in sight: a cell in reverse.
     pub fn line(&self, room: usize) -> Line<'static> {
-        let mut behind = self.behind.chars();
+        let (before, behind) = self.parts();
+        let mut behind = behind.chars();
         let cursor = behind.next().unwrap_or(' ').to_string();
         let left = room.saturating_sub(cursor.width());
-        let before = fit_end(&self.before, left);
+        let before = fit_end(before, left);
         let behind = fit(behind.as_str(), left.saturating_sub(before.width()));
         Line::from(vec![Span::raw(before), Span::styled(cursor, Modifier::REVERSED), Span::raw(behind)])
     }
@@ -135,7 +158,7 @@ mod tests {
             for step in steps {
                 match step {
                     Ok(c) => {
-                        field.insert(c);
+                        prop_assert!(field.push(c.encode_utf8(&mut [0; 4])));
                         naive.0.insert(naive.1, c);
                         naive.1 += 1;
                     }
@@ -145,9 +168,29 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(field.text(), naive.0.iter().collect::<String>());
-                prop_assert_eq!(field.before.chars().count(), naive.1);
+                prop_assert_eq!(field.parts().0.chars().count(), naive.1);
                 prop_assert!(field.line(room).width() <= room.max(2));
             }
         }
+    }
+
+    #[test]
+    fn a_field_holds_so_many_characters_whatever_is_pasted() {
+        let most = "デ".repeat(Field::MOST);
+        let mut field = Field::default();
+        assert!(field.push(&most));
+        assert!(!field.push("x"));
+        assert_eq!(field.text(), most);
+        field.edit(Edit::Home);
+        assert!(!field.push("x"), "in front, too");
+        field.edit(Edit::Delete);
+        assert!(field.push("x"));
+        assert!(field.text().starts_with("xデ"));
+        assert_eq!(field.text().chars().count(), Field::MOST);
+        // Whatever is left out takes no room.
+        let hostile = "\u{1b}\u{9b}\u{202e}\u{7}\r\n".repeat(1_000);
+        let mut field = Field::default();
+        assert!(field.push(&format!("{hostile}a{hostile} b")));
+        assert_eq!(field.text(), "a b");
     }
 }

@@ -1,5 +1,7 @@
 //! Terminal input that no person types: pastes, junk, and a terminal that accepts no output.
 
+use std::time::{Duration, Instant};
+
 use nix::sys::signal::Signal;
 
 use super::{capture, directory, memory, path, probing};
@@ -197,5 +199,66 @@ fn escape_and_what_follows_at_once_are_both_taken() {
             pty.until_gone("Replace it?");
         }
     }
+    pty.ends(0);
+}
+
+/// Places where text is typed, by the keys that lead there and what is shown then; the first takes none.
+const PLACES: [(&str, &str); 6] = [
+    ("", "Do first"),
+    ("2/", "esc shows everything"),
+    ("?", "type to filter"),
+    ("w", "which fact?"),
+    ("es", "Save as text"),
+    ("t", "Targets, worst first"),
+];
+
+/// However much is pasted, wherever, marked or not: Ctrl-C behind it ends the program at once. The figure is printed.
+#[test]
+fn ctrl_c_passes_a_paste_of_a_megabyte() {
+    let host = capture("real-loop-xfs.host");
+    let much = "jk \u{202e}".repeat((1 << 20) / 6);
+    for (keys, shown) in PLACES {
+        for (begin, end) in [("\x1b[200~", "\x1b[201~"), ("\x1b[200~", ""), ("", "")] {
+            let place = directory();
+            let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+            pty.until_shown("Do first");
+            pty.press(keys);
+            pty.until_shown(shown);
+            let begun = Instant::now();
+            pty.press(&[begin, &much, end].concat());
+            let pasted = begun.elapsed();
+            pty.press("\x03");
+            pty.ends(130);
+            let all = begun.elapsed();
+            println!("{shown}, {begin:?} {end:?}: {:?} behind {pasted:?}", all.saturating_sub(pasted));
+            assert!(all < Duration::from_secs(30), "{shown}, {begin:?}: {all:?}");
+            assert!(!pty.written().contains('\u{202e}'), "{shown}: what is hostile is drawn");
+            assert!(pty.largest() < 150 << 20, "{shown}, {begin:?}: {} bytes", pty.largest());
+        }
+    }
+}
+
+/// What terminals hand on as keys is typed as fast as what they mark, up to what a field holds.
+#[test]
+fn a_text_field_holds_so_much_and_says_so() {
+    let place = directory();
+    let host = capture("real-loop-xfs.host");
+    let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    for (keys, shown) in &PLACES[1..] {
+        for text in ["x".repeat(10_000), pasted(&"デ".repeat(10_000))] {
+            pty.press(keys);
+            pty.until_shown(shown);
+            pty.press(&text);
+            pty.until_shown("a text field holds 500 characters");
+            pty.press("\x15");
+            pty.until_gone("a text field holds 500 characters");
+            pty.press("\x1b");
+            pty.until_gone(shown);
+            pty.press("1");
+            pty.until_shown("Do first");
+        }
+    }
+    pty.press("q");
     pty.ends(0);
 }

@@ -1,6 +1,7 @@
 //! Terminals that change their size at any moment.
 
-use super::{directory, help_and_back, memory, path, probing};
+use super::{capture, directory, help_and_back, memory, path, probing};
+use crate::support::deadline::wait_for;
 use crate::support::pty::Pty;
 
 #[test]
@@ -78,6 +79,31 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
     let (before, _) = drawn.rsplit_once("\x1b[2J").unwrap();
     let [before, after] = [before, drawn].map(picture);
     assert_eq!(before, after);
+}
+
+/// Any number of columns and rows: a picture is drawn, and the memory for it is bounded.
+#[test]
+fn any_size_is_drawn_in_bounded_memory() {
+    let host = capture("real-loop-xfs.host");
+    let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    let mut sizes: Vec<(u16, u16)> =
+        vec![(0, 0), (1, 1), (65_535, 1), (1, 65_535), (30_000, 30_000), (65_535, 65_535), (0, 65_535)];
+    let mut state = 0x51f3_7a2b;
+    sizes.extend((0..10).map(|_| (next(&mut state) as u16, next(&mut state) as u16)));
+    for (width, height) in sizes {
+        let drawn = || pty.written().matches("\x1b[2J").count();
+        let before = drawn();
+        pty.resize_unseen(width, height);
+        wait_for(&format!("{width}×{height} is drawn"), || drawn() > before);
+    }
+    pty.resize_unseen(80, 24);
+    pty.press("4");
+    pty.until_shown("current → recommended");
+    pty.press("q");
+    pty.ends(0);
+    println!("{} bytes at most", pty.largest());
+    assert!(pty.largest() < 150 << 20, "{} bytes", pty.largest());
 }
 
 /// The text on a screen of 80×24 after this was written.
