@@ -35,3 +35,4 @@ mod specials;
 mod stranger;
 mod support;
 mod swaps;
+mod terminals;

@@ -1,0 +1,103 @@
+//! What a stranger wrote, pasted by root into the screens, and the sizes that the other side of a terminal claims.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::attempts::Attempts;
+use super::ground::Ground;
+use super::support::deadline::held;
+use super::support::pty::Pty;
+
+/// The most memory, in bytes.
+const MOST: u64 = 150 << 20;
+
+/// Where root pastes, by the keys that lead there and what is shown then.
+const PLACES: [(&str, &str); 5] = [
+    ("", "Do first"),
+    ("2/", "esc shows everything"),
+    ("?", "type to filter"),
+    ("w", "which fact?"),
+    ("es\x15", "Save as text"),
+];
+
+/// What a stranger has root copy: keys that measure and save, a title of the terminal, a place on its clipboard, letters that
+/// read the other way, and the interrupt.
+const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\u{9d}0;owned\u{9c}\u{202e}owned\x03\x1a\x1b[A\u{200b}";
+
+/// What of it a terminal would obey.
+const OBEYED: [&str; 5] = ["\x1b]0;", "b3duZWQ=", "\u{9b}", "\u{202e}", "\u{200b}"];
+
+/// The gain of whatever fails in here.
+fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
+    catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|cause| {
+        let text = cause.downcast_ref::<String>().cloned();
+        vec![text.unwrap_or_else(|| "a check failed".to_owned())]
+    })
+}
+
+fn memory(pty: &Pty) -> Option<String> {
+    (pty.largest() > MOST).then(|| format!("{} MB of memory", pty.largest() >> 20))
+}
+
+/// Root pastes a megabyte. The stranger wants it to be keys, the terminal to obey it, or Ctrl-C to wait behind it.
+#[test]
+#[ignore = "needs root: it measures what root would"]
+fn what_root_pastes_is_text() {
+    let mut attempts = Attempts::at("a stranger's text that root pastes into the screens");
+    let much = HOSTILE.repeat((1 << 20) / HOSTILE.len());
+    for (keys, shown) in PLACES {
+        for (how, text) in [
+            ("once", format!("\x1b[200~{HOSTILE}\x1b[201~")),
+            ("a megabyte", format!("\x1b[200~{much}\x1b[201~")),
+            ("a megabyte without an end", format!("\x1b[200~{}", much.replace('\x03', ""))),
+        ] {
+            let found = gains(|| {
+                let ground = Ground::new();
+                let directory = ground.shared("data", 0o755);
+                let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
+                pty.until_shown("Do first");
+                pty.until_gone("reading");
+                pty.press(keys);
+                pty.until_shown(shown);
+                pty.press(&text);
+                pty.press("\x03");
+                // This compares the directory and the terminal with what they were, too.
+                pty.ends(130);
+                let written = pty.written();
+                let obeyed = OBEYED.iter().filter(|text| written.contains(**text));
+                obeyed.map(|text| format!("{text:?} is written")).chain(memory(&pty)).collect()
+            });
+            attempts.made(&format!("{how}, where {shown:?} is shown"), &found);
+        }
+    }
+    attempts.end();
+}
+
+/// The other side of a terminal claims a size. It wants walwise to end in a panic, or to use much memory.
+#[test]
+#[ignore = "needs root: it measures what root would"]
+fn a_terminal_may_claim_any_size() {
+    let mut attempts = Attempts::at("sizes that the other side of a terminal claims");
+    let sides = [0, 1, 59, 200, 30_000, 65_535];
+    let ground = Ground::new();
+    let directory = ground.shared("data", 0o755);
+    let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
+    pty.until_shown("Do first");
+    for (width, height) in sides.into_iter().flat_map(|width| sides.map(|height| (width, height))) {
+        let drawn = || pty.written().matches("\x1b[2J").count();
+        let before = drawn();
+        pty.resize_unseen(width, height);
+        let is_drawn = held(|| drawn() > before);
+        let gains: Vec<String> = (!is_drawn).then(|| "nothing is drawn".to_owned()).into_iter().collect();
+        attempts.made(&format!("{width}×{height}"), &gains);
+        if !is_drawn {
+            break;
+        }
+    }
+    let end = gains(|| {
+        pty.press("q");
+        pty.ends(0);
+        memory(&pty).into_iter().collect()
+    });
+    attempts.made("all of them, one after the other", &end);
+    attempts.end();
+}
