@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::key::KeyPress;
 use super::msg::Msg;
 
-/// The most events that wait: nobody types so many ahead, and a paste without marks is cut there.
-const MOST: usize = 4_096;
+/// The most events that wait: nobody types so many ahead, and a paste without marks is cut there. As keys they take some
+/// seconds.
+const MOST: usize = 16_384;
 
 /// The queue, shared by the thread that reads and the one that draws.
 #[derive(Clone, Debug, Default)]
