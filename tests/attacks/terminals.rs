@@ -7,7 +7,7 @@ use super::ground::Ground;
 use super::support::deadline::held;
 use super::support::pty::Pty;
 
-/// The most memory, in bytes.
+/// The most memory that is no harm, in bytes.
 const MOST: u64 = 150 << 20;
 
 /// Where root pastes, by the keys that lead there and what is shown then.
@@ -24,7 +24,7 @@ const PLACES: [(&str, &str); 5] = [
 const HOSTILE: &str = "py\rses\r\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\u{9b}31m\u{9d}0;owned\u{9c}\u{202e}owned\x03\x1a\x1b[A\u{200b}";
 
 /// What of it a terminal would obey.
-const OBEYED: [&str; 5] = ["\x1b]0;", "b3duZWQ=", "\u{9b}", "\u{202e}", "\u{200b}"];
+const OBEYED: [&str; 5] = ["\x1b]0;", "\x1b]52;", "\u{9b}", "\u{202e}", "\u{200b}"];
 
 /// The gain of whatever fails in here.
 fn gains(attempt: impl FnOnce() -> Vec<String>) -> Vec<String> {
