@@ -72,7 +72,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
-    use crate::deadline::{ThreadInTime as _, wait_for};
+    use crate::deadline::{ThreadInTime, wait_for};
 
     /// A host that never answers the same twice.
     struct Counter(AtomicU32);
@@ -122,7 +122,7 @@ mod tests {
             // One question is before the host; another one is answered meanwhile.
             host.ask(&Question::Uname).unwrap();
             slow.meet();
-            asking.into_iter().map(|one| one.join_in_time()).collect::<Vec<_>>()
+            asking.into_iter().map(ThreadInTime::join_in_time).collect::<Vec<_>>()
         });
         assert!(answers.iter().all(|answer| answer == &answers[0]));
         assert_eq!(slow.0.0.load(Ordering::Relaxed), 2);

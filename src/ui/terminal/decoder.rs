@@ -126,7 +126,7 @@ impl Paste {
         let room = PASTED.saturating_sub(self.text.len());
         self.text.extend(text.iter().take(room));
         self.interrupts =
-            self.interrupts.saturating_add(text.iter().filter(|byte| **byte == INTERRUPT).count());
+            self.interrupts.saturating_add(text.iter().map(|byte| usize::from(*byte == INTERRUPT)).sum());
         self.last = text.last().copied().unwrap_or(self.last);
         match end {
             Some(_) => (length.saturating_add(PASTE_ENDS.len()), true),

@@ -24,9 +24,9 @@ fn keys_are_unique_and_the_ways_out_exist() {
         let types = model.overlay.is_some() || model.page_state().is_typing();
         assert!(types || (has("?") && has("q")), "{name}");
         let commands_of_text = commands.iter().flat_map(|c| c.keys.split(' ')).filter(|_| takes_text(&model));
-        let typed: Vec<&str> =
+        let letters: Vec<&str> =
             commands_of_text.filter(|key| KeyPress::named(key).types().is_some()).collect();
-        assert!(typed.is_empty(), "{name}: {typed:?} cannot be typed");
+        assert!(letters.is_empty(), "{name}: {letters:?} cannot be typed");
         for command in commands.iter().filter(|c| !c.footer.is_empty()) {
             let key = command.footer.split(' ').next().unwrap();
             assert!(key == "↑↓" || command.keys.split(' ').any(|k| k == key), "{name}: {}", command.footer);

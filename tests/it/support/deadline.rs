@@ -132,7 +132,7 @@ fn ended(child: &mut Child, deadline: Instant) -> ExitStatus {
 
 /// Adds what is there to read; at the end nothing is left to read from.
 fn take(pipe: &mut Option<impl Read + AsFd>, to: &mut Vec<u8>) {
-    let mut piece = [0; 1 << 16];
+    let mut piece = [0; 1 << 14];
     let Some(open) = pipe.as_mut() else { return };
     if !is_readable(&[open.as_fd()], Instant::now()) {
         return;
