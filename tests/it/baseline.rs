@@ -12,8 +12,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::support::running::Running;
 use crate::support::deadline::CommandInTime as _;
+use crate::support::running::Running;
 use crate::support::{names, stderr, stdout, walwise};
 
 fn checked(arguments: &[&str]) -> Output {

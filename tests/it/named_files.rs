@@ -11,6 +11,7 @@ use clap::{Arg, CommandFactory};
 use nix::sys::stat::Mode;
 use walwise::inside::cli::args::Cli;
 
+use super::support::deadline::{ChildInTime as _, CommandInTime as _};
 use super::support::recorded;
 use super::support::running::Running;
 use super::support::{stderr, stdout, walwise};
@@ -130,7 +131,7 @@ fn a_pipe_that_falls_silent_ends_as_well() {
         assert!(silent, "{line:?}: {says}");
     }
     // The others have ended at their deadlines, and this one has the same.
-    let says = stderr(&stdin.wait_with_output().unwrap());
+    let says = stderr(&stdin.output_in_time());
     assert!(says.contains("came through this pipe within 10 s"), "{says}");
 }
 
@@ -142,7 +143,7 @@ fn a_pipe_is_as_good_as_a_file() {
     let rules = directory.path().join("rules.toml").display().to_string();
     let import = directory.path().join("import").display().to_string();
     let check = ["check", "--host", &calm, "--format", "json", "--output", &report];
-    assert!(matches!(walwise().args(check).status().unwrap().code(), Some(0 | 3..=5)));
+    assert!(matches!(walwise().args(check).status_in_time().code(), Some(0 | 3..=5)));
     fs::write(&rules, "").unwrap();
     fs::write(&import, "not what pg_test_fsync prints\n").unwrap();
     let cases: [(&[&str], &str); 6] = [
