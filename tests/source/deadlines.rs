@@ -33,7 +33,7 @@ const FUNCTIONS: [&str; 4] = ["BufReader::new", "Read::read_to_string", "Read::r
 const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
 
 /// What may wait: the helper, and what ends with something that has a deadline.
-const MAY: [(&str, &str, &str); 10] = [
+const MAY: [(&str, &str, &str); 11] = [
     ("tests/it/support/deadline.rs", "read", "asked before whether something is there"),
     ("tests/it/support/deadline.rs", "join", "asked before whether it has ended"),
     ("tests/it/support/pty.rs", "read", "a thread that nobody waits for"),
@@ -41,6 +41,7 @@ const MAY: [(&str, &str, &str); 10] = [
     ("tests/attacks/stranger.rs", "incoming", "a child that is killed"),
     ("tests/attacks/stranger.rs", "read", "the same"),
     ("tests/attacks/sockets.rs", "accept", "does not block"),
+    ("src/cli/named_file/tests.rs", "read_to_end", "its deadline is what is tested"),
     ("src/host/live/files.rs", "io::read_to_string", "a regular file"),
     ("src/report/html/trial.rs", "Read::read_to_string", "a text in memory"),
     ("src/report/inside.rs", "read_to_end", "the same"),

@@ -7,6 +7,7 @@ use std::thread;
 use nix::sys::stat::Mode as FileMode;
 
 use super::*;
+use crate::deadline::ThreadInTime as _;
 
 const LARGEST: u64 = 9000;
 
@@ -59,7 +60,7 @@ fn a_bound_holds_for_files_and_pipes() {
                 }
             }
         }
-        let _ = writer.join().unwrap();
+        let _ = writer.join_in_time();
     }
 }
 

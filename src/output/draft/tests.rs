@@ -5,6 +5,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::deadline::{ThreadInTime, wait_for};
+use std::sync::atomic::Ordering;
 
 const USUAL: WriteOptions = WriteOptions {
     existing: Existing::Replaced,
@@ -254,12 +256,13 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
         let place = Place::new();
         write_next(&place, "z", "0").unwrap();
         let text = |writer: usize| format!("{writer}").repeat(9000);
-        let begin = std::sync::Barrier::new(15);
+        let come = std::sync::atomic::AtomicU32::new(0);
         let written: Vec<(usize, String)> = std::thread::scope(|scope| {
             let write = |writer: usize| {
-                let (place, begin) = (&place, &begin);
+                let (place, come) = (&place, &come);
                 scope.spawn(move || {
-                    begin.wait();
+                    come.fetch_add(1, Ordering::SeqCst);
+                    wait_for("all have come", || come.load(Ordering::SeqCst) == 15);
                     let date = dates[writer % dates.len()];
                     (0..3)
                         .map(|_| (writer, write_next(place, date, &text(writer)).unwrap()))
@@ -267,7 +270,7 @@ fn whoever_continues_a_series_at_once_gets_a_number_of_his_own() {
                 })
             };
             let writers: Vec<_> = (0..15).map(write).collect();
-            writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+            writers.into_iter().flat_map(ThreadInTime::join_in_time).collect()
         });
         let names = place.names();
         let numbers: std::collections::BTreeSet<&str> = names.iter().map(|name| &name[..6]).collect();
