@@ -40,7 +40,7 @@ impl Reading<Value> {
                 escape_in_place(detail);
                 match remedy {
                     Some(Remedy::RunAs(text) | Remedy::Install(text) | Remedy::Do(text)) => {
-                        escape_in_place(text)
+                        escape_in_place(text);
                     }
                     Some(Remedy::RunAsRoot | Remedy::RunProbe | Remedy::Mount) | None => {}
                 }

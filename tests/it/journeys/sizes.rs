@@ -103,7 +103,6 @@ fn any_size_is_drawn_in_bounded_memory() {
     pty.until_shown("current → recommended");
     pty.press("q");
     pty.ends(0);
-    println!("{} bytes at most", pty.largest());
     assert!(pty.largest() < 150 << 20, "{} bytes", pty.largest());
 }
 
