@@ -318,8 +318,9 @@ const CAPTURES: [CaptureBomb; 4] = [
         mounted(200_000, |id| format!("{}:{} / /{id} rw,relatime - ext4 /dev/sd{id} rw", id >> 8, id & 255))
     }),
     ("400,000 block devices and as many servers", || {
-        let devices: String = (0..400_000).map(|n| format!("|d{n}\n")).collect();
-        let servers: String = (2..400_002).map(|pid| format!("|{pid} 1 1000 postgres\n")).collect();
+        let devices = (0..400_000).map(|n| format!("|d{n}\n")).collect::<Vec<_>>().concat();
+        let servers =
+            (2..400_002).map(|pid| format!("|{pid} 1 1000 postgres\n")).collect::<Vec<_>>().concat();
         format!("{}list /sys/class/block\n{devices}servers\n{servers}", mounted(0, |_| String::new()))
     }),
 ];
