@@ -1,33 +1,97 @@
 #!/bin/sh
 # ./install.sh [PREFIX]: installs walwise below PREFIX, /usr/local by default; ./install.sh --remove [PREFIX] removes it.
-# Rules in /etc/walwise/rules.d and reports in /var/lib/walwise are never touched. It needs a shell and cp, no more.
+# Rules in /etc/walwise/rules.d and reports in /var/lib/walwise are never touched. It needs a shell and coreutils or busybox.
 set -eu
-cd "$(dirname "$0")"
+umask 022
 remove=
 if [ "${1:-}" = --remove ]; then remove=yes && shift; fi
 prefix=${1:-/usr/local}
 units=/etc/systemd/system
 
+refuses() {
+    printf 'install.sh: %s\n' "$*" | LC_ALL=C tr -c '\n -~' '?' >&2
+    exit 1
+}
+
+case $prefix in
+/*) ;;
+*) prefix=$(pwd -P)/$prefix ;;
+esac
+# The name stands in a unit of systemd, too, which has signs of its own.
+case $prefix in
+*[!A-Za-z0-9/._+-]*) refuses "a PREFIX consists of letters, digits and /._+-" ;;
+esac
+cd "$(dirname "$0")"
+
+# Refuses a directory where somebody else could put a file or a link in the place of ours: whoever owns it or one above it,
+# or may write there, with the sticky bit or without.
+only_root_writes() {
+    above=$1
+    while :; do
+        # shellcheck disable=SC2046 # the first words are mode, links and owner
+        set -- $(LC_ALL=C ls -ldn "$above/.")
+        case $1:$3 in
+        d????-??-*:0) ;;
+        *) refuses "users other than root may write in $above; make it root's alone, or choose another PREFIX" ;;
+        esac
+        [ "$above" != / ] || break
+        above=$(dirname "$above")
+    done
+}
+
+# Goes to a directory, and makes what is missing on the way unless it removes; root looks at each step before it takes it.
+# The directory's own name, without links, is then in $at. Fails where there is nothing to remove.
+reach() {
+    at=/ rest=${1#/}/
+    while [ "$rest" ]; do
+        name=${rest%%/*} rest=${rest#*/}
+        [ "$name" ] || continue
+        [ "$(id -u)" != 0 ] || only_root_writes "$at"
+        if ! [ -d "$at/$name" ]; then
+            [ ! "$remove" ] || return 1
+            mkdir "$at/$name"
+        fi
+        at=$(cd -P "$at/$name" && pwd -P) || refuses "$at/$name cannot be entered"
+    done
+    [ "$(id -u)" != 0 ] || only_root_writes "$at"
+}
+
+# put MODE DIRECTORY NAME: standard input becomes this file. It is written beside it under a name that nobody knows, then
+# renamed: a program that runs is not written into.
+put() {
+    reach "$2"
+    new=$(mktemp "$at/.walwise.XXXXXX")
+    trap 'rm -f "$new"' EXIT
+    cat >"$new"
+    chmod "$1" "$new"
+    mv -f "$new" "$at/$3"
+    trap - EXIT
+}
+
 if [ "$remove" ]; then
-    rm -f "$prefix/bin/walwise" "$prefix"/share/man/man1/walwise.1 "$prefix"/share/man/man1/walwise-*.1 \
-        "$prefix/share/bash-completion/completions/walwise" "$prefix/share/zsh/site-functions/_walwise" \
-        "$prefix/share/fish/vendor_completions.d/walwise.fish" "$units/walwise-check.service" "$units/walwise-check.timer"
+    if reach "$prefix/bin"; then rm -f "$at/walwise"; fi
+    if reach "$prefix/share/man/man1"; then rm -f "$at"/walwise.1 "$at"/walwise-*.1; fi
+    if reach "$prefix/share/bash-completion/completions"; then rm -f "$at/walwise"; fi
+    if reach "$prefix/share/zsh/site-functions"; then rm -f "$at/_walwise"; fi
+    if reach "$prefix/share/fish/vendor_completions.d"; then rm -f "$at/walwise.fish"; fi
+    [ "$(id -u)" = 0 ] || exit 0
+    if [ -d /run/systemd/system ]; then systemctl stop walwise-check.timer walwise-check.service || true; fi
+    # With it goes the choice to run it weekly.
+    rm -f "$units/walwise-check.service" "$units/walwise-check.timer" "$units/timers.target.wants/walwise-check.timer" \
+        /var/lib/systemd/timers/stamp-walwise-check.timer
+    if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
     exit
 fi
-mkdir -p "$prefix/bin"
-# Beside it and then in its place: one that runs is not written into.
-cp walwise "$prefix/bin/.walwise.new"
-chmod 755 "$prefix/bin/.walwise.new"
-mv -f "$prefix/bin/.walwise.new" "$prefix/bin/walwise"
-mkdir -p "$prefix/share"
-cp -R share/. "$prefix/share/"
+put 755 "$prefix/bin" walwise <./walwise
+program=$at/walwise
+for file in share/*/*/*; do put 644 "$prefix/${file%/*}" "${file##*/}" <"$file"; done
 # The timer stays off: `systemctl enable --now walwise-check.timer` turns it on.
 if [ "$(id -u)" = 0 ]; then
-    mkdir -p /etc/walwise/rules.d
+    reach /etc/walwise/rules.d
     if [ -d "$units" ]; then
         for unit in walwise-check.service walwise-check.timer; do
-            sed "s|/usr/bin/walwise|$prefix/bin/walwise|" "systemd/$unit" >"$units/$unit"
+            sed "s|/usr/bin/walwise|$program|" "systemd/$unit" | put 644 "$units" "$unit"
         done
     fi
 fi
-echo "installed: $prefix/bin/walwise"
+echo "installed: $program"

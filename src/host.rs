@@ -268,6 +268,14 @@ impl Miss {
         self.kind == MissKind::Denied && self.detail == nix::errno::Errno::EPERM.desc()
     }
 
+    /// Whether no descriptor was left for an answer, in this process (EMFILE) or on this machine (ENFILE); the detail may
+    /// be a child's, which names the error in words of its own.
+    pub fn is_out_of_descriptors(&self) -> bool {
+        use nix::errno::Errno;
+        let says = |error: Errno| self.detail.contains(error.desc());
+        self.kind == MissKind::Failed && (says(Errno::EMFILE) || says(Errno::ENFILE))
+    }
+
     /// A refusal with its detail.
     pub fn new(kind: MissKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }

@@ -19,6 +19,7 @@ mod trust;
 pub mod programs;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,6 +56,8 @@ pub struct LiveHost {
     mounts: OnceLock<Mounts>,
     /// Time spent so far on devices that the user did not name.
     in_passing: Mutex<Duration>,
+    /// The number of questions for whose answers no descriptor was left.
+    without_descriptor: AtomicUsize,
 }
 
 impl Default for LiveHost {
@@ -88,7 +91,13 @@ impl LiveHost {
     pub fn asking_through(program: PathBuf) -> Self {
         let owners = Owners::new(program.clone());
         let in_passing = Mutex::new(Duration::ZERO);
-        Self { child: Expendable::new(program), owners, mounts: OnceLock::new(), in_passing }
+        Self {
+            child: Expendable::new(program),
+            owners,
+            mounts: OnceLock::new(),
+            in_passing,
+            without_descriptor: AtomicUsize::new(0),
+        }
     }
 
     /// The same, with the child for a full scan started in the background.
@@ -174,7 +183,7 @@ impl Drop for LiveHost {
 
 impl Host for LiveHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
-        match question {
+        let answer = match question {
             Question::As(uid, inner) => self.ask_as(*uid, inner, question),
             Question::Servers => self.ask_here(question).inspect(|answer| self.owners.learn(answer)),
             Question::Content(_, Look::Passing) => self.ask_in_passing(question),
@@ -182,11 +191,21 @@ impl Host for LiveHost {
                 Some(pid) => self.ask_of_process(pid, question),
                 None => self.ask_here(question),
             },
+        };
+        if answer.as_ref().is_err_and(Miss::is_out_of_descriptors) {
+            self.without_descriptor.fetch_add(1, Ordering::Relaxed);
         }
+        answer
     }
 
     fn notes(&self) -> Vec<String> {
-        [self.child.notes(), self.owners.notes()].concat()
+        let without = self.without_descriptor.load(Ordering::Relaxed);
+        let says = format!(
+            "no file descriptor was left for {without} answers, so that things may be missing here; raise `ulimit -n` and run \
+             walwise again"
+        );
+        let descriptors = (without > 0).then_some(says);
+        [self.child.notes(), self.owners.notes()].concat().into_iter().chain(descriptors).collect()
     }
 
     fn is_live(&self) -> bool {

@@ -38,6 +38,8 @@ pub struct SampleContext {
     pub steal_percent: Option<f64>,
     /// Time during which the machine was suspended, in seconds.
     pub suspended_seconds: f64,
+    /// A sentence about scratch directories of killed probes in the same place, with the command that removes one.
+    pub leftover: Option<String>,
 }
 
 /// The highest plausible rate of flushes.
@@ -104,6 +106,7 @@ pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
         steal(seen),
         direct_refused(samples),
         pauses(samples),
+        leftover(seen),
     ];
     all.into_iter().flatten().collect()
 }
@@ -217,6 +220,11 @@ fn suspended(seen: &SampleContext) -> Option<Caveat> {
         seen.suspended_seconds
     );
     (seen.suspended_seconds > 0.05).then(|| caveat(CaveatId::Suspended, says, true))
+}
+
+/// It limits no figure; it is here because nothing else looks into that directory.
+fn leftover(seen: &SampleContext) -> Option<Caveat> {
+    Some(caveat(CaveatId::Leftover, seen.leftover.clone()?, false))
 }
 
 /// Traffic of others: all reads; writes beyond the lower quartile of bytes written per byte of ours (which covers

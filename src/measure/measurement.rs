@@ -148,6 +148,7 @@ choice! {
         Steal = "steal",
         ODirect = "o-direct",
         FsyncPace = "fsync-pace",
+        Leftover = "leftover",
     }
 }
 
@@ -166,7 +167,8 @@ impl CaveatId {
             | Self::NotArrived
             | Self::Suspended
             | Self::ODirect
-            | Self::FsyncPace => false,
+            | Self::FsyncPace
+            | Self::Leftover => false,
         }
     }
 
@@ -184,7 +186,8 @@ impl CaveatId {
             | Self::CompetingIo
             | Self::Steal
             | Self::ODirect
-            | Self::FsyncPace => false,
+            | Self::FsyncPace
+            | Self::Leftover => false,
         }
     }
 
@@ -203,7 +206,8 @@ impl CaveatId {
             | Self::Suspended
             | Self::Steal
             | Self::ODirect
-            | Self::FsyncPace => false,
+            | Self::FsyncPace
+            | Self::Leftover => false,
         }
     }
 
@@ -221,7 +225,8 @@ impl CaveatId {
             | Self::Suspended
             | Self::CompetingIo
             | Self::Steal
-            | Self::ODirect => false,
+            | Self::ODirect
+            | Self::Leftover => false,
         }
     }
 }

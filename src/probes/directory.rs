@@ -7,14 +7,20 @@ use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+use crate::way::random;
 
 /// Prefix of the directory's name.
 pub const PREFIX: &str = ".walwise-probe-";
 
 /// Prefix of the names of all files in it. Nothing else is ever removed.
 const FILE_PREFIX: &str = "walwise-";
+
+/// The number of names in a place that are looked at for directories that were left.
+const NAMES: usize = 100_000;
 
 const LOOK: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -31,6 +37,51 @@ pub(super) fn make_directory(place: &OwnedFd, name: &str) -> Result<OwnedFd, Err
     let is_ours =
         found.st_uid == nix::unistd::geteuid().as_raw() || owner_given_in(&directory) == Ok(found.st_uid);
     if is_new && is_ours { Ok(directory) } else { Err(Errno::STALE) }
+}
+
+/// The name of a new scratch directory of this process; nobody can guess it.
+pub(super) fn new_name() -> String {
+    format!("{PREFIX}{}-{:016x}", std::process::id(), random())
+}
+
+/// The process in a name that [`new_name`] made.
+fn process_in(name: &str) -> Option<Pid> {
+    let (pid, number) = name.strip_prefix(PREFIX)?.split_once('-')?;
+    let is_number =
+        number.len() == 16 && number.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+    let is_pid = pid.bytes().all(|b| b.is_ascii_digit());
+    Pid::from_raw(pid.parse().ok()?).filter(|_| is_number && is_pid)
+}
+
+/// Marks a scratch directory as in use, for as long as it is held open. Where no locks are, its name has to do.
+pub(super) fn lock(directory: &OwnedFd) -> Result<(), Errno> {
+    rustix::fs::flock(directory, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// The names of scratch directories that probes of ours left in a place when they were killed together with their watchers.
+/// A directory of somebody else's is not told, whatever it is called: it has to be private and ours.
+pub(super) fn leftovers(place: &OwnedFd) -> Vec<String> {
+    let Ok(entries) = Dir::read_from(place) else { return Vec::new() };
+    let is_left = |name: &String| {
+        let left = || -> Result<bool, Errno> {
+            let directory = rustix::fs::openat(place, name, LOOK, Mode::empty())?;
+            let (found, around) = (rustix::fs::fstat(&directory)?, rustix::fs::fstat(place)?);
+            let is_private = Mode::from_raw_mode(found.st_mode) == Mode::RWXU;
+            let is_ours = found.st_uid == nix::unistd::geteuid().as_raw() && found.st_dev == around.st_dev;
+            let is_free = match lock(&directory) {
+                Ok(()) => true,
+                Err(Errno::WOULDBLOCK) => false,
+                Err(_) => process_in(name).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH)),
+            };
+            Ok(is_private && is_ours && is_free)
+        };
+        left() == Ok(true)
+    };
+    let names =
+        entries.flatten().take(NAMES).filter_map(|entry| entry.file_name().to_str().ok().map(str::to_owned));
+    let mut left: Vec<String> = names.filter(|name| process_in(name).is_some()).filter(is_left).collect();
+    left.sort_unstable();
+    left
 }
 
 /// The owner that a file system gives to our files in a directory: some have no owners, or map root to another user.

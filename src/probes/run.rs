@@ -138,6 +138,7 @@ impl<'a> ProbeRun<'a> {
         self.say(Phase::Preparing);
         self.listen()?;
         let scratch = Scratch::create(self.plan)?;
+        self.seen.leftover = scratch.leftover();
         let room = if self.plan.options.force { Ok(()) } else { scratch.check_room(4 * self.plan.at_a_time) };
         let outcome = room.map_err(Stop::Failed).and_then(|()| self.measure_in(&scratch));
         self.writers.clear();

@@ -11,12 +11,14 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::commit::again;
-use super::directory::{PREFIX, file_name, make_directory, now_at, remove_all, remove_held};
+use super::directory::{
+    file_name, leftovers, lock, make_directory, new_name, now_at, remove_all, remove_held,
+};
 use super::error::{ErrorKind, ProbeError, shown};
 use super::plan::ProbePlan;
 use super::watcher::Watcher;
+use crate::quote::Command;
 use crate::text;
-use crate::way::random;
 
 /// The number of bytes written between two checks of the cancel flag.
 const CHUNK: usize = 1 << 20;
@@ -42,13 +44,37 @@ impl Scratch {
             let says = format!("{} was replaced by another directory; probe again", shown(&path));
             return Err(ProbeError::new(ErrorKind::Gone, says));
         }
-        let name = format!("{PREFIX}{}-{:016x}", std::process::id(), random());
+        let name = new_name();
         let mut watcher = Watcher::start(&plan.program, &place)?;
         // If it is dropped without a farewell, as by an error from here on, the watcher cleans up.
         watcher.will_create(&name)?;
         let directory = make_directory(&place, &name).map_err(failed)?;
         watcher.created(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
+        // Without a lock the next probe goes by the name.
+        let _ = lock(&directory);
         Ok(Self { place, path, name, directory, watcher: Some(watcher) })
+    }
+
+    /// A sentence about scratch directories beside it that were left by probes that were killed. Each probe removes its own
+    /// and no other, so that nobody can make it remove something else.
+    pub fn leftover(&self) -> Option<String> {
+        let left = leftovers(&self.place);
+        let (first, others) = left.split_first()?;
+        let path = shown(&self.path.join(first));
+        let more = match others.len() {
+            0 => String::new(),
+            more => format!("; {more} more are beside it"),
+        };
+        Some(match Command::new("rm -r ").value(&path) {
+            Some(command) => {
+                format!(
+                    "An earlier probe was killed and left a scratch directory; `{command}` removes it{more}."
+                )
+            }
+            None => {
+                format!("An earlier probe was killed and left the scratch directory {path}{more}; remove it.")
+            }
+        })
     }
 
     /// Creates a file in it, opened with these flags; its name is derived from `what`.
@@ -181,10 +207,46 @@ pub(super) fn zero(file: &OwnedFd, bytes: u64, go_on: &dyn Fn() -> bool) -> Resu
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
     use super::*;
     use crate::probes::directory::open_ours;
+
+    /// What a killed probe left is told; what is in use, and what only looks like it, is not.
+    #[test]
+    fn only_our_own_that_nobody_uses_are_left() {
+        let outside = tempfile::tempdir().unwrap();
+        let place: OwnedFd = fs::File::open(outside.path()).unwrap().into();
+        let ours = [new_name(), new_name()];
+        let held = ours.each_ref().map(|name| make_directory(&place, name).unwrap());
+        for directory in &held {
+            lock(directory).unwrap();
+        }
+        assert_eq!(leftovers(&place), Vec::<String>::new(), "in use");
+        let [used, left] = held;
+        drop(left);
+        let open = new_name();
+        fs::create_dir(outside.path().join(&open)).unwrap();
+        fs::set_permissions(outside.path().join(&open), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink(outside.path(), outside.path().join(new_name())).unwrap();
+        fs::write(outside.path().join(new_name()), "x").unwrap();
+        for name in [
+            "",
+            "1",
+            "1-",
+            "-0123456789abcdef",
+            "0-0123456789abcdef",
+            "1-0123456789abcdeF",
+            "1-0123456789abcde\u{1b}",
+            "+1-0123456789abcdef",
+        ] {
+            let path = outside.path().join(format!(".walwise-probe-{name}"));
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        assert_eq!(leftovers(&place), [ours[1].clone()]);
+        drop(used);
+    }
 
     #[test]
     fn only_what_was_made_here_is_removed() {

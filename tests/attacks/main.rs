@@ -20,6 +20,7 @@ mod fakes;
 mod ground;
 mod hangs;
 mod impostors;
+mod installer;
 mod kernel;
 mod leaks;
 mod named;

@@ -142,3 +142,64 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
     }
     attempts.end();
 }
+
+/// A probe and its watcher are killed in a directory of the stranger's, where he laid directories with such names. He wants
+/// root to be told of something else than what root left, or of a command that does something else.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn what_a_killed_probe_left_is_told_and_nothing_else() {
+    let mut attempts = Attempts::at("directories called like what a killed probe left");
+    for name in ["theirs", "it's; touch moved $(id)"] {
+        let ground = Ground::new();
+        let theirs = ground.theirs(name);
+        let elsewhere = ground.theirs("elsewhere");
+        let vault = ground.watch();
+        let mut run = Run::start(&mut probe(&theirs));
+        wait_for("the scratch directory", || !run.runs() || left(&theirs).iter().any(|path| path.is_dir()));
+        let watchers = children(run.pid());
+        for pid in
+            watchers.iter().map(|pid| nix::unistd::Pid::from_raw(pid.parse().unwrap())).chain([run.pid()])
+        {
+            let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
+        }
+        run.end(root::patience(), |_| ());
+        let mut gains: Vec<String> = Vec::new();
+        let ours: Vec<PathBuf> = left(&theirs).into_iter().filter(|path| path.is_dir()).collect();
+        if ours.len() != 1 {
+            gains.push(format!("the kill leaves {ours:?}"));
+        }
+        for (name, mode) in
+            [("1-0123456789abcdef", 0o700), ("1-0123456789abcde0", 0o755), ("1-\u{1b}]0;x\u{7}", 0o700)]
+        {
+            let path = theirs.join(format!("{PREFIX}{name}"));
+            fs::create_dir(&path).unwrap();
+            super::ground::give(&path);
+            fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        }
+        super::ground::link(&elsewhere, &theirs.join(format!("{PREFIX}1-0123456789abcde1")));
+        let measured = || {
+            let ended = root::end(probe(&theirs).args(["--format", "json"]));
+            let caveats = ended.json()["caveats"].clone();
+            let of_left = |caveat: &&serde_json::Value| caveat["id"] == "leftover";
+            let says =
+                caveats.as_array().unwrap().iter().find(of_left).map(|caveat| caveat["says"].to_string());
+            (says, ended.said())
+        };
+        let (says, said) = measured();
+        let says = says.unwrap_or_default().replace("\\\\", "\\");
+        let command = says.split('`').nth(1).unwrap_or_default().to_owned();
+        if says.contains("0123456789abcde") || says.contains(" more") || says.contains('\u{1b}') {
+            gains.push(format!("his are told: {says}"));
+        }
+        let done = std::process::Command::new("sh").args(["-c", &command]).current_dir("/").output().unwrap();
+        if command.is_empty() || !done.status.success() || ours.iter().any(|path| path.exists()) {
+            gains.push(format!("the command `{command}` does not work: {said}"));
+        }
+        if let (Some(says), _) = measured() {
+            gains.push(format!("told again: {says}"));
+        }
+        gains.extend(damage(&vault));
+        attempts.made(name, &gains);
+    }
+    attempts.end();
+}

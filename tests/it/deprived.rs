@@ -74,3 +74,71 @@ fn a_read_only_root_is_checked_and_not_probed() {
     assert_eq!(output.status.code(), Some(1), "{}", stdout(&output));
     assert!(stderr(&output).to_lowercase().contains("read-only"), "{}", stderr(&output));
 }
+
+/// The line of the weekly unit that begins with this word.
+fn unit(word: &str) -> String {
+    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging/systemd/walwise-check.service");
+    let unit = std::fs::read_to_string(unit).unwrap();
+    unit.lines().find_map(|line| line.strip_prefix(word)).unwrap().to_owned()
+}
+
+/// The weekly unit may enter the root of a server in a container; whoever may not says so.
+#[test]
+#[ignore = "needs root: mounts in a name space of its own"]
+fn the_weekly_unit_enters_containers() {
+    let (_dir, program) = program();
+    let said = |capabilities: &str| {
+        let lines = format!(
+            "tree=$(mktemp -d)
+            mount -t tmpfs -o mode=755 tmpfs \"$tree\"
+            mkdir \"$tree/srv\"
+            for part in usr lib lib64; do
+                [ ! -e \"/$part\" ] || {{ mkdir \"$tree/$part\"; mount --bind \"/$part\" \"$tree/$part\"; }}
+            done
+            cp /bin/sleep \"$tree/srv/mariadbd\"
+            unshare --mount chroot --userspec=4242:4242 \"$tree\" /srv/mariadbd 600 &
+            trap 'kill \"$!\"; rmdir \"$tree\" || true' EXIT
+            until grep -qx mariadbd \"/proc/$!/comm\"; do [ -d \"/proc/$!\" ]; done
+            setpriv --bounding-set '{capabilities}' \"$walwise\" check --no-probe --format json || true"
+        );
+        stdout(&behind(&lines, &program))
+    };
+    let of_unit = unit("CapabilityBoundingSet=").to_ascii_lowercase().replace("cap_", "+").replace(' ', ",");
+    let of_unit = format!("-all,{of_unit}");
+    assert!(
+        said(&of_unit.replace("+sys_chroot,", "")).contains("cannot be entered: Operation not permitted")
+    );
+    let found = said(&of_unit);
+    assert!(found.contains("such as in a container"), "{found}");
+    assert!(!found.contains("cannot be entered"), "{found}");
+    assert!(unit("SystemCallFilter=").split(' ').any(|call| call == "chroot"), "which @system-service lacks");
+}
+
+/// A server that runs is in the report, or the report says that descriptors were lacking.
+#[test]
+fn a_server_is_not_lost_for_want_of_descriptors() {
+    let (dir, program) = program();
+    let server = dir.path().join("mariadbd");
+    assert!(Command::new("cp").arg("/bin/sleep").arg(&server).status().unwrap().success());
+    let mut server = Command::new(server).arg("600").current_dir(dir.path()).spawn().unwrap();
+    let process = format!("process {}", server.id());
+    let outputs: Vec<Output> = (6..40)
+        .map(|most| {
+            let mut command = Command::new("prlimit");
+            command.arg(format!("--nofile={most}:{most}")).arg(&program);
+            output_when_free(command.args(["check", "--no-probe", "--format", "json"]))
+        })
+        .collect();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let (mut found, mut lacking) = (0, 0);
+    for (most, output) in (6..).zip(&outputs) {
+        let said = stdout(output);
+        let (is_there, is_warned) = (said.contains(&process), said.contains("no file descriptor was left"));
+        let is_refused = output.status.code() == Some(1) && !output.stderr.is_empty();
+        assert!(is_there || is_warned || is_refused, "with {most} descriptors: {said}{}", stderr(output));
+        found += usize::from(is_there);
+        lacking += usize::from(is_warned);
+    }
+    assert!(found > 0 && lacking > 0, "{found} {lacking}");
+}

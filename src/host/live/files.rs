@@ -63,7 +63,10 @@ pub fn hold_proc() -> Result<&'static OwnedFd, Miss> {
         return Ok(held);
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|_| without_proc())?;
+    let proc = rustix::fs::open("/proc", flags, Mode::empty()).map_err(|e| match e {
+        Errno::NOENT | Errno::NOTDIR => without_proc(),
+        e => miss(&e.into()),
+    })?;
     Ok(PROC.get_or_init(|| proc))
 }
 

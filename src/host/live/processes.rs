@@ -114,9 +114,10 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut found = BTreeMap::new();
     for pid in files::processes()? {
         let pid = pid?;
-        // Processes that end meanwhile are skipped.
-        let Some(program) = program(pid) else { continue };
-        let Ok(stat) = files::read(Path::new(&format!("/proc/{pid}/stat"))) else { continue };
+        let Some(program) = unless_hidden(program(pid))?.flatten() else { continue };
+        let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))? else {
+            continue;
+        };
         if let Some((_, parent)) = comm_and_parent(&stat)
             && parent != process::id()
         {
@@ -128,7 +129,8 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         if pids.contains(&parent) {
             continue;
         }
-        let Ok(status) = files::read(Path::new(&format!("/proc/{pid}/status"))) else { continue };
+        let status = files::read(Path::new(&format!("/proc/{pid}/status")));
+        let Some(status) = unless_hidden(status)? else { continue };
         let (told, more) = users.entry(user(&status)).or_default();
         if told.len() < SERVERS_OF_A_USER {
             told.push(Candidate { pid, parent, program });
@@ -147,6 +149,18 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         }
     }
     Ok(lines.into_bytes())
+}
+
+/// An answer about a process; `None` where it has ended meanwhile, or is hidden from us (`hidepid`). Any other error means
+/// that the list of servers would lack one that runs.
+fn unless_hidden<T>(answer: Result<T, Miss>) -> Result<Option<T>, Miss> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(miss) => match miss.kind {
+            MissKind::Absent | MissKind::Denied => Ok(None),
+            MissKind::TimedOut | MissKind::NotCollected | MissKind::Failed => Err(miss),
+        },
+    }
 }
 
 /// `major minor inode` of each file called `ibdata1` that a process has open.
@@ -168,14 +182,17 @@ pub fn tablespaces(pid: u32) -> Result<Vec<u8>, Miss> {
 
 /// The server's program that a process runs, by its file, where we may see it, or by its name: a server can be started
 /// under another name. The kernel's own threads, which are most of all processes, have no file and are asked no more.
-fn program(pid: u32) -> Option<&'static str> {
+fn program(pid: u32) -> Result<Option<&'static str>, Miss> {
     let by_file = match fs::read_link(format!("/proc/{pid}/exe")) {
         Ok(file) => file.file_name().and_then(|name| servers::program(name.as_bytes())),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(_) => None,
     };
-    let by_name = || servers::program(files::command(pid).ok()?.trim_ascii_end());
-    by_file.or_else(by_name).map(|(name, _)| name)
+    let program = match by_file {
+        Some(program) => Some(program),
+        None => servers::program(files::command(pid)?.trim_ascii_end()),
+    };
+    Ok(program.map(|(name, _)| name))
 }
 
 /// Command name and parent from proc_pid_stat(5). The name is in parentheses and may contain some itself.
@@ -259,7 +276,7 @@ mod tests {
         let mut child = process::Command::new(&path).arg("1000").spawn().unwrap();
         let (of_child, listed) = (program(child.id()), servers().unwrap());
         child.kill_in_time();
-        assert_eq!(of_child, Some("mariadbd"), "it looks like one");
+        assert_eq!(of_child, Ok(Some("mariadbd")), "it looks like one");
         let listed = String::from_utf8(listed).unwrap();
         let pids: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
         assert!(!pids.contains(&child.id().to_string().as_str()), "{listed}");
@@ -273,6 +290,23 @@ mod tests {
         assert!(name(status).starts_with('a') && !name(status).contains('\x1b'));
         let own = rustix::process::getuid().as_raw();
         assert!(one_of(own).unwrap().is_some());
+    }
+
+    #[test]
+    fn only_what_has_ended_or_is_hidden_is_left_out() {
+        use nix::errno::Errno;
+        let asked = |errno: Errno| unless_hidden::<()>(Err(files::miss(&errno.into())));
+        for hidden in [Errno::ENOENT, Errno::ESRCH, Errno::EACCES, Errno::EPERM] {
+            assert_eq!(asked(hidden), Ok(None), "{hidden}");
+        }
+        for unknown in [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::EIO] {
+            let miss = asked(unknown).unwrap_err();
+            assert_eq!(
+                miss.is_out_of_descriptors(),
+                matches!(unknown, Errno::EMFILE | Errno::ENFILE),
+                "{unknown}"
+            );
+        }
     }
 
     #[test]

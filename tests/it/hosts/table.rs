@@ -34,7 +34,7 @@ const HOSTS: &[Row] = &[
     ["megaraid-9600", "/data", "durable", "sda", "protected", "write back", "device sda", "controller.tool", "storcli2"],
     ["megaraid-learning", "/data", "durable", "sda", "none", "write back", "device sda", "controller.battery", "learning"],
     ["perc12-critical-pack", "/data", "at-risk", "sda", "volatile", "write back", "device sda", "controller.battery", "failed"],
-    ["smartraid-arcconf", "/data", "unproven", "sda", "unknown", "write back", "device sda", "controller.disk_cache", "disk default"],
+    ["smartraid-arcconf", "/data", "durable", "sda", "protected", "write back", "device sda", "controller.disk_cache", "off"],
     ["megaraid-nobarrier", "/data", "durable", "sda", "protected", "write back", "device sda", "controller.on_battery_failure", "write through"],
     ["megaraid-not-root", "/data", "unproven", "sda", "unknown", "write back", "device sda", "controller.battery", "?denied"],
     ["nfs4-soft", "/data", "unproven", "-", "-", "-", "mount /data", "mount.class", "network"],

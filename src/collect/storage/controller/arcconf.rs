@@ -45,7 +45,7 @@ pub fn parse(number: u32, answer: &[u8]) -> Adapter {
     let read = ArcconfOutput::parse(answer);
     let members: Vec<&[Member]> = read.volumes.iter().map(|volume| volume.members.as_slice()).collect();
     let disks = DiskInventory::new(read.disks, &members);
-    let caches = DiskCaches { controller: &read.controller, policy: &read.policy, disks };
+    let caches = DiskCaches { sections: [&read.controller, &read.cache, &read.policy], disks };
     Adapter {
         name: number.to_string(),
         model: read.controller.get("controller model").map(str::to_owned).filter(|model| !model.is_empty()),
@@ -318,25 +318,47 @@ fn classic(fields: &Fields, found: Volume) -> Volume {
 
 /// The statements about the caches of disks: one by one, and for all together.
 struct DiskCaches<'a> {
-    controller: &'a Fields,
-    policy: &'a Fields,
+    /// The sections of which one has the common policy.
+    sections: [&'a Fields; 3],
     disks: DiskInventory,
 }
 
 impl DiskCaches<'_> {
     fn classic(&self, members: &[Member]) -> FieldReading<DiskCache> {
-        const GLOBAL: &str = "global physical device write cache policy";
-        let global = self.controller.said(GLOBAL, |word| match word {
-            "drive specific" => Some(DiskCache::Off),
-            word => setting(word),
-        });
-        let global = self.controller.has(GLOBAL).then_some(global);
-        worst([self.disks.of(members)].into_iter().chain(global))
+        let of_disks = self.disks.of(members);
+        match self.policy() {
+            Some(policy) if !is_left_to_disks(&policy) => worst([policy, of_disks]),
+            Some(_) | None => of_disks,
+        }
     }
 
     /// Every version prints the policy, only newer ones the disks' own caches.
     fn smart(&self, members: &[Member]) -> FieldReading<DiskCache> {
-        let of_disks = self.disks.tell().then(|| self.disks.of(members));
-        worst([self.policy.said("configured drives", setting)].into_iter().chain(of_disks))
+        let policy = self.policy().unwrap_or_else(|| FieldReading::missing("configured drives"));
+        match self.disks.tell().then(|| self.disks.of(members)) {
+            Some(of_disks) if is_left_to_disks(&policy) => of_disks,
+            of_disks => worst([policy].into_iter().chain(of_disks)),
+        }
     }
+
+    /// The setting for all disks, where there is one.
+    fn policy(&self) -> Option<FieldReading<DiskCache>> {
+        const POLICY: &str = "configured drives";
+        let meaning = |word: &str| match word {
+            "drive specific" => Some(DiskCache::DiskDefault),
+            word => setting(word),
+        };
+        let policies: Vec<FieldReading<DiskCache>> = self
+            .sections
+            .iter()
+            .filter(|section| section.has(POLICY))
+            .map(|section| section.said(POLICY, meaning))
+            .collect();
+        (!policies.is_empty()).then(|| worst(policies))
+    }
+}
+
+/// Whether the common policy leaves the caches as the disks have them.
+fn is_left_to_disks(policy: &FieldReading<DiskCache>) -> bool {
+    *policy == FieldReading::Is(DiskCache::DiskDefault)
 }

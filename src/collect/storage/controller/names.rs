@@ -63,6 +63,7 @@ pub const ADAPTEC: Synonyms = &[
     &["backup power status", "green backup status", "energy pack power status"],
     &["no-battery write cache", "no-energy pack write cache"],
     &["reported channel,device", "reported channel,device(t"],
+    &["configured drives", "global physical device write cache policy"],
 ];
 
 /// What arcconf's headings call what keeps the cache without power, a battery or capacitors.

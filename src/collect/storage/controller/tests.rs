@@ -139,7 +139,8 @@ fn smaller_answers(answer: &str) -> Vec<String> {
 #[test]
 fn taking_anything_away_makes_nothing_safer() {
     // A line that not all firmware prints counts only where it is present.
-    const NOT_EVERYWHERE: [&str; 10] = [
+    const NOT_EVERYWHERE: [&str; 11] = [
+        "Global Physical",
         "Over temperature",
         "Cac\" : \"R",
         "/dev/sdb",
@@ -363,6 +364,65 @@ fn the_disks_of_other_volumes_say_nothing() {
     for answer in smaller_answers(ARCCONF_TWO) {
         let words = other.clone().with_answer(0, answer.clone()).words();
         assert!(words[4] != "off", "{answer}");
+    }
+}
+
+/// Serial numbers that people masked, and places in every notation: each volume still has its own disks.
+#[test]
+fn disks_are_found_by_place_where_serial_numbers_are_masked() {
+    let places = [
+        ("Controller:1,Connector:0,Device:", "Connector 0, Device "),
+        ("Connector:0, Device:", "Connector 0, Device "),
+        ("953869MB, SATA, HDD, Enclosure:0, Slot:", "Enclosure 0, Slot "),
+        ("Connector:CN0, Backplane:0, Slot:", "Backplane 0, Slot "),
+        ("953869MB, SATA, HDD, Channel:0, Device:", "somewhere "),
+        ("0,", "somewhere "),
+    ];
+    for (member, disk) in places {
+        for mask in ["*******", "WD-*****", "#####", "xxxx", "XXXXXXXX", ""] {
+            let text = ARCCONF_TWO
+                .replace("Controller:1,Connector:0,Device:", member)
+                .replace("Connector 0, Device ", disk);
+            let masked = ["Z1P35CR0", "Z1P34951", "Z1P34AC2", "Z1P34JK3", "*******"]
+                .iter()
+                .fold(text.clone(), |text, serial| text.replace(serial, mask));
+            let only_disks = ["Z1P35CR0", "Z1P34AC2"].iter().fold(text, |text, serial| {
+                text.replace(
+                    &format!("Serial number                      : {serial}"),
+                    &format!("Serial number : {mask}"),
+                )
+            });
+            for answer in [masked, only_disks] {
+                let caches = ["0:0:0:0", "0:0:1:0"]
+                    .map(|at| Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone());
+                assert_eq!(caches, ["off", "on"], "{member} {mask}");
+            }
+        }
+    }
+}
+
+/// A disk that is gone from the list makes no volume's caches better, with or without serial numbers.
+#[test]
+fn a_lost_disk_makes_no_cache_better() {
+    let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
+    let disks: Vec<&str> = list.split("      Device #").collect();
+    for mask in [None, Some("xxxx")] {
+        for left_out in 0..1_u32 << disks.len() {
+            let kept = disks.iter().enumerate().filter(|(at, _)| left_out >> at & 1 == 0);
+            let kept =
+                kept.map(|(at, disk)| format!("      Device #{}{disk}", if at == 0 { "0\n" } else { "" }));
+            let mut answer = format!("{head}{}", kept.collect::<String>());
+            for serial in mask.into_iter().flat_map(|mask| {
+                ["Z1P35CR0", "Z1P34951", "Z1P34AC2", "Z1P34JK3"].map(|serial| (serial, mask))
+            }) {
+                answer = answer.replace(serial.0, serial.1);
+            }
+            for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
+                let cache = Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone();
+                let may_be_off = at == "0:0:0:0" && left_out & own == 0;
+                assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
+            }
+        }
     }
 }
 

@@ -17,6 +17,9 @@ macro_rules! other_disk {
     };
 }
 
+/// The heading that follows those on which arcconf prints the policy for the caches of all disks.
+const VERSION: &str = "Controller Version Information";
+
 /// arcconf's lines for newer backup units, where older ones have a single line.
 const BACKUP_UNIT: &str = "   Overall Backup Unit Status               : Ready
    Non-Volatile Storage Status              : Ready
@@ -286,6 +289,7 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             ("Disabled (write-through)\n      Device #1", "Unknown\n      Device #1", 4, "?"),
             // Whatever else hangs on the controller decides nothing, unless a volume may use it.
             ("Device is an Enclosure services device", "Device is an Enclosure", 4, "off"),
+            (ENCLOSURE, "         Device is an UBM Controller\n         Backplane ID : 0\n", 4, "off"),
             (ENCLOSURE, other_disk!("Ready"), 4, "off"),
             (ENCLOSURE, other_disk!("Global Hot-Spare"), 4, "off"),
             (ENCLOSURE, other_disk!("Dedicated Hot-Spare"), 4, "off"),
@@ -294,6 +298,41 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
             (ENCLOSURE, other_disk!("Online (JBOD)"), 4, "off"),
             (ENCLOSURE, other_disk!("Online"), 4, "on"),
             (ENCLOSURE, other_disk!("Melancholy"), 4, "on"),
+            ("Device is a Hard drive\n         State", "Device is a Flash card\n         State", 4, "off"),
+            // The setting for all disks stands with the controller, or since 2017 with its cache; it may leave them alone.
+            (
+                "Installed memory",
+                "Global Physical Device Write Cache Policy: Enabled\n   Installed memory",
+                4,
+                "on",
+            ),
+            (
+                "Installed memory",
+                "Global Physical Device Write Cache Policy: Drive Specific\n   Installed memory",
+                4,
+                "off",
+            ),
+            (
+                VERSION,
+                concat!(
+                    "Cache Properties\n   Global Physical Device Write Cache Policy: Enabled\n   ",
+                    "Controller Version Information"
+                ),
+                4,
+                "on",
+            ),
+            (
+                VERSION,
+                concat!(
+                    "Cache Properties\n   Global Physical Device Write Cache Policy: Drive Specific\n   ",
+                    "Controller Version Information"
+                ),
+                4,
+                "off",
+            ),
+            // A member that matches no disk: those that match still count, and so does every disk that it may be.
+            ("Connector:0, Device:0)             Z1P35ABC", "Port 7) Z9Z99XYZ", 4, "off"),
+            ("Segment 0 ", "Segment 7 : Inconsistent (Connector:0, Device:7)\n   Segment 0 ", 4, "off"),
         ],
     );
     add(
@@ -324,6 +363,8 @@ pub fn changes() -> Vec<(Machine, &'static str, &'static str, usize, &'static st
         &Machine::arcconf_two("0:0:1:0"),
         &[
             ("Connector 0, Device 4", "Connector 0, Device 4", 4, "on"),
+            // A member that matches no disk takes nothing from what the other one says.
+            ("3)             Z1P34JK3", "9)             Z9Z99XYZ", 4, "on"),
             // Its own disks are somewhere else, and those that no volume names are not.
             ("Enabled (write-back)\n      Device #3", "Disabled (write-through)\n      Device #3", 4, "on"),
         ],
@@ -395,7 +436,7 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
             "Configured Drives                          : Disabled\n",
             "Configured Drives : Default\n",
             4,
-            "disk default",
+            "off",
         ),
         (
             "Configured Drives                          : Disabled\n",
@@ -405,6 +446,7 @@ fn newer() -> Vec<(Machine, &'static str, &'static str, usize, &'static str)> {
         ),
         (": Disabled (write-through)", ": Enabled (write-back)", 4, "on"),
         ("         Write Cache                          : Disabled (write-through)\n", "", 4, "off"),
+        ("Connector:0, Device:0)", "Connector:CN2, Backplane:0, Slot:1)", 4, "off"),
     ];
     let storcli2 = [
         ("\"Status\" : \"Optimal\"", "\"Status\" : \"Need Attention\"", 0, "degraded"),

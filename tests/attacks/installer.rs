@@ -1,0 +1,172 @@
+//! The installer of the archive, which root runs: below a prefix where others can write, from anywhere, with any umask.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::attempts::Attempts;
+use super::ground::{Ground, damage};
+use super::root::{self, Ended};
+use super::stranger::UID;
+
+const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging");
+
+/// Where only root writes, as below /usr.
+struct Prefix(tempfile::TempDir);
+
+impl Prefix {
+    fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("walwise-attack-").tempdir_in("/root").unwrap())
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The archive, unpacked, with a program that is quickly copied.
+    fn archive(&self) -> PathBuf {
+        let archive = self.at("archive");
+        for (directory, file) in [
+            ("share/man/man1", "walwise.1"),
+            ("share/bash-completion/completions", "walwise"),
+            ("share/zsh/site-functions", "_walwise"),
+            ("share/fish/vendor_completions.d", "walwise.fish"),
+        ] {
+            fs::create_dir_all(archive.join(directory)).unwrap();
+            fs::write(archive.join(directory).join(file), "of the archive\n").unwrap();
+        }
+        fs::create_dir_all(archive.join("systemd")).unwrap();
+        for unit in ["systemd/walwise-check.service", "systemd/walwise-check.timer", "install.sh"] {
+            fs::copy(Path::new(PACKAGING).join(unit), archive.join(unit)).unwrap();
+        }
+        fs::write(archive.join("walwise"), "#!/bin/sh\n").unwrap();
+        archive
+    }
+}
+
+/// Runs a shell whose /etc is its own, with an enabled timer in it; `$1` is the archive.
+fn with_own_etc(archive: &Path, script: &str) -> Ended {
+    let script = format!(
+        "mount -t tmpfs -o mode=755 tmpfs /etc
+        mkdir -p /etc/systemd/system/timers.target.wants
+        ln -s ../walwise-check.timer /etc/systemd/system/timers.target.wants/walwise-check.timer
+        {script}"
+    );
+    root::end(Command::new("unshare").args(["--mount", "sh", "-ec", &script, "sh"]).arg(archive))
+}
+
+/// What the stranger finds prepared: the directory below the prefix that he may change, and how.
+const OPEN: [(&str, u32, bool); 6] = [
+    ("bin", 0o775, false),
+    ("bin", 0o1777, false),
+    ("bin", 0o755, true),
+    ("share/man/man1", 0o777, false),
+    ("share/zsh", 0o775, false),
+    (".", 0o1777, false),
+];
+
+/// The stranger lays links in the way of what root writes. He wants root's file written or given another mode, or his own
+/// program in the place of root's.
+#[test]
+#[ignore = "needs root: it attacks as another user"]
+fn nothing_is_installed_through_a_link() {
+    let mut attempts = Attempts::at("links laid where the installer writes");
+    for (open, mode, is_theirs) in OPEN {
+        for trap in ["a draft", "a file", "a directory"] {
+            let (ground, place) = (Ground::new(), Prefix::new());
+            let (archive, prefix) = (place.archive(), place.at("prefix"));
+            let directory = if open == "." { prefix.clone() } else { prefix.join(open) };
+            fs::create_dir_all(&directory).unwrap();
+            for name in [".walwise.new", "walwise", "walwise.1"] {
+                match trap {
+                    "a draft" if name.starts_with('.') => {
+                        symlink(ground.secret(), directory.join(name)).unwrap();
+                    }
+                    "a file" if !name.starts_with('.') => {
+                        symlink(ground.secret(), directory.join(name)).unwrap();
+                    }
+                    _ => {}
+                }
+            }
+            if trap == "a directory" && open != "bin" && !open.ends_with("man1") {
+                let name = if open == "." { "bin" } else { "site-functions" };
+                symlink(ground.vault(), directory.join(name)).unwrap();
+            }
+            fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
+            if is_theirs {
+                chown(&directory, Some(UID), Some(UID)).unwrap();
+            }
+            let vault = ground.watch();
+            let ended = with_own_etc(&archive, &format!("sh \"$1/install.sh\" {}", prefix.display()));
+            let mut gains = damage(&vault);
+            gains.extend(ended.hang());
+            if ended.code == Some(0) {
+                gains.push(format!("it installs where others write: {}", ended.said()));
+            } else if ended.err.split(|b| *b == b'\n').count() != 2 {
+                gains.push(format!("it refuses in other than one sentence: {}", ended.said()));
+            }
+            attempts.made(&format!("{trap} in {open}, {mode:o}"), &gains);
+        }
+    }
+    attempts.end();
+}
+
+/// Root's own circumstances open a door to strangers: another working directory, an umask, a timer that outlives its unit.
+#[test]
+#[ignore = "needs root"]
+fn it_installs_where_it_is_told_and_for_root_alone() {
+    let mut attempts = Attempts::at("the installer from anywhere, with any umask");
+    for (how, script) in [
+        ("plain", "cd /; sh \"$1/install.sh\" \"$1/../prefix\""),
+        ("relative", "cd \"$1/..\"; sh archive/install.sh prefix"),
+        ("umask 0", "umask 0; cd \"$1/..\"; sh archive/install.sh ./prefix/"),
+        ("umask 077", "umask 077; sh \"$1/install.sh\" \"$1/../prefix\""),
+        ("again", "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh prefix"),
+    ] {
+        let place = Prefix::new();
+        let archive = place.archive();
+        let kept = "\ncp -R /etc/systemd/system \"$1/../units\"";
+        let ended = with_own_etc(&archive, &format!("{script}{kept}"));
+        let mut gains: Vec<String> = ended.hang().into_iter().collect();
+        for file in ["bin/walwise", "share/man/man1/walwise.1", "share/zsh/site-functions/_walwise"] {
+            let path = place.at("prefix").join(file);
+            let mode = |path: &Path| fs::symlink_metadata(path).map(|found| found.mode() & 0o7777).ok();
+            let expected = if file.starts_with("bin") { 0o755 } else { 0o644 };
+            let modes = (mode(&path), mode(path.parent().unwrap()));
+            if modes != (Some(expected), Some(0o755)) {
+                gains.push(format!("{file} and its directory have the modes {modes:?}: {}", ended.said()));
+            }
+        }
+        if fs::read_dir(place.at("prefix/bin")).map_or(0, Iterator::count) != 1 {
+            gains.push("bin has more or less than the program".to_owned());
+        }
+        let unit = fs::read_to_string(place.at("units/walwise-check.service")).unwrap_or_default();
+        let program = place.at("prefix/bin/walwise").display().to_string();
+        if !unit.lines().any(|line| line.starts_with(&format!("ExecStart={program} "))) {
+            gains.push(format!("the unit does not run {program}"));
+        }
+        attempts.made(how, &gains);
+    }
+    let place = Prefix::new();
+    let archive = place.archive();
+    let ended = with_own_etc(
+        &archive,
+        "cd \"$1/..\"; sh archive/install.sh prefix; sh archive/install.sh --remove prefix
+        sh archive/install.sh --remove prefix; cp -R /etc/systemd/system units",
+    );
+    let mut gains: Vec<String> = ended.hang().into_iter().collect();
+    if ended.code != Some(0) || !ended.err.is_empty() {
+        gains.push(ended.said());
+    }
+    let left = Command::new("find")
+        .args([place.at("units"), place.at("prefix")])
+        .args(["!", "-type", "d"])
+        .output()
+        .unwrap();
+    if !left.stdout.is_empty() {
+        gains.push(format!("--remove leaves {}", String::from_utf8_lossy(&left.stdout)));
+    }
+    attempts.made("--remove", &gains);
+    attempts.end();
+}
