@@ -9,6 +9,7 @@ use super::attempts::Attempts;
 use super::ground::{Ground, damage};
 use super::root::{self, Ended};
 use super::stranger::UID;
+use crate::support::deadline::CommandInTime as _;
 
 const PACKAGING: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packaging");
 
@@ -162,8 +163,7 @@ fn it_installs_where_it_is_told_and_for_root_alone() {
     let left = Command::new("find")
         .args([place.at("units"), place.at("prefix")])
         .args(["!", "-type", "d"])
-        .output()
-        .unwrap();
+        .output_in_time();
     if !left.stdout.is_empty() {
         gains.push(format!("--remove leaves {}", String::from_utf8_lossy(&left.stdout)));
     }

@@ -10,6 +10,7 @@ use super::ground::{Ground, damage};
 use super::root::{self, Run};
 use super::stranger::{Act, UID};
 use super::support::running::{children, wait_for};
+use crate::support::deadline::CommandInTime as _;
 
 const PREFIX: &str = ".walwise-probe-";
 
@@ -191,7 +192,7 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         if says.contains("0123456789abcde") || says.contains(" more") || says.contains('\u{1b}') {
             gains.push(format!("his are told: {says}"));
         }
-        let done = std::process::Command::new("sh").args(["-c", &command]).current_dir("/").output().unwrap();
+        let done = std::process::Command::new("sh").args(["-c", &command]).current_dir("/").output_in_time();
         if command.is_empty() || !done.status.success() || ours.iter().any(|path| path.exists()) {
             gains.push(format!("the command `{command}` does not work: {said}"));
         }

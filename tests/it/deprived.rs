@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::programs::{copy_of_walwise, output_when_free};
 use crate::support::{stderr, stdout};
 
@@ -119,7 +120,7 @@ fn the_weekly_unit_enters_containers() {
 fn a_server_is_not_lost_for_want_of_descriptors() {
     let (dir, program) = program();
     let server = dir.path().join("mariadbd");
-    assert!(Command::new("cp").arg("/bin/sleep").arg(&server).status().unwrap().success());
+    assert!(Command::new("cp").arg("/bin/sleep").arg(&server).status_in_time().success());
     let mut server = Command::new(server).arg("600").current_dir(dir.path()).spawn().unwrap();
     let process = format!("process {}", server.id());
     let outputs: Vec<Output> = (6..40)
@@ -129,8 +130,7 @@ fn a_server_is_not_lost_for_want_of_descriptors() {
             output_when_free(command.args(["check", "--no-probe", "--format", "json"]))
         })
         .collect();
-    server.kill().unwrap();
-    server.wait().unwrap();
+    server.kill_in_time();
     let (mut found, mut lacking) = (0, 0);
     for (most, output) in (6..).zip(&outputs) {
         let said = stdout(output);
