@@ -106,7 +106,9 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         facts.known(&device::LOOP_FILE).into_iter().map(|(subject, file)| (subject.clone(), file)).collect();
     let points = Points::from_facts(facts);
     for (subject, file) in loops {
-        let file = raw(file.strip_suffix(" (deleted)").unwrap_or(&file));
+        let (file, is_deleted) =
+            file.strip_suffix(" (deleted)").map_or((file.as_str(), false), |file| (file, true));
+        let file = raw(file);
         // The node of a device lies on a file system in memory, and what is written to it does not.
         let node = || {
             let path = Path::new(OsStr::from_bytes(&file));
@@ -117,17 +119,21 @@ fn loops(host: &dyn Host, facts: &mut FactSet) {
         let device = device_at(host, &file, facts).or_else(|| device_of_node(host, node()?, facts));
         if let Some(device) = device.filter(|device| *device != subject) {
             facts.stand(&subject, &device);
-        } else if let Some(mount) = points.over_file(&file).filter(|mount| holds(host, &file, mount, facts)) {
+        } else if let Some(mount) = points.over_file(&file)
+            && holds(host, Path::new(OsStr::from_bytes(&file)), is_deleted, mount, facts)
+        {
             facts.stand(&subject, mount);
             facts.link(&subject, mount);
         }
     }
 }
 
-/// Whether the file of a loop device lies on this mount, as stat(2) says of it.
-fn holds(host: &dyn Host, file: &[u8], mount: &Subject, facts: &FactSet) -> bool {
-    let file = host.stat(Path::new(OsStr::from_bytes(file)));
-    file.is_ok_and(|file| misplaced(facts, mount, file).is_none())
+/// Whether the file of a loop device lies on this mount, as stat(2) says of it, or of its directory where it has no name any
+/// more.
+fn holds(host: &dyn Host, file: &Path, is_deleted: bool, mount: &Subject, facts: &FactSet) -> bool {
+    let named = if is_deleted { file.parent() } else { Some(file) };
+    let stat = named.and_then(|named| host.stat(named).ok());
+    stat.is_some_and(|stat| misplaced(facts, mount, stat).is_none())
 }
 
 /// Writes to an overlay go to its upper directory. The path is relative to the mounting process, so it is followed only

@@ -20,7 +20,9 @@ impl Fake {
     /// A file with this text; an attribute of sysfs ends its line.
     pub(crate) fn file(self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> Self {
         let (path, mut text) = (path.as_ref().to_owned(), text.as_ref().to_vec());
-        if path.starts_with("/sys") && text.last().is_some_and(|last| *last != b'\n') {
+        if (path.starts_with("/sys") || path == Path::new("/proc/version"))
+            && text.last().is_some_and(|last| *last != b'\n')
+        {
             text.push(b'\n');
         }
         self.answer(Question::Read(path), text)

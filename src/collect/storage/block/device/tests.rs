@@ -42,6 +42,11 @@ fn queue(fake: Fake, name: &str, write_cache: &str, scheduler: &str) -> Fake {
     fake.files(&format!("/sys/class/block/{name}"), &attributes)
 }
 
+/// stat(2) of a directory on this device.
+fn stat_on(major: u32, minor: u32) -> String {
+    format!("mode=16877 uid=0 gid=0 major={major} minor={minor} node_major=0 node_minor=0 inode=2 size=4096")
+}
+
 /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on that, unused loops beside.
 fn machine() -> Fake {
     let mut fake = Fake::default();
@@ -64,7 +69,8 @@ fn machine() -> Fake {
     fake = block(fake, "loop0", "../../devices/virtual/block/loop0", (7, 0), "disk", 2048);
     fake = queue(fake, "loop0", "write back", "[none] mq-deadline");
     fake = fake
-        .files("/sys/class/block/loop0/loop", &[("backing_file", "/srv/disk image (deleted)"), ("dio", "0")]);
+        .files("/sys/class/block/loop0/loop", &[("backing_file", "/srv/disk image (deleted)"), ("dio", "0")])
+        .answer(Question::Stat("/srv".into()), stat_on(252, 0));
     for n in 1..8 {
         fake = block(fake, &format!("loop{n}"), "../../devices/virtual/block/loop", (7, n), "disk", 0);
     }
@@ -140,6 +146,7 @@ fn a_loop_over_a_disk_stands_on_the_disk() {
         let fake = machine()
             .file("/sys/class/block/loop0/loop/backing_file", backing)
             .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
+            .answer(Question::Stat("/dev/shm/image".into()), stat_on(0, 6))
             .file(
                 "/proc/self/mountinfo",
                 "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
