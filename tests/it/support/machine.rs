@@ -50,6 +50,7 @@ impl Machine {
             ("kernel.version", "6.1.0"),
             ("mount.barrier", "on"),
             ("ext4.journal", "true"),
+            ("ext4.fast_commit", "false"),
             ("device.kind", "disk"),
             ("device.transport", "sata"),
             ("device.write_cache", "write back"),
@@ -84,7 +85,8 @@ impl Machine {
     #[must_use]
     pub fn with_cluster(mut self) -> Self {
         self.facts.link(&data(), &Subject::cluster("/data"));
-        self.with("pg.fsync", "true")
+        self.with("cluster.kind", "postgres")
+            .with("pg.fsync", "true")
             .with("pg.synchronous_commit", "on")
             .with("pg.synchronous_commit_overrides", "")
             .with("pg.full_page_writes", "true")
