@@ -24,7 +24,7 @@ pub const USERS: usize = 64;
 /// The subjects of one machine that have facts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Mounts, those that a path reaches first.
+    /// Mounts, in the order of the kernel's table.
     pub mounts: usize,
     /// Block devices.
     pub devices: usize,

@@ -40,13 +40,24 @@ pub struct MountTable {
     pub malformed: Vec<(u32, &'static str)>,
     /// Numbers of lines whose options hold an unescaped blank. The text after it belongs to the options.
     pub blanks: Vec<u32>,
+    /// How many lines stand behind the last that was read.
+    pub left_out: usize,
 }
 
 /// Reads the whole file.
 pub fn parse(bytes: &[u8]) -> MountTable {
+    parse_bounded(bytes, usize::MAX)
+}
+
+/// Reads as many mounts as the bound allows and counts the other lines.
+pub fn parse_bounded(bytes: &[u8], bound: usize) -> MountTable {
     let mut table = MountTable::default();
     let mut number: u32 = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
+        if table.entries.len() >= bound {
+            table.left_out += 1;
+            continue;
+        }
         number = number.saturating_add(1);
         let whole = line.strip_suffix(b"\n");
         let cut = whole.is_none() && bytes.len() >= MOUNT_TABLE;
@@ -172,6 +183,13 @@ mod tests {
             let table = parse(&line);
             prop_assert_eq!(&table.entries.first().unwrap().point, &point);
         }
+    }
+
+    #[test]
+    fn lines_beyond_the_bound_are_counted() {
+        let table = parse_bounded(&[ROOT, b"\n", ROOT, b"\n", ROOT, b"\n"].concat(), 2);
+        assert_eq!((table.entries.len(), table.left_out), (2, 1));
+        assert_eq!(parse_bounded(ROOT, 1).left_out, 0);
     }
 
     #[test]

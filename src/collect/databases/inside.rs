@@ -43,7 +43,9 @@ impl<'a> Inside<'a> {
         if own == theirs {
             return None;
         }
-        let table = ours.read(Path::new("/proc/self/mountinfo")).map(|text| mountinfo::parse(&text));
+        let table = ours
+            .read(Path::new("/proc/self/mountinfo"))
+            .map(|text| mountinfo::parse_bounded(&text, ours.bounds().mounts));
         let entries = table.unwrap_or_default().entries;
         let in_sight = sight::in_sight(&entries);
         let here = entries.into_iter().zip(in_sight).filter(|(_, visible)| *visible);
@@ -108,7 +110,11 @@ impl<'a> Inside<'a> {
         if same(&real) {
             return Reading::known(real, Source::file(from));
         }
-        let table = || self.host.read(Path::new(&from)).map(|text| mountinfo::parse(&text).entries);
+        let table = || {
+            self.host
+                .read(Path::new(&from))
+                .map(|text| mountinfo::parse_bounded(&text, self.host.bounds().mounts).entries)
+        };
         let theirs = match self.theirs.get_or_init(table) {
             Ok(theirs) => theirs,
             Err(miss) => return refused(miss, &from),

@@ -77,7 +77,14 @@ pub fn our_uid(host: &dyn Host) -> Option<u32> {
 pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     let answer = host.ask(&Question::Servers)?;
     let text = String::from_utf8_lossy(&answer);
-    let rows: Vec<ServerProcess> = text.lines().filter_map(row).collect();
+    let bound = host.bounds().servers;
+    let mut listed = text.lines().filter_map(row);
+    // Enough to choose from.
+    let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
+    let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
+    for row in listed {
+        *left_out.entry(row.uid).or_default() += 1;
+    }
     if rows.is_empty() && hides_others(host) {
         let why =
             "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
@@ -98,9 +105,7 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
         (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
     });
     let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(more).collect();
-    let beyond = rows.split_off(host.bounds().servers.min(rows.len()));
-    let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for row in beyond {
+    for row in rows.split_off(bound.min(rows.len())) {
         *left_out.entry(row.uid).or_default() += 1;
     }
     others.extend(left_out);
@@ -114,7 +119,10 @@ fn hides_others(host: &dyn Host) -> bool {
         entry.point == b"/proc"
             && entry.super_options.iter().any(|option| HIDING.contains(&option.as_slice()))
     };
-    let mounts = || host.read(Path::new("/proc/self/mountinfo")).map(|bytes| mountinfo::parse(&bytes));
+    let mounts = || {
+        host.read(Path::new("/proc/self/mountinfo"))
+            .map(|bytes| mountinfo::parse_bounded(&bytes, host.bounds().mounts))
+    };
     our_uid(host).is_some_and(|uid| uid != 0) && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 

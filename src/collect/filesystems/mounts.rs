@@ -27,8 +27,9 @@ pub const COLLECTOR: Collector = Collector { id: "mounts", run };
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let bound = host.bounds().mounts;
     let table = match host.read(Path::new(MOUNTINFO)) {
-        Ok(bytes) => mountinfo::parse(&bytes),
+        Ok(bytes) => mountinfo::parse_bounded(&bytes, bound),
         Err(miss) => return facts.warn(MountNote::NoTable { file: MOUNTINFO, reason: miss.to_string() }),
     };
     for &(line, complaint) in &table.malformed {
@@ -37,9 +38,13 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
     for &line in &table.blanks {
         facts.warn(MountNote::BareSpace { file: MOUNTINFO, line });
     }
+    if table.left_out > 0 {
+        facts.warn(MountNote::BeyondBound { left_out: table.left_out, bound });
+    }
+    let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());
     let mut lain = HashMap::new();
-    for (entry, visible) in bounded(&table.entries, host.bounds().mounts, facts) {
+    for (entry, visible) in table.entries.iter().zip(in_sight) {
         let subject = subject_for(&entry.point, &mut lain, facts);
         facts.mention(&subject);
         subjects.push((subject, entry, visible));
@@ -66,28 +71,6 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
             put_space(subject, &answer, facts);
         }
     }
-}
-
-/// The mounts that have facts, each with whether a path reaches it: as many as the bound allows, those that are reached
-/// first.
-fn bounded<'t>(
-    entries: &'t [mountinfo::Entry],
-    bound: usize,
-    facts: &mut FactSet,
-) -> Vec<(&'t mountinfo::Entry, bool)> {
-    let all: Vec<(&mountinfo::Entry, bool)> = entries.iter().zip(sight::in_sight(entries)).collect();
-    let reached = all.iter().filter(|(_, visible)| *visible).count();
-    let (mut reached, mut hidden) = (reached.min(bound), bound.saturating_sub(reached));
-    let (kept, left): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, visible)| {
-        let room = if *visible { &mut reached } else { &mut hidden };
-        let fits = *room > 0;
-        *room = room.saturating_sub(1);
-        fits
-    });
-    if let Some((first, _)) = left.first() {
-        facts.warn(MountNote::BeyondBound { left_out: left.len(), first: safe(&first.point), bound });
-    }
-    kept
 }
 
 /// A name for one more mount on this point; `lain` counts those that have one.
@@ -208,24 +191,6 @@ mod tests {
         garbage\n\
         22 20 8:2 / /srv rw - xfs /dev/sda2 rw\n\
         23 22 8:3 / /srv rw - xfs /dev/sda3 rw\n";
-
-    /// Those that a path reaches come first, in the order of the table.
-    #[test]
-    fn mounts_beyond_the_bound_are_counted_and_named() {
-        let table = mountinfo::parse(TABLE.as_bytes());
-        let points = |bound: usize| {
-            let mut facts = FactSet::default();
-            let kept = bounded(&table.entries, bound, &mut facts);
-            let kept: Vec<u64> = kept.into_iter().map(|(entry, _)| entry.id).collect();
-            (kept, sentences(&facts))
-        };
-        assert_eq!(points(4), (vec![20, 21, 22, 23], Vec::new()));
-        let (kept, notes) = points(3);
-        assert_eq!(kept, [20, 21, 23]);
-        assert_eq!(notes.len(), 1);
-        assert!(notes[0].contains("1, the first at /srv"), "{notes:?}");
-        assert_eq!(points(1).0, [20]);
-    }
 
     fn collect(target: Option<&str>) -> (FactSet, Vec<Question>) {
         collect_with(target, 0)

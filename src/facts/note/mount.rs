@@ -12,8 +12,8 @@ notes! {
         MalformedLine { file: &'static str, line: u32, complaint: &'static str }
             = "{file}:{line}: {complaint}; the line was left out";
         /// More mounts than have facts.
-        BeyondBound { left_out: usize, first: String, bound: usize }
-            = "mounts beyond the bound of {bound}: {left_out}, the first at {first}; what lies on them is unknown";
+        BeyondBound { left_out: usize, bound: usize }
+            = "mounts beyond the bound of {bound}: {left_out}; what lies on them is unknown";
         /// A space within a field, where it ends the field.
         BareSpace { file: &'static str, line: u32 }
             = "{file}:{line}: a space that is not escaped; the text after it was read as further options";
