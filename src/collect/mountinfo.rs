@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn lines_beyond_the_bound_are_counted() {
-        let table = parse_bounded(&[ROOT, b"\n", ROOT, b"\n", ROOT, b"\n"].concat(), 2);
+        let table = parse_bounded(&[ROOT; 3].concat(), 2);
         assert_eq!((table.entries.len(), table.left_out), (2, 1));
         assert_eq!(parse_bounded(ROOT, 1).left_out, 0);
     }
