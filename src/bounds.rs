@@ -37,7 +37,7 @@ impl Bounds {
     pub const LIVE: Self = Self { mounts: 100_000, devices: 100_000, servers: 4_096 };
 
     /// A capture of this many bytes. A disk with its mount takes 4 KiB of one.
-    pub const fn of_capture(bytes: usize) -> Self {
+    pub const fn for_capture(bytes: usize) -> Self {
         let subjects = 1_024 + bytes / 4_096;
         Self { mounts: subjects, devices: 2 * subjects, servers: 256 }
     }

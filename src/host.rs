@@ -396,7 +396,8 @@ pub trait Host: Sync {
 }
 
 /// The line of an attribute file, whole: text, no control character but the tab, and in sysfs a newline at its end, without
-/// which it was cut (Documentation/filesystems/sysfs.rst; `sysfs_emit`). Only a virtio disk prints its serial number
+/// which it was cut (Documentation/filesystems/sysfs.rst; `sysfs_emit`); likewise of /proc/version (fs/proc/version.c), whose
+/// last word is a day. Only a virtio disk prints its serial number
 /// bare (drivers/block/virtio_blk.c, `serial_show`).
 fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Miss> {
     let broken = |what: &str| Err(Miss::new(MissKind::Failed, what));
@@ -410,7 +411,8 @@ fn attribute_line<'b>(path: &Path, bytes: &'b [u8]) -> Result<&'b [u8], Miss> {
         return broken("it is no text");
     }
     let is_bare = path.ends_with("serial") && !path.ends_with("device/serial");
-    if ended.is_none() && path.starts_with("/sys") && !is_bare {
+    let is_ended = path.starts_with("/sys") || path == Path::new("/proc/version");
+    if ended.is_none() && is_ended && !is_bare {
         return broken(if line.is_empty() { "it is empty" } else { "it has no end of line" });
     }
     Ok(line)

@@ -54,7 +54,7 @@ fn last(args: &Check, session: &Session) -> Result<Kept, CliError> {
         CliError::Usage(format!("cannot look into {place}: {}", text::error_words(&error)))
     })?;
     match newest {
-        Some(path) => parse(&path, input::open_kept(&path, LARGEST)),
+        Some(path) => parse(&path, input::open_regular(&path, LARGEST)),
         None if args.save => Err(CliError::Usage(format!("no baseline is kept in {place} yet"))),
         None => {
             Err(CliError::Usage(format!("no baseline is kept in {place}; `{}` keeps one", keeps(target))))

@@ -87,7 +87,7 @@ pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
 /// The same of a file that walwise continues, and that may be absent.
 pub(super) fn drill_record_if_any(path: &Path) -> Result<Option<Record>, CliError> {
     let mut bytes = Vec::new();
-    let read = input::open_kept(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
+    let read = input::open_regular(path, LARGEST_RECORD).and_then(|mut file| file.read_to_end(&mut bytes));
     match read {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(cannot("use", path, &error)),

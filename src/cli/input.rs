@@ -58,7 +58,7 @@ pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
 }
 
 /// A regular file that walwise wrote earlier, of at most so many bytes, open for reading.
-pub(super) fn open_kept(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
+pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
     ReplyStream::to(KEPT, &[path.as_os_str(), OsStr::new(&largest.to_string())])
 }
 

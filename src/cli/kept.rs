@@ -61,7 +61,7 @@ pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
     let open = |name: &String| {
         let shelf = Shelf { directory: state.join(name) };
         let path = shelf.newest().map_err(|error| warn(&shelf.directory, &error)).ok()??;
-        input::open_kept(&path, LARGEST).map_err(|error| warn(&path, &error)).ok()
+        input::open_regular(&path, LARGEST).map_err(|error| warn(&path, &error)).ok()
     };
     names.iter().filter(of_host).take(MOST_SHELVES).filter_map(open).flat_map(price::read).collect()
 }

@@ -51,7 +51,11 @@ impl NamedFile {
             judge(&stdin, kinds, largest)?;
             return Ok(Self { file: File::from(stdin), largest, left: largest });
         }
-        let held = rustix::fs::open(of_parent(path).as_ref(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let held = rustix::fs::open(
+            parent_descriptor(path).as_ref(),
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         judge(&held, kinds, largest)?;
         // A fifo without a writer opens at once.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -103,7 +107,7 @@ impl Read for NamedFile {
 
 /// The path of a descriptor, such as that of a shell's `<(...)`, as the path of our parent's: it was left open for walwise, which
 /// passes none of them on.
-fn of_parent(path: &Path) -> Cow<'_, Path> {
+fn parent_descriptor(path: &Path) -> Cow<'_, Path> {
     let number = |directory: &&str| path.strip_prefix(directory).ok()?.to_str()?.parse::<u32>().ok();
     match DESCRIPTORS.iter().find_map(number) {
         Some(number) => Cow::Owned(PathBuf::from(format!("/proc/{}/fd/{number}", nix::unistd::getppid()))),

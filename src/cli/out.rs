@@ -26,10 +26,10 @@ pub(super) type ExitResult = Result<u8, CliError>;
 /// Prints a value as JSON; a closed reader counts as success.
 pub(super) fn print_json(value: &impl Serialize) -> ExitResult {
     let mut stdout = BufWriter::new(io::stdout().lock());
-    printed(json::write(value, &mut stdout).and_then(|()| stdout.flush()))
+    accept_broken_pipe(json::write(value, &mut stdout).and_then(|()| stdout.flush()))
 }
 
-fn printed(outcome: io::Result<()>) -> ExitResult {
+fn accept_broken_pipe(outcome: io::Result<()>) -> ExitResult {
     match outcome {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
@@ -43,7 +43,7 @@ pub(super) fn print(document: &str) -> ExitResult {
     let escaped =
         if line_style().colour { escape_between_colours(document) } else { text::escape_lines(document) };
     let mut stdout = io::stdout().lock();
-    printed(stdout.write_all(escaped.as_bytes()).and_then(|()| stdout.flush()))
+    accept_broken_pipe(stdout.write_all(escaped.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Escapes what stands between sequences that set a colour (SGR of ECMA-48).

@@ -4,7 +4,10 @@
 //! What the entries mean is left to [`super::filesystems::mounts`]. Mount points are any bytes but zero, and a line may be hostile
 //! or truncated; a malformed line is lost alone.
 
+use std::path::Path;
+
 use crate::bounds::MOUNT_TABLE;
+use crate::host::{Host, Miss};
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,13 +47,13 @@ pub struct MountTable {
     pub left_out: usize,
 }
 
-/// Reads the whole file.
-pub fn parse(bytes: &[u8]) -> MountTable {
-    parse_bounded(bytes, usize::MAX)
+/// The mount table of a process, up to the host's bound.
+pub fn read(host: &dyn Host, path: &Path) -> Result<MountTable, Miss> {
+    Ok(parse(&host.read(path)?, host.bounds().mounts))
 }
 
-/// Reads as many mounts as the bound allows and counts the other lines.
-pub fn parse_bounded(bytes: &[u8], bound: usize) -> MountTable {
+/// Parses as many mounts as the bound allows and counts the other lines.
+pub fn parse(bytes: &[u8], bound: usize) -> MountTable {
     let mut table = MountTable::default();
     let mut number: u32 = 0;
     for line in bytes.split_inclusive(|b| *b == b'\n') {
@@ -146,6 +149,10 @@ mod tests {
 
     use super::*;
 
+    fn all(bytes: &[u8]) -> MountTable {
+        parse(bytes, usize::MAX)
+    }
+
     const ROOT: &[u8] = b"27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard,nobarrier\n";
 
     /// As the kernel escapes: seq_path with the blanks, the backslash and, in newer kernels, the hash.
@@ -160,13 +167,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_read_without_failing(bytes: Vec<u8>) {
-            parse(&bytes);
+            all(&bytes);
         }
 
         #[test]
         fn good_lines_survive_a_bad_one(bad in proptest::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..80)) {
             let text = [ROOT, &bad, b"\n", ROOT].concat();
-            let table = parse(&text);
+            let table = all(&text);
             let lines: Vec<u32> = table.entries.iter().map(|entry| entry.line).collect();
             prop_assert!(lines.contains(&1) && lines.contains(&3), "{lines:?}");
         }
@@ -180,21 +187,21 @@ mod tests {
         fn any_mount_point_is_kept(name in proptest::collection::vec(1u8.., 0..40)) {
             let point = [b"/".as_slice(), &name].concat();
             let line = [b"1 0 8:1 / ".as_slice(), &escape(&point), b" rw - xfs /dev/sda1 rw\n"].concat();
-            let table = parse(&line);
+            let table = all(&line);
             prop_assert_eq!(&table.entries.first().unwrap().point, &point);
         }
     }
 
     #[test]
     fn lines_beyond_the_bound_are_counted() {
-        let table = parse_bounded(&[ROOT; 3].concat(), 2);
+        let table = parse(&[ROOT; 3].concat(), 2);
         assert_eq!((table.entries.len(), table.left_out), (2, 1));
-        assert_eq!(parse_bounded(ROOT, 1).left_out, 0);
+        assert_eq!(parse(ROOT, 1).left_out, 0);
     }
 
     #[test]
     fn options_of_mount_and_superblock_stay_apart() {
-        let table = parse(ROOT);
+        let table = all(ROOT);
         let entry = &table.entries[0];
         assert_eq!((entry.id, entry.parent, entry.devno.as_str()), (27, 1, "254:0"));
         assert_eq!(entry.options, [b"rw".to_vec(), b"relatime".to_vec()]);
@@ -205,7 +212,7 @@ mod tests {
     fn optional_fields_empty_sources_and_quotes_are_understood() {
         let text = b"1 0 0:5 / /a\\040b rw master:2 propagate_from:1 unbindable - tmpfs  rw,context=\"u:c1,c2\",size=4k\n\
             2 0 0:6 / /b rw - fuse.sshfs me@host: rw\n";
-        let table = parse(text);
+        let table = all(text);
         assert!(table.malformed.is_empty());
         assert_eq!(table.entries[0].point, b"/a b");
         assert_eq!(table.entries[0].source, b"");
@@ -216,14 +223,14 @@ mod tests {
     /// Some file systems print their options as they were given; nothing behind a blank in them is lost.
     #[test]
     fn a_blank_in_the_options_cuts_nothing_off() {
-        let table = parse(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");
+        let table = all(b"1 0 0:5 / /a rw - btrfs /dev/sda rw,label=my data,nobarrier\n2 0 0:6 / /b rw - xfs /dev/sdb rw\n");
         assert_eq!(table.entries[0].super_options, [&b"rw"[..], b"label=my data", b"nobarrier"]);
         assert_eq!((table.blanks, table.malformed.len()), (vec![1], 0));
     }
 
     #[test]
     fn a_bad_line_is_named() {
-        let table = parse(&[ROOT, b"28 27 0:5 / /x rw shared:3 tmpfs tmpfs rw\n", ROOT].concat());
+        let table = all(&[ROOT, b"28 27 0:5 / /x rw shared:3 tmpfs tmpfs rw\n", ROOT].concat());
         assert_eq!(table.entries.len(), 2);
         assert_eq!(table.malformed, [(2, "no separator")]);
     }

@@ -73,7 +73,7 @@ mod tests {
         let line = |(id, parent, point): &(u64, u64, &str)| {
             format!("{id} {parent} 8:1 / {point} rw - ext4 /dev/sda1 rw\n")
         };
-        in_sight(&parse(mounts.iter().map(line).collect::<String>().as_bytes()).entries)
+        in_sight(&parse(mounts.iter().map(line).collect::<String>().as_bytes(), usize::MAX).entries)
     }
 
     #[test]

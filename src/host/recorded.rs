@@ -39,7 +39,7 @@ impl Host for RecordedHost {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds::of_capture(self.bytes)
+        Bounds::for_capture(self.bytes)
     }
 
     fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {

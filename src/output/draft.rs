@@ -65,8 +65,8 @@ struct FileIdentity {
     changed: (i64, u64),
 }
 
-impl FileIdentity {
-    fn of(stat: &Stat) -> Self {
+impl From<&Stat> for FileIdentity {
+    fn from(stat: &Stat) -> Self {
         Self { place: (stat.st_dev, stat.st_ino), changed: (stat.st_ctime, stat.st_ctime_nsec) }
     }
 }
@@ -103,7 +103,7 @@ impl OutputLocation {
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::openat(&end.directory, ".", flags, Mode::empty())?;
-        let found = there.as_ref().map(FileIdentity::of);
+        let found = there.as_ref().map(FileIdentity::from);
         let location = Self { walker, options, directory, name, found, notice };
         location.judge(there.as_ref())?;
         drop(Draft::make(&location)?);
@@ -196,7 +196,7 @@ impl<'a> Draft<'a> {
         };
         self.location.judge(there.as_ref())?;
         match options.existing {
-            Existing::Continued if there.as_ref().map(FileIdentity::of) != self.location.found => {
+            Existing::Continued if there.as_ref().map(FileIdentity::from) != self.location.found => {
                 return Err(Refused::For("another process wrote it meanwhile; try again".to_owned()));
             }
             Existing::Replaced | Existing::Continued => {

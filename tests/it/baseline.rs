@@ -138,20 +138,25 @@ fn root_s_baseline_is_the_system_s() {
     assert!(stdout(&output).contains("Since the baseline of "), "{}", stdout(&output));
 }
 
+/// walwise with this directory for the reports that it keeps. As root there is one place for all, which is not for tests.
+fn walwise_keeping_in(directory: &Path) -> Command {
+    let mut command = walwise();
+    let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
+    if nix::unistd::geteuid().is_root() {
+        command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", enter]).arg(directory).arg(env!("CARGO_BIN_EXE_walwise"));
+    }
+    command.env("XDG_STATE_HOME", directory);
+    command
+}
+
 /// What a timer runs: the first run has nothing to compare with, the second does, and a report that cannot be used costs
 /// a comparison, and no run.
 #[test]
 fn a_run_that_keeps_reports_does_without_a_missing_one() {
     let dir = tempfile::tempdir().unwrap();
     let check = || {
-        let mut command = walwise();
-        // As root there is one place for all, which is not for tests.
-        let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
-        if nix::unistd::geteuid().is_root() {
-            command = Command::new("unshare");
-            command.args(["-m", "sh", "-c", enter]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
-        }
-        command.env("XDG_STATE_HOME", dir.path());
+        let mut command = walwise_keeping_in(dir.path());
         command.args(["check", "/etc", "--no-probe", "--save", "--baseline", "last", "--fail-on", "never"]);
         let output = command.output_in_time();
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -176,13 +181,7 @@ fn a_run_that_keeps_reports_does_without_a_missing_one() {
 fn reports_that_are_kept_at_once_are_all_kept() {
     let dir = tempfile::tempdir().unwrap();
     let start = |_: usize| {
-        let mut command = walwise();
-        let enter = "mount --make-rprivate / && mount --bind \"$0\" /var/lib && exec \"$@\"";
-        if nix::unistd::geteuid().is_root() {
-            command = Command::new("unshare");
-            command.args(["-m", "sh", "-c", enter]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_walwise"));
-        }
-        command.env("XDG_STATE_HOME", dir.path());
+        let mut command = walwise_keeping_in(dir.path());
         command.args(["check", "/etc", "--no-probe", "--no-programs", "--save", "--fail-on", "never"]);
         Running::start(&mut command)
     };

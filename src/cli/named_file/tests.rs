@@ -69,12 +69,12 @@ fn a_descriptor_is_that_of_the_parent() {
     let parent = nix::unistd::getppid();
     for directory in DESCRIPTORS {
         assert_eq!(
-            of_parent(&Path::new(directory).join("63")),
+            parent_descriptor(&Path::new(directory).join("63")),
             PathBuf::from(format!("/proc/{parent}/fd/63"))
         );
     }
     for other in ["/dev/fd", "/dev/fd/x", "/dev/fd/3/4", "/dev/stdin", "fd/3", "/proc/1/fd/3"] {
-        assert_eq!(of_parent(Path::new(other)), Path::new(other));
+        assert_eq!(parent_descriptor(Path::new(other)), Path::new(other));
     }
 }
 

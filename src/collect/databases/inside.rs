@@ -43,9 +43,7 @@ impl<'a> Inside<'a> {
         if own == theirs {
             return None;
         }
-        let table = ours
-            .read(Path::new("/proc/self/mountinfo"))
-            .map(|text| mountinfo::parse_bounded(&text, ours.bounds().mounts));
+        let table = mountinfo::read(ours, Path::new("/proc/self/mountinfo"));
         let entries = table.unwrap_or_default().entries;
         let in_sight = sight::in_sight(&entries);
         let here = entries.into_iter().zip(in_sight).filter(|(_, visible)| *visible);
@@ -110,11 +108,7 @@ impl<'a> Inside<'a> {
         if same(&real) {
             return Reading::known(real, Source::file(from));
         }
-        let table = || {
-            self.host
-                .read(Path::new(&from))
-                .map(|text| mountinfo::parse_bounded(&text, self.host.bounds().mounts).entries)
-        };
+        let table = || mountinfo::read(self.host, Path::new(&from)).map(|table| table.entries);
         let theirs = match self.theirs.get_or_init(table) {
             Ok(theirs) => theirs,
             Err(miss) => return refused(miss, &from),

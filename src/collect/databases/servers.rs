@@ -82,9 +82,8 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
     // Enough to choose from.
     let rows: Vec<ServerProcess> = listed.by_ref().take(16 * bound).collect();
     let mut left_out: BTreeMap<Option<u32>, u64> = BTreeMap::new();
-    for row in listed {
-        *left_out.entry(row.uid).or_default() += 1;
-    }
+    let mut leave_out = |row: ServerProcess| *left_out.entry(row.uid).or_default() += 1;
+    listed.for_each(&mut leave_out);
     if rows.is_empty() && hides_others(host) {
         let why =
             "/proc is mounted with hidepid, which hides the processes of other users; run walwise as root";
@@ -105,9 +104,7 @@ pub fn list(host: &dyn Host, request: &Request) -> Result<Listing, Miss> {
         (!is_target, row.uid.is_none_or(|uid| uid > LAST_SYSTEM_USER), crowds.get(&row.uid).copied())
     });
     let mut others: Vec<(Option<u32>, u64)> = text.lines().filter_map(more).collect();
-    for row in rows.split_off(bound.min(rows.len())) {
-        *left_out.entry(row.uid).or_default() += 1;
-    }
+    rows.split_off(bound.min(rows.len())).into_iter().for_each(leave_out);
     others.extend(left_out);
     Ok(Listing { rows, more: others })
 }
@@ -119,10 +116,7 @@ fn hides_others(host: &dyn Host) -> bool {
         entry.point == b"/proc"
             && entry.super_options.iter().any(|option| HIDING.contains(&option.as_slice()))
     };
-    let mounts = || {
-        host.read(Path::new("/proc/self/mountinfo"))
-            .map(|bytes| mountinfo::parse_bounded(&bytes, host.bounds().mounts))
-    };
+    let mounts = || mountinfo::read(host, Path::new("/proc/self/mountinfo"));
     our_uid(host).is_some_and(|uid| uid != 0) && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 

@@ -27,9 +27,8 @@ pub const COLLECTOR: Collector = Collector { id: "mounts", run };
 const MOUNTINFO: &str = "/proc/self/mountinfo";
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
-    let bound = host.bounds().mounts;
-    let table = match host.read(Path::new(MOUNTINFO)) {
-        Ok(bytes) => mountinfo::parse_bounded(&bytes, bound),
+    let table = match mountinfo::read(host, Path::new(MOUNTINFO)) {
+        Ok(table) => table,
         Err(miss) => return facts.warn(MountNote::NoTable { file: MOUNTINFO, reason: miss.to_string() }),
     };
     for &(line, complaint) in &table.malformed {
@@ -39,7 +38,7 @@ fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
         facts.warn(MountNote::BareSpace { file: MOUNTINFO, line });
     }
     if table.left_out > 0 {
-        facts.warn(MountNote::BeyondBound { left_out: table.left_out, bound });
+        facts.warn(MountNote::BeyondBound { left_out: table.left_out, bound: host.bounds().mounts });
     }
     let in_sight = sight::in_sight(&table.entries);
     let mut subjects = Vec::with_capacity(table.entries.len());

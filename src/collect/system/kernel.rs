@@ -41,7 +41,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     // From here on the facts count rather than the answers, because they may be assumed.
     let release = facts.get(&subject, &kernel::RELEASE);
     let runs = was_seen(&release);
-    let build = if runs { build_text(host) } else { not_running() };
+    let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
     facts.put(&subject, &kernel::BUILD, build);
     // A capture or a container may lack /proc/version, and uname(2) ends with the same text.
     let built_by = match facts.value(&subject, &kernel::BUILD) {
@@ -69,17 +69,6 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
     facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
     dirty::read(host, facts);
-}
-
-/// The text of the kernel's build. Its last word is the day, so a text without its end of line is not whole (fs/proc/version.c).
-fn build_text(host: &dyn Host) -> Reading<String> {
-    let text = attribute::text(host, Path::new(BUILD));
-    match host.read(Path::new(BUILD)) {
-        Ok(bytes) if text.is_known() && !bytes.ends_with(b"\n") => {
-            Reading::unknown(Why::Malformed, format!("{BUILD} has no end of line"))
-        }
-        _ => text,
-    }
 }
 
 /// The vendor of a release, in the words of `kernel.vendor`; `other` for an unknown one.

@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
 
-    fn words(msgs: &[Msg]) -> String {
+    fn names(msgs: &[Msg]) -> String {
         let word = |msg: &Msg| match msg {
             Msg::Key(key) => key.to_string(),
             Msg::Paste(text) => format!("<{text}>"),
@@ -319,7 +319,7 @@ mod tests {
         let mut decoder = Decoder::default();
         let mut msgs = decoder.decode(bytes);
         msgs.extend(decoder.quiet());
-        words(&msgs)
+        names(&msgs)
     }
 
     #[test]
@@ -369,17 +369,17 @@ mod tests {
     fn nothing_that_arrives_is_kept_without_bound() {
         let mut decoder = Decoder::default();
         for begin in ["\x1b[", "\x1b[200~"] {
-            assert_eq!(words(&decoder.decode(begin.as_bytes())), "");
+            assert_eq!(names(&decoder.decode(begin.as_bytes())), "");
             for _ in 0..1_000 {
-                assert_eq!(words(&decoder.decode(&[b'1'; 4_096])), "");
+                assert_eq!(names(&decoder.decode(&[b'1'; 4_096])), "");
                 assert!(decoder.held.len() <= LONGEST, "{}", decoder.held.len());
             }
             assert!(decoder.paste.as_ref().is_none_or(|paste| paste.text.len() <= PASTED));
             if begin == "\x1b[" {
-                assert_eq!(words(&decoder.decode(b"~j")), "j");
+                assert_eq!(names(&decoder.decode(b"~j")), "j");
             }
         }
-        assert_eq!(words(&decoder.decode(b"\x1b[201~j")), format!("<{}> j", "1".repeat(PASTED)));
+        assert_eq!(names(&decoder.decode(b"\x1b[201~j")), format!("<{}> j", "1".repeat(PASTED)));
     }
 
     fn piece() -> impl Strategy<Value = Vec<u8>> {
@@ -415,7 +415,7 @@ mod tests {
             let bytes = pieces.concat();
             let mut decoder = Decoder::default();
             let cut: Vec<Msg> = bytes.chunks(size).flat_map(|chunk| decoder.decode(chunk)).collect();
-            prop_assert_eq!(words(&cut), words(&Decoder::default().decode(&bytes)));
+            prop_assert_eq!(names(&cut), names(&Decoder::default().decode(&bytes)));
         }
     }
 }

@@ -68,16 +68,17 @@ impl Node {
 
 /// Whether a place holds what the kernel writes: below a SCSI target stands the address of a unit of that target
 /// (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
-pub fn is_whole(place: &[u8]) -> bool {
+pub fn is_well_formed(place: &[u8]) -> bool {
     let mut parts = place.split(|b| *b == b'/').peekable();
-    let mut is_whole = place.iter().all(u8::is_ascii_graphic);
+    let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
     while let Some(part) = parts.next() {
         if let Some(target) = part.strip_prefix(b"target") {
             let unit = parts.peek().and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
-            is_whole &= unit.is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
+            is_well_formed &=
+                unit.is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
         }
     }
-    is_whole
+    is_well_formed
 }
 
 /// The subject of a device by its name in sysfs.

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::kind;
-use super::node::{CLASS, Node, is_whole, subject};
+use super::node::{CLASS, Node, is_well_formed, subject};
 use crate::collect::attribute;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::device::{self, DeviceKind};
@@ -132,7 +132,8 @@ fn identify(host: &dyn Host, node: &mut Node, facts: &mut FactSet) {
     facts.put(&node.subject, &device::PATH, value("DEVNAME").map(|name| format!("/dev/{}", safe(&name))));
     // A link that was cut ends in another name.
     let place = host.link(&Path::new(CLASS).join(&node.name)).ok();
-    let place = place.filter(|place| place.file_name() == Some(&node.name) && is_whole(path_bytes(place)));
+    let place =
+        place.filter(|place| place.file_name() == Some(&node.name) && is_well_formed(path_bytes(place)));
     node.place = place.map(|place| path_bytes(&place).to_vec()).unwrap_or_default();
     let is_partition = value("DEVTYPE").value().is_some_and(|kind| kind == b"partition");
     let by = if node.is_called("dm-") {
