@@ -540,6 +540,8 @@ fn real_servers_of_trials_have_no_terminal() {
     let words =
         [&["trial", "--yes", "--force", own.to_str().unwrap()][..], &kills::TRANSACTIONS, &USERS[2]].concat();
     let mut pty = Pty::walwise(&words);
+    // Before its screen it has no handler of signals, and the user runs only the version of the programs.
+    pty.until_shown("q stops it");
     let begun = std::time::Instant::now();
     let mut seen = 0;
     while seen < 200 && begun.elapsed().as_secs() < 120 {
