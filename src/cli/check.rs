@@ -43,10 +43,12 @@ fn checked(args: &Check) -> ExitResult {
     let rules = host::rules(args.from.rules.as_deref())?;
     let target = args.target.as_deref();
     let machine = host::open(args.from.host.as_deref())?;
-    let remembering = RememberingHost::new(machine.as_ref());
     // Assumptions are judged over the very answers of the first pass.
-    let machine: &dyn Host = if args.assume.is_empty() { machine.as_ref() } else { &remembering };
-    let mut session = look_at(machine, &args.from, target, rules)?;
+    let machine: Box<dyn Host> =
+        if args.assume.is_empty() { machine } else { Box::new(RememberingHost::new(machine)) };
+    let mut session = look_at(machine.as_ref(), &args.from, target, rules)?;
+    // A capture is kept no longer than it is needed.
+    let machine = (!args.assume.is_empty()).then_some(machine);
     if let Some(filesystem) = args.fs {
         let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
         for target in targets {
@@ -70,9 +72,9 @@ fn checked(args: &Check) -> ExitResult {
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.
     let kept = keep.map(|found| (found, json::render(&report)));
-    if !assumptions.is_empty() {
-        let request = host::request(machine, &args.from, target)?;
-        report.what_if = Some(session.what_if(&report, &assumptions, machine, &request).1);
+    if let Some(machine) = machine {
+        let request = host::request(machine.as_ref(), &args.from, target)?;
+        report.what_if = Some(session.what_if(&report, &assumptions, machine.as_ref(), &request).1);
     }
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
     match (args.format, args.extent.only) {

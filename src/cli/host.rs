@@ -27,7 +27,7 @@ const LARGEST_RECORD: u64 = 16 << 20;
 /// Opens the host: this machine, or a capture.
 pub(super) fn open(file: Option<&Path>) -> Result<Box<dyn Host + Send>, CliError> {
     let Some(path) = file else { return Ok(Box::new(LiveHost::to_look())) };
-    let host = RecordedHost::parse(&whole(path, LARGEST_CAPTURE)?)
+    let host = RecordedHost::new(whole(path, LARGEST_CAPTURE)?)
         .map_err(|e| CliError::Usage(format!("cannot use {}: {e}", path.display())))?;
     Ok(Box::new(host))
 }

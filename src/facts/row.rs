@@ -44,7 +44,13 @@ impl Row {
                     *old = new;
                 }
             }
-            Err(at) => self.0.insert(at, new),
+            Err(at) => {
+                // Ten thousand disks have a row each, so rows grow by little.
+                if self.0.len() == self.0.capacity() {
+                    self.0.reserve_exact(8);
+                }
+                self.0.insert(at, new);
+            }
         }
     }
 

@@ -15,7 +15,12 @@
 //! a directory are such lines too. Bytes are escaped by [`crate::text`], except that tabs stay. What cannot be read
 //! costs its own entry and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::BuildHasher as _;
+use std::ops::Range;
+
+use foldhash::fast::FixedState;
 
 use super::{Miss, Question, words};
 use crate::bounds::CAPTURE;
@@ -98,21 +103,129 @@ fn displayable(detail: &str) -> String {
 
 /// Parses an archive. The second value lists the entries that could not be read.
 pub fn parse(bytes: &[u8]) -> Result<(Answers, Vec<String>), NotAnArchive> {
+    let mut answers = Answers::new();
+    let problems = entries(bytes, |_, question, answer| {
+        let is_new = !answers.contains_key(&question);
+        if is_new {
+            answers.insert(question, answer);
+        }
+        is_new
+    })?;
+    Ok((answers, problems))
+}
+
+/// Reads the entries one by one with their places; `put` says whether one is new. Returns the complaints about the others.
+fn entries(
+    bytes: &[u8],
+    put: impl FnMut(Range<usize>, Question, HostAnswer) -> bool,
+) -> Result<Vec<String>, NotAnArchive> {
     if bytes.len() > CAPTURE {
         return Err(NotAnArchive::TooLarge);
     }
-    let mut lines = bytes.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines = bytes.split(|b| *b == b'\n');
     let first = lines.next().unwrap_or_default();
-    if first != HEADER.as_bytes() {
-        let version = first.strip_prefix(b"walwise host ").filter(|v| !v.is_empty() && v.len() < 20);
+    let header = first.strip_suffix(b"\r").unwrap_or(first);
+    if header != HEADER.as_bytes() {
+        let version = header.strip_prefix(b"walwise host ").filter(|v| !v.is_empty() && v.len() < 20);
         return Err(version.map_or(NotAnArchive::Header, |v| NotAnArchive::Version(text::safe(v))));
     }
-    let mut reader = CaptureReader::default();
+    let mut reader = CaptureReader { put, problems: ParseComplaints::default(), entry: None };
+    let mut start = first.len() + 1;
     for (number, line) in (2..).zip(lines) {
-        reader.line(number, line);
+        let end = start + line.len();
+        reader.line(number, line.strip_suffix(b"\r").unwrap_or(line), start..end);
+        start = end + 1;
     }
     reader.finish_entry();
-    Ok((reader.answers, reader.problems.told()))
+    Ok(reader.problems.told())
+}
+
+/// An archive whose answers are read when they are asked for: those of ten thousand disks take several times the memory of
+/// their text.
+#[derive(Clone, Debug, Default)]
+pub struct Archive {
+    text: Vec<u8>,
+    /// The places of the entries, by the hash of their question.
+    places: Vec<(u64, Range<u32>)>,
+}
+
+impl Archive {
+    /// Checks an archive; the second value lists the entries that could not be read.
+    pub fn new(text: Vec<u8>) -> Result<(Self, Vec<String>), NotAnArchive> {
+        let mut known: HashMap<u64, Range<u32>, FixedState> = HashMap::default();
+        let mut alike = Vec::new();
+        let problems = entries(&text, |place, question, _| {
+            let (hash, place) = (hash(&question), narrow(place));
+            let is_same =
+                |place: &Range<u32>| entry(&text, place).is_some_and(|(other, _)| other == question);
+            match known.entry(hash) {
+                Entry::Vacant(free) => {
+                    free.insert(place);
+                    true
+                }
+                Entry::Occupied(taken) if is_same(taken.get()) => false,
+                // Two questions with one hash.
+                Entry::Occupied(_) => {
+                    let is_new = !alike.iter().any(|(of, place)| *of == hash && is_same(place));
+                    if is_new {
+                        alike.push((hash, place));
+                    }
+                    is_new
+                }
+            }
+        })?;
+        let mut places: Vec<(u64, Range<u32>)> = known.into_iter().chain(alike).collect();
+        places.sort_unstable_by_key(|(hash, place)| (*hash, place.start));
+        Ok((Self { text, places }, problems))
+    }
+
+    /// The size of its text, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The answer to a question.
+    pub fn get(&self, question: &Question) -> Option<HostAnswer> {
+        let hash = hash(question);
+        let first = self.places.partition_point(|(other, _)| *other < hash);
+        let alike = self.places.iter().skip(first).take_while(|(other, _)| *other == hash);
+        let mut found = alike.filter_map(|(_, place)| entry(&self.text, place));
+        found.find(|(other, _)| other == question).map(|(_, answer)| answer)
+    }
+
+    /// Every question.
+    pub fn questions(&self) -> impl Iterator<Item = Question> {
+        self.places.iter().filter_map(|(_, place)| entry(&self.text, place)).map(|(question, _)| question)
+    }
+}
+
+fn hash(question: &Question) -> u64 {
+    FixedState::default().hash_one(question)
+}
+
+/// A place in a text of at most [`CAPTURE`] bytes.
+fn narrow(place: Range<usize>) -> Range<u32> {
+    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    narrow(place.start)..narrow(place.end)
+}
+
+/// The entry at a place.
+fn entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
+    let text = text.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)?;
+    let mut found = None;
+    let mut reader = CaptureReader {
+        put: |_, question, answer| {
+            found = Some((question, answer));
+            true
+        },
+        problems: ParseComplaints::default(),
+        entry: None,
+    };
+    for line in text.split(|b| *b == b'\n') {
+        reader.line(0, line.strip_suffix(b"\r").unwrap_or(line), 0..0);
+    }
+    reader.finish_entry();
+    found
 }
 
 /// Complaints; only the first few are kept.
@@ -142,6 +255,7 @@ impl ParseComplaints {
 /// An entry that is being read.
 struct CaptureEntry {
     line: usize,
+    place: Range<usize>,
     question: Question,
     body: Body,
 }
@@ -153,22 +267,24 @@ enum Body {
     Refused(Miss),
 }
 
-#[derive(Default)]
-struct CaptureReader {
-    answers: Answers,
+struct CaptureReader<F> {
+    put: F,
     problems: ParseComplaints,
     entry: Option<CaptureEntry>,
 }
 
-impl CaptureReader {
-    fn line(&mut self, number: usize, line: &[u8]) {
+impl<F: FnMut(Range<usize>, Question, HostAnswer) -> bool> CaptureReader<F> {
+    fn line(&mut self, number: usize, line: &[u8], place: Range<usize>) {
         match line.split_first() {
             None | Some((b'#', _)) => {}
             Some((mark @ (b'|' | b':' | b'!'), rest)) => {
                 // Without an entry the line belongs to one that was already left out.
                 let Some(entry) = self.entry.take() else { return };
                 match entry.with(*mark, rest) {
-                    Ok(entry) => self.entry = Some(entry),
+                    Ok(entry) => {
+                        let place = entry.place.start..place.end;
+                        self.entry = Some(CaptureEntry { place, ..entry });
+                    }
                     Err(what) => self.problems.add(number, what),
                 }
             }
@@ -177,7 +293,8 @@ impl CaptureReader {
                 let question = str::from_utf8(line).ok().and_then(words::decode);
                 match question {
                     Some(question) => {
-                        self.entry = Some(CaptureEntry { line: number, question, body: Body::Nothing });
+                        self.entry =
+                            Some(CaptureEntry { line: number, place, question, body: Body::Nothing });
                     }
                     None => self.problems.add(number, "no question that this walwise knows"),
                 }
@@ -186,16 +303,15 @@ impl CaptureReader {
     }
 
     fn finish_entry(&mut self) {
-        let Some(CaptureEntry { line, question, body }) = self.entry.take() else { return };
+        let Some(CaptureEntry { line, place, question, body }) = self.entry.take() else { return };
         let answer = match body {
             Body::Nothing => return self.problems.add(line, "a question without an answer"),
             Body::Lines(bytes) | Body::Ended(bytes) => Ok(bytes),
             Body::Refused(miss) => Err(miss),
         };
-        if self.answers.contains_key(&question) {
-            return self.problems.add(line, "this question was answered before");
+        if !(self.put)(place, question, answer) {
+            self.problems.add(line, "this question was answered before");
         }
-        self.answers.insert(question, answer);
     }
 }
 

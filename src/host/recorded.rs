@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::archive::{self, Answers, NotAnArchive};
+use super::archive::{Archive, NotAnArchive};
 use super::mask;
 use super::{Host, Miss, MissKind, Question};
 use crate::bounds::Bounds;
@@ -13,16 +13,20 @@ use crate::bounds::Bounds;
 /// A machine from an archive.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedHost {
-    answers: Answers,
+    archive: Archive,
     problems: Vec<String>,
-    bytes: usize,
 }
 
 impl RecordedHost {
     /// Parses an archive; the notes list entries that could not be read.
     pub fn parse(bytes: &[u8]) -> Result<Self, NotAnArchive> {
-        let (answers, problems) = archive::parse(bytes)?;
-        Ok(Self { answers, problems, bytes: bytes.len() })
+        Self::new(bytes.to_owned())
+    }
+
+    /// Checks an archive and keeps its text.
+    pub fn new(text: Vec<u8>) -> Result<Self, NotAnArchive> {
+        let (archive, problems) = Archive::new(text)?;
+        Ok(Self { archive, problems })
     }
 }
 
@@ -30,8 +34,8 @@ impl Host for RecordedHost {
     fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
         let unknown = || Err(Miss::new(MissKind::NotCollected, "the host archive does not hold it"));
         // A question that was not asked as another user was asked as the user who made the archive.
-        let answer = self.answers.get(question).or_else(|| self.answers.get(question.bare()));
-        answer.cloned().unwrap_or_else(unknown)
+        let answer = self.archive.get(question).or_else(|| self.archive.get(question.bare()));
+        answer.unwrap_or_else(unknown)
     }
 
     fn notes(&self) -> Vec<String> {
@@ -39,11 +43,11 @@ impl Host for RecordedHost {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds::for_capture(self.bytes)
+        Bounds::for_capture(self.archive.bytes())
     }
 
     fn may_be_called(&self, path: &Path) -> Vec<PathBuf> {
-        mask::before_masking(&self.answers, path)
+        mask::before_masking(self.archive.questions(), path)
     }
 }
 

@@ -66,7 +66,7 @@ fn not_free(facts: &FactSet, target: &Subject) -> Option<String> {
 /// What keeps a rule from applying to a target; nothing where it applies.
 fn against(rule: &Rule, facts: &FactSet, target: &Subject, live: bool) -> Option<String> {
     let finding = rules::evaluate_one(rule, facts, target, Circumstances { live, traced: true });
-    let tests = finding.trace.as_ref().map(explain::against).unwrap_or_default().join("; ");
+    let tests = finding.trace.as_deref().map(explain::against).unwrap_or_default().join("; ");
     match finding.outcome {
         Outcome::Applies => None,
         Outcome::DoesNotApply => Some(format!("The rule {} is for where {tests}.", rule.id)),

@@ -54,7 +54,9 @@ pub fn bound(report: &mut Report) {
         }
     });
     for Finding { trace, outcome, .. } in &mut report.findings {
-        trace.iter_mut().for_each(prune);
+        if let Some(trace) = trace {
+            prune(trace);
+        }
         if let Outcome::Undecided { needs } = outcome {
             needs.truncate(KIDS);
         }

@@ -126,7 +126,12 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         advice,
         held_back: Vec::new(),
         remedy: None,
-        trace: Some(Trace { label: "all of".to_owned(), truth: Truth::True, seen: None, kids: Vec::new() }),
+        trace: Some(Box::new(Trace {
+            label: "all of".to_owned(),
+            truth: Truth::True,
+            seen: None,
+            kids: Vec::new(),
+        })),
     }
 }
 

@@ -76,6 +76,9 @@ pub(super) fn advise(
             }
         }
     }
+    // Usually there is one of several, on each of thousands of disks.
+    given.shrink_to_fit();
+    held_back.shrink_to_fit();
     (given, held_back)
 }
 

@@ -64,19 +64,16 @@ impl Tally {
 impl Evaluation {
     /// The results of the same rules on different subjects, joined.
     pub fn joined(parts: Vec<Self>) -> Self {
-        let mut whole = Self {
-            findings: Vec::with_capacity(parts.iter().map(|part| part.findings.len()).sum()),
-            tallies: Vec::new(),
-        };
+        let more = parts.iter().skip(1).map(|part| part.findings.len()).sum();
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next().unwrap_or_default();
+        whole.findings.reserve_exact(more);
         for part in parts {
             whole.findings.extend(part.findings);
-            if whole.tallies.is_empty() {
-                whole.tallies = part.tallies;
-                continue;
-            }
             for (tally, more) in whole.tallies.iter_mut().zip(part.tallies) {
                 tally.applies += more.applies;
                 tally.undecided += more.undecided;
+                tally.does_not_apply.reserve_exact(more.does_not_apply.len());
                 tally.does_not_apply.extend(more.does_not_apply);
             }
         }
@@ -125,6 +122,7 @@ pub fn evaluate(
             }
         }
     }
+    findings.shrink_to_fit();
     findings.sort_by(|a: &Finding, b| a.place().cmp(&b.place()));
     Evaluation { findings, tallies }
 }
@@ -209,7 +207,7 @@ impl<'r> Concern<'r> {
             advice,
             held_back,
             remedy,
-            trace: circumstances.traced.then(|| condition.trace()),
+            trace: circumstances.traced.then(|| Box::new(condition.trace())),
         }
     }
 }

@@ -310,7 +310,7 @@ pub struct Finding {
     /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on a large host it is the
     /// larger part of all findings.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
+    pub trace: Option<Box<Trace>>,
 }
 
 impl Finding {

@@ -35,7 +35,8 @@ pub(super) fn needs(condition: &BoundCondition<'_>, domains: &Domains<'_>) -> Ve
             smallest.push(set);
         }
     }
-    let mut needs: Vec<Vec<Need>> = smallest.iter().filter_map(|set| unknowns.named(set)).collect();
+    let mut needs = Vec::with_capacity(smallest.len());
+    needs.extend(smallest.iter().filter_map(|set| unknowns.named(set)));
     let without_remedy = |set: &[Need]| set.iter().filter(|need| need.remedy.is_none()).count();
     let weight = |set: &[Need]| (set.len(), without_remedy(set));
     needs.sort_by(|a, b| weight(a).cmp(&weight(b)).then_with(|| a.cmp(b)));
@@ -181,7 +182,8 @@ impl<'g> Unknowns<'g> {
             let seen = self.slots.get(*slot)?;
             Need::from_reading(&seen.subject, seen.fact, &seen.reading)
         };
-        let needs: Vec<Need> = set.iter().filter_map(need).collect();
+        let mut needs = Vec::with_capacity(set.len());
+        needs.extend(set.iter().filter_map(need));
         (!needs.is_empty()).then_some(needs)
     }
 }

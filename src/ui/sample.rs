@@ -35,7 +35,7 @@ pub fn at_risk() -> Report {
     let mut report = sample::at_risk();
     for finding in &mut report.findings {
         if finding.rule.starts_with("mount.ext4") || finding.rule.starts_with("ext4.") {
-            finding.trace = Some(trace());
+            finding.trace = Some(Box::new(trace()));
         }
     }
     judge(&mut report);

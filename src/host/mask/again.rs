@@ -6,20 +6,19 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::super::archive::Answers;
 use super::super::{Question, path_bytes};
 
 /// The paths of a capture that may be the masks of this one; empty where it holds the path itself.
-pub fn before_masking(answers: &Answers, path: &Path) -> Vec<PathBuf> {
-    let asked = answers.keys().filter_map(|question| match question.bare() {
-        Question::Stat(path) | Question::RealPath(path) => Some(path),
+pub fn before_masking(questions: impl Iterator<Item = Question>, path: &Path) -> Vec<PathBuf> {
+    let asked = questions.filter_map(|question| match question.bare() {
+        Question::Stat(path) | Question::RealPath(path) => Some(path.clone()),
         _ => None,
     });
-    let asked: BTreeSet<&PathBuf> = asked.collect();
-    if asked.iter().any(|known| known.as_path() == path) {
+    let asked: BTreeSet<PathBuf> = asked.collect();
+    if asked.contains(path) {
         return Vec::new();
     }
-    asked.into_iter().filter(|known| was(path_bytes(known), path_bytes(path))).cloned().collect()
+    asked.into_iter().filter(|known| was(path_bytes(known), path_bytes(path))).collect()
 }
 
 /// Whether a masked path may be this one: every part of it may.

@@ -74,7 +74,7 @@ pub fn deciding<'a>(data: &'a Data, report: &'a Report, subject: &Subject) -> BT
     let applying = data.focus.rules.iter().filter(|rule| rule.came_to == CameTo::Applies);
     for finding in applying.flat_map(|rule| rule.of(report)) {
         let counts = finding.outcome == Outcome::Applies && finding.level > Level::Keep;
-        if let Some(trace) = finding.trace.as_ref().filter(|_| counts) {
+        if let Some(trace) = finding.trace.as_deref().filter(|_| counts) {
             seen(trace, subject, &mut facts);
         }
     }
