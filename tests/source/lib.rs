@@ -9,4 +9,5 @@ mod durations;
 mod graph;
 mod names;
 mod rooms;
+mod size;
 mod threads;
