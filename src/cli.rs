@@ -29,6 +29,7 @@ mod probe;
 mod show;
 mod check;
 mod upgrade;
+mod removed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -49,10 +50,15 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let result = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.collect();
+    let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => dispatch(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
         Err(error) => {
+            if let Some(sentence) = removed::sentence(&arguments) {
+                out::complain(sentence);
+                return ExitCode::from(2);
+            }
             // clap's own exit codes: 0 for --help, 2 for wrong use.
             let _ = error.print();
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));

@@ -43,7 +43,7 @@ pub mod probes {
     pub use crate::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, Refusal, plan, run};
 }
 pub mod quote {
-    pub use crate::quote::{Command, systemd};
+    pub use crate::quote::Command;
 }
 pub mod report {
     pub use crate::report::{
@@ -60,7 +60,7 @@ pub mod report {
         pub use crate::report::needed::{TargetScope, of_target};
     }
     pub mod paste {
-        pub use crate::report::paste::{fstab, udev, unit};
+        pub use crate::report::paste::{fstab, udev};
     }
 }
 pub mod rules {

@@ -10,7 +10,6 @@ pub mod fstab;
 pub mod mysql;
 pub mod shell;
 mod command;
-pub mod systemd;
 pub mod udev;
 
 pub use command::Command;

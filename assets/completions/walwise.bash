@@ -330,7 +330,7 @@ _walwise() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json script conf fstab unit udev markdown html prometheus nagios npd junit ansible" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json script conf fstab udev markdown html prometheus nagios" -- "${cur}"))
                     return 0
                     ;;
                 --only)

@@ -103,13 +103,13 @@ mod tests {
     use super::*;
 
     fn check(name: &str) -> Option<String> {
-        Command::check(name, " --format unit").map(|command| command.to_string())
+        Command::check(name, " --format fstab").map(|command| command.to_string())
     }
 
     #[test]
     fn values_are_words_or_there_is_no_command() {
-        assert_eq!(check("/srv/pg").as_deref(), Some("walwise check /srv/pg --format unit"));
-        assert_eq!(check("/mnt/$(id>x)").as_deref(), Some("walwise check '/mnt/$(id>x)' --format unit"));
+        assert_eq!(check("/srv/pg").as_deref(), Some("walwise check /srv/pg --format fstab"));
+        assert_eq!(check("/mnt/$(id>x)").as_deref(), Some("walwise check '/mnt/$(id>x)' --format fstab"));
         for name in ["--help", "-x", "/mnt/\\x1b[m", "/mnt/\\xff"] {
             assert_eq!(check(name), None, "{name}");
         }

@@ -3,8 +3,8 @@
 //! The contents of a form are left to its own module. A report about several targets is one document in each form,
 //! because the part about the host appears once.
 
-use super::monitoring::{Protocol, ansible, junit, nagios, npd, prometheus};
-use super::paste::{fstab, udev, unit};
+use super::monitoring::{Protocol, nagios, prometheus};
+use super::paste::{fstab, udev};
 use super::{Report, conf, html, json, markdown, script, text};
 
 /// What is known of a form.
@@ -90,16 +90,6 @@ forms! {
         compares: false,
         render: |report| Ok(fstab::render(report)),
     }
-    /// Mount units.
-    Unit {
-        name: "unit",
-        says: "The same as systemd mount units",
-        // Several units in one document, so systemd could not load it.
-        extension: "units",
-        runs: false,
-        compares: false,
-        render: |report| Ok(unit::render(report)),
-    }
     /// udev rules.
     Udev {
         name: "udev",
@@ -145,33 +135,6 @@ forms! {
         compares: false,
         render: |report| Ok(nagios::render(report)),
     }
-    /// A plug-in of node-problem-detector.
-    Npd {
-        name: "npd",
-        says: "A line and the exit codes of Kubernetes' node-problem-detector",
-        extension: "npd",
-        runs: false,
-        compares: false,
-        render: |report| Ok(npd::render(report)),
-    }
-    /// Test cases for a CI.
-    Junit {
-        name: "junit",
-        says: "Verdicts and findings as test cases of a CI",
-        extension: "xml",
-        runs: false,
-        compares: false,
-        render: |report| Ok(junit::render(report)),
-    }
-    /// A local fact for Ansible.
-    Ansible {
-        name: "ansible",
-        says: "A small local fact of a stable shape",
-        extension: "fact",
-        runs: false,
-        compares: false,
-        render: |report| Ok(ansible::render(report)),
-    }
 }
 
 impl Format {
@@ -208,14 +171,11 @@ impl Format {
             | Self::Script
             | Self::Conf
             | Self::Fstab
-            | Self::Unit
             | Self::Udev
             | Self::Markdown
-            | Self::Html
-            | Self::Junit => Protocol::Ours,
-            Self::Prometheus | Self::Ansible => Protocol::Periodic,
+            | Self::Html => Protocol::Ours,
+            Self::Prometheus => Protocol::Periodic,
             Self::Nagios => Protocol::Nagios,
-            Self::Npd => Protocol::NodeProblemDetector,
         }
     }
 

@@ -3,10 +3,7 @@
 //! Each form keeps the contract of its reader, to the exit code. What they share is here: what counts, how much of it is
 //! named, and the words. Host, probe and clock are left to others, so a form of the same report is the same bytes.
 
-pub mod ansible;
-pub mod junit;
 pub mod nagios;
-pub mod npd;
 pub mod prometheus;
 
 use super::exit::{self, FailCondition, ReportConcern};
@@ -31,8 +28,6 @@ pub enum Protocol {
     Periodic,
     /// A plug-in of Nagios or Icinga (Monitoring Plugins Development Guidelines): 0 to 3.
     Nagios,
-    /// A plug-in of node-problem-detector: 0 fine, 1 a problem, anything else unknown.
-    NodeProblemDetector,
 }
 
 /// What a plug-in says of a host.
@@ -85,11 +80,6 @@ impl Protocol {
                 Health::Critical => 2,
                 Health::Unknown => 3,
             }),
-            Self::NodeProblemDetector => Some(match health {
-                Health::Good | Health::Warning => 0,
-                Health::Critical => 1,
-                Health::Unknown => 2,
-            }),
         }
     }
 
@@ -98,7 +88,6 @@ impl Protocol {
         match self {
             Self::Ours | Self::Periodic => None,
             Self::Nagios => Some(nagios::failure(sentence)),
-            Self::NodeProblemDetector => Some(npd::failure(sentence)),
         }
     }
 
@@ -106,7 +95,7 @@ impl Protocol {
     pub fn tells_earlier_prices(self) -> bool {
         match self {
             Self::Ours => false,
-            Self::Periodic | Self::Nagios | Self::NodeProblemDetector => true,
+            Self::Periodic | Self::Nagios => true,
         }
     }
 }

@@ -251,7 +251,7 @@ fn the_shell_leaves_a_trace_of_what_is_not_quoted() {
         assert!(!shell.is_fooled(&quoted), "{quoted}");
     }
     let found =
-        commands("try `walwise check /x --format unit` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n");
+        commands("try `walwise check /x --format fstab` or\n  apply    mount -o rw '/x'\nmount /x is ext4\n");
     assert_eq!(found.iter().filter(|text| !text.contains('\n')).count(), 2, "{found:?}");
     let page = "<p>try <code>walwise check &#39;/x&#39;</code></p><pre>umount /y\n</pre><script type=\"application/json\">\n{}</script>";
     let (text, inside) = seen(page);

@@ -237,7 +237,7 @@ fn the_whole_program_offers_it_for_every_allowed_value_and_no_other() {
                 let report = start().with(fact, value).report(true);
                 assert_eq!(offered(&report), expect, "{fact} = {value}");
                 assert_eq!(in_findings(&report.findings), expect.len(), "{fact} = {value}");
-                for format in [Format::Script, Format::Fstab, Format::Unit, Format::Udev] {
+                for format in [Format::Script, Format::Fstab, Format::Udev] {
                     let pasted = format.render(&report).unwrap();
                     let mut active = pasted.lines().filter(|line| !line.trim_start().starts_with('#'));
                     assert!(!active.any(|line| line.contains("nobarrier")), "{pasted}");

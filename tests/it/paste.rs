@@ -10,8 +10,7 @@ use walwise::inside::facts::note::RunNote;
 use walwise::inside::facts::{FactSet, Source, Subject};
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
-use walwise::inside::quote::systemd;
-use walwise::inside::report::paste::{fstab, udev, unit};
+use walwise::inside::report::paste::{fstab, udev};
 use walwise::inside::report::{Format, Report, markdown};
 use walwise::inside::rules::RuleSet;
 use walwise::inside::settings;
@@ -40,8 +39,7 @@ const NAMES: [&str; 12] = [
 
 type Render = fn(&Report) -> String;
 
-const PASTED: [(&str, Render); 3] =
-    [("fstab", fstab::render), ("unit", unit::render), ("udev", udev::render)];
+const PASTED: [(&str, Render); 2] = [("fstab", fstab::render), ("udev", udev::render)];
 
 fn active(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
@@ -169,86 +167,6 @@ fn the_line_that_is_pasted_mounts_the_file_system_as_it_should_be() {
     run("mount", &["--fstab", table.to_str().unwrap(), mounted]);
     let options = run("findmnt", &["-no", "OPTIONS", mounted]);
     assert!(!options.contains("nobarrier"), "{options}");
-}
-
-#[test]
-#[ignore = "needs systemd"]
-fn paths_are_escaped_as_systemd_escapes_them() {
-    for name in NAMES {
-        for path in [format!("/{name}"), format!("/srv/{name}/x"), format!("//{name}//./y/")] {
-            let theirs = run("systemd-escape", &["--path", "--", &path]);
-            assert_eq!(
-                systemd::name(path.as_bytes()).as_deref(),
-                Some(theirs.trim_end_matches('\n')),
-                "{path:?}"
-            );
-        }
-    }
-}
-
-/// Writes every file that a document names into a directory and returns those that have lines to read.
-fn files(text: &str, directory: &Path) -> Vec<std::path::PathBuf> {
-    let mut files: Vec<(std::path::PathBuf, String)> = Vec::new();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("# ==== ").and_then(|line| line.strip_suffix(" ====")) {
-            let name = name.strip_prefix("/etc/systemd/system/").unwrap_or("nowhere");
-            files.push((directory.join(name), String::new()));
-        } else if let Some((_, body)) = files.last_mut() {
-            body.push_str(line);
-            body.push('\n');
-        }
-    }
-    files.retain(|(_, body)| !active(body).is_empty());
-    for (path, body) in &files {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, body).unwrap();
-    }
-    files.into_iter().map(|(path, _)| path).collect()
-}
-
-/// systemd's messages about a unit among those of this directory.
-fn verify(directory: &Path, unit: &Path) -> (bool, String) {
-    let output = Command::new("systemd-analyze")
-        .args(["verify", "--man=no"])
-        .arg(unit)
-        .env("SYSTEMD_UNIT_PATH", format!("{}:", directory.display()))
-        .output_in_time();
-    (output.status.success(), stderr(&output))
-}
-
-#[test]
-#[ignore = "needs systemd"]
-fn systemd_takes_the_units_and_the_drop_ins() {
-    let mut taken = 0;
-    for name in NAMES {
-        let dir = tempfile::tempdir().unwrap();
-        let point = format!("/srv/{name}");
-        let text = unit::render(&report("/etc/fstab", "/dev/null", &point, &["nobarrier", "noatime"]));
-        for file in files(&text, dir.path()) {
-            let (good, says) = verify(dir.path(), &file);
-            assert!(good && says.is_empty(), "{}: {says}\n{text}", file.display());
-            taken += 1;
-        }
-    }
-    assert!(taken >= 8, "only {taken}");
-
-    let dir = tempfile::tempdir().unwrap();
-    let unit = dir.path().join("srv-pg.mount");
-    fs::write(&unit, "[Mount]\nWhat=/dev/null\nWhere=/srv/pg\nType=ext4\nOptions=nobarrier,x=%n\n").unwrap();
-    let text = unit::render(&report(
-        "/etc/systemd/system/srv-pg.mount",
-        "/dev/null",
-        "/srv/pg",
-        &["nobarrier", "x=%n"],
-    ));
-    let files = files(&text, dir.path());
-    assert_eq!(files, [dir.path().join("srv-pg.mount.d/50-walwise.conf")], "{text}");
-    let (good, says) = verify(dir.path(), &unit);
-    assert!(good && says.is_empty(), "{says}");
-    // It does read the drop-in: spoilt, it is complained of.
-    let drop_in = fs::read_to_string(&files[0]).unwrap();
-    fs::write(&files[0], drop_in.replace("Options=", "Optoins=")).unwrap();
-    assert!(verify(dir.path(), &unit).1.contains("Optoins"));
 }
 
 /// A report that advises a scheduler of a disk whose identity is in this file.

@@ -324,9 +324,9 @@ fn the_sandbox_sees_what_is_not_quoted() {
     for name in
         NAMES.iter().filter(|name| name.starts_with(['$', '`', ';', '>', '|', '&']) && !name.contains("IFS"))
     {
-        let line = format!("walwise check /mnt/{name} --format unit");
+        let line = format!("walwise check /mnt/{name} --format fstab");
         assert!(sandbox.run(&line).is_some(), "{name} leaves no trace");
-        let found = commands(Format::Unit, &format!("#   {line}\n"));
+        let found = commands(Format::Fstab, &format!("#   {line}\n"));
         assert_eq!(found, [line]);
     }
     assert_eq!(spans("say `walwise check '/a`b' x` now"), ["walwise check '/a`b' x"]);

@@ -29,20 +29,19 @@ fn with(finding: Option<Level>, undecided: bool) -> Report {
 #[test]
 fn every_protocol_has_its_own_exit_codes() {
     let cases = [
-        (None, false, Health::Good, 0, 0),
-        (Some(Level::Advice), false, Health::Good, 0, 0),
-        (Some(Level::Warning), false, Health::Warning, 1, 0),
-        (Some(Level::Warning), true, Health::Warning, 1, 0),
-        (Some(Level::Critical), false, Health::Critical, 2, 1),
-        (Some(Level::Critical), true, Health::Critical, 2, 1),
-        (None, true, Health::Unknown, 3, 2),
-        (Some(Level::Advice), true, Health::Unknown, 3, 2),
+        (None, false, Health::Good, 0),
+        (Some(Level::Advice), false, Health::Good, 0),
+        (Some(Level::Warning), false, Health::Warning, 1),
+        (Some(Level::Warning), true, Health::Warning, 1),
+        (Some(Level::Critical), false, Health::Critical, 2),
+        (Some(Level::Critical), true, Health::Critical, 2),
+        (None, true, Health::Unknown, 3),
+        (Some(Level::Advice), true, Health::Unknown, 3),
     ];
-    for (found, undecided, health, nagios, npd) in cases {
+    for (found, undecided, health, nagios) in cases {
         let report = with(found, undecided);
         assert_eq!(Health::from_report(&report), health, "{found:?} {undecided}");
         assert_eq!(Protocol::Nagios.code(health), Some(nagios));
-        assert_eq!(Protocol::NodeProblemDetector.code(health), Some(npd));
         assert_eq!(Protocol::Ours.code(health).or(Protocol::Periodic.code(health)), None);
         let line = Format::Nagios.render(&report).unwrap();
         assert!(line.starts_with(&format!("WALWISE {} - ", health.word())), "{line}");
@@ -59,15 +58,12 @@ fn what_is_not_known_is_not_called_fine() {
     unproven.findings.clear();
     unproven.verdicts.iter_mut().for_each(|verdict| verdict.standing = Standing::Unproven);
     assert_eq!(Health::from_report(&unproven), Health::Warning);
-    assert_eq!(Format::Npd.render(&unproven).unwrap(), "walwise: no critical finding\n");
     let mut lost = with(None, false);
     lost.warnings.push(RulesNote::Loss { sentence: "a file is gone".to_owned() }.into());
-    for format in [Format::Npd, Format::Nagios] {
-        let line = format.render(&lost).unwrap();
-        assert!(line.contains("rules are missing") && !line.contains("undecided;"), "{line}");
-        let line = format.render(&with(None, true)).unwrap();
-        assert!(line.contains("1 critical rule is undecided"), "{line}");
-    }
+    let line = Format::Nagios.render(&lost).unwrap();
+    assert!(line.contains("rules are missing") && !line.contains("undecided;"), "{line}");
+    let line = Format::Nagios.render(&with(None, true)).unwrap();
+    assert!(line.contains("1 critical rule is undecided"), "{line}");
 }
 
 /// Every line is a comment or one sample without a time stamp, no series stands twice, and every metric has its head.
@@ -150,12 +146,5 @@ fn names_stay_names() {
         assert_eq!((line.lines().count(), line.matches('|').count()), (1, 1), "{line}");
         let (_, data) = line.split_once('|').unwrap();
         assert_eq!(data.matches('\'').count(), 2, "{data}");
-        assert_eq!(Format::Npd.render(&report).unwrap().lines().count(), 1);
-        let xml = Format::Junit.render(&report).unwrap();
-        assert!(!xml.contains("<x") && xml.matches("<testcase ").count() > 1, "{xml}");
-        assert!(xml.lines().all(|line| line.matches('"').count() % 2 == 0), "{xml}");
-        let fact: serde_json::Value =
-            serde_json::from_str(&Format::Ansible.render(&report).unwrap()).unwrap();
-        assert_eq!((&fact["verdicts"][0]["target"], &fact["shape"]), (&name.into(), &1.into()));
     }
 }

@@ -4,12 +4,13 @@
 //! line (it may hold a password) is described as a change, never as a line. A free disk gets a line too, behind a #,
 //! with placeholders that no boot can mistake for a device.
 
-use super::boot::{BootMountEdit, DeclarationSite};
-use super::{comments, head, not_before, of_boot, part, pasted, reasons};
+use super::boot::{self, BootMountEdit, DeclarationSite};
+use super::{comments, empty, head, part, pasted, reasons};
 use crate::facts::Key;
 use crate::facts::catalog::boot::{DUMP_AND_PASS, POINT, SOURCE, WRITTEN_TYPE};
+use crate::quote::Command;
 use crate::quote::fstab::field;
-use crate::report::{Report, TargetSummary, mkfs};
+use crate::report::{Plan, Report, TargetSummary, mkfs};
 use crate::text::raw;
 
 /// The lines for every target of a report.
@@ -19,7 +20,39 @@ pub fn render(report: &Report) -> String {
         "  findmnt --verify --tab-file COPY",
         "and when the copy is in place: systemctl daemon-reload. What is mounted is unchanged until remounted.",
     ];
-    of_boot(report, head(report, "lines for /etc/fstab", &how), " --format fstab", changed, fresh)
+    let lines = boot::lines(report);
+    let mut parts: Vec<String> = lines.iter().filter_map(|line| changed(report, line)).collect();
+    let alone = report.targets.len() == 1;
+    let disk = |disk: &TargetSummary| {
+        if alone { fresh(report, disk) } else { part(&disk.title) + &ask_alone(report, disk) }
+    };
+    parts.extend(report.targets.iter().filter(|target| target.kind.is_device()).map(disk));
+    let bare = boot::not_mounted_at_boot(report);
+    if parts.is_empty() && (bare.is_empty() || !lines.is_empty()) {
+        parts.push("\n".to_owned() + &empty(&boot::why_not(report, &lines)));
+    }
+    for missing in bare {
+        parts.push(part(&missing.title) + &comments(&missing.says));
+    }
+    head(report, "lines for /etc/fstab", &how) + &parts.concat()
+}
+
+/// For a free disk among other targets: the command to ask about it alone, because disks are handled one at a time.
+fn ask_alone(report: &Report, target: &TargetSummary) -> String {
+    comments(&[
+        "A free disk. For what belongs to the file system that is made on it:".to_owned(),
+        format!("  {}", Command::or_why(mkfs::asked_again(report, &target.target, " --format fstab"))),
+    ])
+}
+
+/// For a free disk: why it is this file system, where the user wants it, and the steps before it exists, up to the
+/// command that prints the UUID.
+fn not_before(report: &Report, target: &TargetSummary) -> String {
+    let wanted = report.plan(&target.target).and_then(Plan::wish);
+    let script = Command::or_why(mkfs::asked_again(report, &target.target, " --format script"));
+    let uuid = Command::or_why(Command::new("blkid -p -s UUID -o value ").value(target.target.name()));
+    let steps = [format!("Not before the file system is made ({script}). Put in what"), format!("  {uuid}")];
+    comments(&wanted.into_iter().chain(steps).collect::<Vec<_>>())
 }
 
 /// The change to one line; `None` when it is right.
@@ -48,7 +81,7 @@ fn changed(report: &Report, line: &BootMountEdit<'_>) -> Option<String> {
         },
         DeclarationSite::Unit(path) => {
             out += &comments(&[
-                format!("Its options stand in {path}: --format unit, or by hand"),
+                format!("Its options stand in {path}, in Options=:"),
                 format!("  {}", line.edits()),
             ]);
         }

@@ -1,0 +1,46 @@
+//! Words of earlier versions that the command line no longer knows, each with its replacement.
+
+use std::ffi::OsString;
+
+/// The words in their order, and the sentence.
+const REMOVED: &[(&[&str], &str)] = &[
+    (
+        &["--format", "unit"],
+        "the format `unit` was removed; use --format fstab, or the options of boot mounts in --format json",
+    ),
+    (
+        &["--format", "npd"],
+        "the format `npd` was removed; use --format nagios, or the exit code of `walwise check`",
+    ),
+    (&["--format", "junit"], "the format `junit` was removed; use --format json"),
+    (&["--format", "ansible"], "the format `ansible` was removed; use --format json"),
+];
+
+/// The sentence about a removed word among these arguments.
+pub(super) fn sentence(arguments: &[OsString]) -> Option<&'static str> {
+    let words: Vec<&str> =
+        arguments.iter().filter_map(|word| word.to_str()).flat_map(|word| word.split('=')).collect();
+    let has = |removed: &[&str]| words.windows(removed.len()).any(|window| window == removed);
+    REMOVED.iter().find(|(removed, _)| has(removed)).map(|(_, sentence)| *sentence)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::Cli;
+
+    #[test]
+    fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
+        for (removed, sentence) in REMOVED {
+            let check = ["walwise", "check", "/srv"].iter().filter(|_| removed[0].starts_with('-'));
+            let bare = ["walwise"].iter().filter(|_| !removed[0].starts_with('-'));
+            let words: Vec<OsString> = check.chain(bare).chain(*removed).map(OsString::from).collect();
+            assert!(Cli::try_parse_from(&words).is_err(), "{words:?}");
+            assert_eq!(super::sentence(&words), Some(*sentence), "{words:?}");
+        }
+        assert_eq!(super::sentence(&["walwise".into(), "--format=junit".into()]), Some(REMOVED[2].1));
+        assert_eq!(super::sentence(&["walwise".into(), "check".into()]), None);
+    }
+}
