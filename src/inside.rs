@@ -33,11 +33,12 @@ pub mod host {
 }
 pub mod measure {
     pub use crate::measure::{
-        Caveat, LOOKS, Measurement, Method, MethodResult, Occasion, Phase, Workload, WorkloadRow,
+        Caveat, LOOKS, Measurement, Method, MethodResult, Occasion, Phase, Workload, WorkloadRow, histogram,
+        quantiles_of,
     };
 }
 pub mod pipeline {
-    pub use crate::pipeline::{Session, assume};
+    pub use crate::pipeline::{Session, assume, measurable, shipped, today};
 }
 pub mod probes {
     pub use crate::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, Refusal, plan, run};
@@ -72,8 +73,15 @@ pub mod rules {
         pub use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
     }
 }
+pub mod checked {
+    pub use crate::checked::SourceCheck;
+}
+pub mod rows {
+    pub use crate::rows::CHECKED;
+}
 pub mod text {
-    pub use crate::text::{is_treacherous, safe};
+    pub use crate::text::lines::Lines;
+    pub use crate::text::{first_of, is_treacherous, safe};
 }
 pub mod trial {
     pub use crate::trial::{
@@ -89,9 +97,9 @@ pub mod ui {
 }
 pub mod validity {
     pub use crate::validity::{
-        Beside, ChangedBy, Effect, MountExample, ServerSetting, examples, features, file_system_again, guard,
-        guard_with, holding, leave_out, mkfs_feature, mount_options, mysql_setting, postgres_value,
-        scheduler, server_settings,
+        Beside, ChangedBy, Effect, MountExample, ProductRelease, ServerSetting, examples, features,
+        file_system_again, guard, guard_with, holding, leave_out, mkfs_feature, mount_options, mysql_setting,
+        postgres_value, releases, scheduler, server_settings,
     };
 }
 pub mod version {

@@ -52,8 +52,6 @@ pub enum Access {
     Usual,
     /// Its owner alone.
     Private,
-    /// For root, world-readable; for others, by the umask.
-    Public,
     /// An explicit mode.
     Exactly(u32),
 }
@@ -81,8 +79,7 @@ impl Access {
             Self::Exactly(bits) => Some(bits),
             Self::Private => Some(0o600),
             Self::Usual if root => Some(0o600),
-            Self::Public if root => Some(0o644),
-            Self::Usual | Self::Public => None,
+            Self::Usual => None,
         }
     }
 }
@@ -121,7 +118,6 @@ impl Wish {
         let missing = match self.missing {
             CreationPolicy::Refused => "refused".to_owned(),
             CreationPolicy::Made(mode) => format!("made:{mode:o}"),
-            CreationPolicy::AllMade(mode) => format!("all:{mode:o}"),
         };
         [
             self.existing.word().to_owned(),
@@ -223,7 +219,6 @@ mod tests {
     fn root_s_files_are_root_s_unless_somebody_says_so() {
         let bits = |access: Access| [access.bits(true), access.bits(false)];
         assert_eq!(bits(Access::Usual), [Some(0o600), None]);
-        assert_eq!(bits(Access::Public), [Some(0o644), None]);
         assert_eq!(bits(Access::Private), [Some(0o600); 2]);
         assert_eq!(bits(Access::Exactly(0o640)), [Some(0o640); 2]);
     }

@@ -43,9 +43,7 @@ mod notes;
 pub use measuring::{
     MeasurementOptions, RowSelection, measurable, method_in_force, prepare, to_be_made, unreadable,
 };
-pub use pack::{
-    Due, EntryChange, FieldChange, KnowledgeEntry, difference, entries, pack, shipped, shipped_fingerprint,
-};
+pub use pack::{pack, shipped, shipped_fingerprint};
 pub use raw::raw;
 
 /// The facts read of a host, and everything needed to judge it.

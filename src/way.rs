@@ -88,10 +88,8 @@ pub enum Obstacle {
 pub enum CreationPolicy {
     /// They are an error.
     Refused,
-    /// The last one is created, with this mode less the umask.
+    /// They are created, with this mode less the umask.
     Made(u32),
-    /// All are created, with this mode less the umask.
-    AllMade(u32),
 }
 
 /// The user who walks: his own files and root's are trusted.
@@ -248,8 +246,7 @@ impl Steps {
     fn mode_of_missing(&self) -> Option<u32> {
         match (self.missing, self.left.len()) {
             (CreationPolicy::Refused, _) | (_, 0) => None,
-            (CreationPolicy::Made(mode), 1) | (CreationPolicy::AllMade(mode), _) => Some(mode),
-            (CreationPolicy::Made(_), _) => None,
+            (CreationPolicy::Made(mode), _) => Some(mode),
         }
     }
 

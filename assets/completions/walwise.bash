@@ -82,17 +82,8 @@ _walwise() {
             walwise__subcmd__generate,help)
                 cmd="walwise__subcmd__generate__subcmd__help"
                 ;;
-            walwise__subcmd__generate,man)
-                cmd="walwise__subcmd__generate__subcmd__man"
-                ;;
-            walwise__subcmd__generate,reference)
-                cmd="walwise__subcmd__generate__subcmd__reference"
-                ;;
             walwise__subcmd__generate,schema)
                 cmd="walwise__subcmd__generate__subcmd__schema"
-                ;;
-            walwise__subcmd__generate,screens)
-                cmd="walwise__subcmd__generate__subcmd__screens"
                 ;;
             walwise__subcmd__generate__subcmd__help,completions)
                 cmd="walwise__subcmd__generate__subcmd__help__subcmd__completions"
@@ -100,17 +91,8 @@ _walwise() {
             walwise__subcmd__generate__subcmd__help,help)
                 cmd="walwise__subcmd__generate__subcmd__help__subcmd__help"
                 ;;
-            walwise__subcmd__generate__subcmd__help,man)
-                cmd="walwise__subcmd__generate__subcmd__help__subcmd__man"
-                ;;
-            walwise__subcmd__generate__subcmd__help,reference)
-                cmd="walwise__subcmd__generate__subcmd__help__subcmd__reference"
-                ;;
             walwise__subcmd__generate__subcmd__help,schema)
                 cmd="walwise__subcmd__generate__subcmd__help__subcmd__schema"
-                ;;
-            walwise__subcmd__generate__subcmd__help,screens)
-                cmd="walwise__subcmd__generate__subcmd__help__subcmd__screens"
                 ;;
             walwise__subcmd__help,capture)
                 cmd="walwise__subcmd__help__subcmd__capture"
@@ -160,23 +142,11 @@ _walwise() {
             walwise__subcmd__help__subcmd__generate,completions)
                 cmd="walwise__subcmd__help__subcmd__generate__subcmd__completions"
                 ;;
-            walwise__subcmd__help__subcmd__generate,man)
-                cmd="walwise__subcmd__help__subcmd__generate__subcmd__man"
-                ;;
-            walwise__subcmd__help__subcmd__generate,reference)
-                cmd="walwise__subcmd__help__subcmd__generate__subcmd__reference"
-                ;;
             walwise__subcmd__help__subcmd__generate,schema)
                 cmd="walwise__subcmd__help__subcmd__generate__subcmd__schema"
                 ;;
-            walwise__subcmd__help__subcmd__generate,screens)
-                cmd="walwise__subcmd__help__subcmd__generate__subcmd__screens"
-                ;;
             walwise__subcmd__help__subcmd__rules,check)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__check"
-                ;;
-            walwise__subcmd__help__subcmd__rules,diff)
-                cmd="walwise__subcmd__help__subcmd__rules__subcmd__diff"
                 ;;
             walwise__subcmd__help__subcmd__rules,list)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__list"
@@ -184,17 +154,8 @@ _walwise() {
             walwise__subcmd__help__subcmd__rules,show)
                 cmd="walwise__subcmd__help__subcmd__rules__subcmd__show"
                 ;;
-            walwise__subcmd__help__subcmd__rules,stale)
-                cmd="walwise__subcmd__help__subcmd__rules__subcmd__stale"
-                ;;
-            walwise__subcmd__help__subcmd__rules,test)
-                cmd="walwise__subcmd__help__subcmd__rules__subcmd__test"
-                ;;
             walwise__subcmd__rules,check)
                 cmd="walwise__subcmd__rules__subcmd__check"
-                ;;
-            walwise__subcmd__rules,diff)
-                cmd="walwise__subcmd__rules__subcmd__diff"
                 ;;
             walwise__subcmd__rules,help)
                 cmd="walwise__subcmd__rules__subcmd__help"
@@ -205,17 +166,8 @@ _walwise() {
             walwise__subcmd__rules,show)
                 cmd="walwise__subcmd__rules__subcmd__show"
                 ;;
-            walwise__subcmd__rules,stale)
-                cmd="walwise__subcmd__rules__subcmd__stale"
-                ;;
-            walwise__subcmd__rules,test)
-                cmd="walwise__subcmd__rules__subcmd__test"
-                ;;
             walwise__subcmd__rules__subcmd__help,check)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__check"
-                ;;
-            walwise__subcmd__rules__subcmd__help,diff)
-                cmd="walwise__subcmd__rules__subcmd__help__subcmd__diff"
                 ;;
             walwise__subcmd__rules__subcmd__help,help)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__help"
@@ -225,12 +177,6 @@ _walwise() {
                 ;;
             walwise__subcmd__rules__subcmd__help,show)
                 cmd="walwise__subcmd__rules__subcmd__help__subcmd__show"
-                ;;
-            walwise__subcmd__rules__subcmd__help,stale)
-                cmd="walwise__subcmd__rules__subcmd__help__subcmd__stale"
-                ;;
-            walwise__subcmd__rules__subcmd__help,test)
-                cmd="walwise__subcmd__rules__subcmd__help__subcmd__test"
                 ;;
             *)
                 ;;
@@ -611,7 +557,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate)
-            opts="-h --help man completions schema reference screens help"
+            opts="-h --help completions schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -639,7 +585,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__generate__subcmd__help)
-            opts="man completions schema reference screens help"
+            opts="completions schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -680,79 +626,9 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        walwise__subcmd__generate__subcmd__help__subcmd__man)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__generate__subcmd__help__subcmd__reference)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         walwise__subcmd__generate__subcmd__help__subcmd__schema)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__generate__subcmd__help__subcmd__screens)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__generate__subcmd__man)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__generate__subcmd__reference)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -771,60 +647,6 @@ _walwise() {
                 return 0
             fi
             case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__generate__subcmd__screens)
-            opts="-h --target --measured --columns --rows --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --target)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --measured)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --columns)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --rows)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --host)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --rules)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --mysql-defaults)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --postgres-config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --drill)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --trial)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -959,7 +781,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__generate)
-            opts="man completions schema reference screens"
+            opts="completions schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -986,49 +808,7 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        walwise__subcmd__help__subcmd__generate__subcmd__man)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__help__subcmd__generate__subcmd__reference)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         walwise__subcmd__help__subcmd__generate__subcmd__schema)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__help__subcmd__generate__subcmd__screens)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1071,7 +851,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules)
-            opts="list show check stale diff test"
+            opts="list show check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1085,20 +865,6 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules__subcmd__check)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__help__subcmd__rules__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1127,34 +893,6 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__help__subcmd__rules__subcmd__show)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__help__subcmd__rules__subcmd__stale)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__help__subcmd__rules__subcmd__test)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1245,7 +983,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__rules)
-            opts="-h --help list show check stale diff test help"
+            opts="-h --help list show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1272,22 +1010,8 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        walwise__subcmd__rules__subcmd__diff)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         walwise__subcmd__rules__subcmd__help)
-            opts="list show check stale diff test help"
+            opts="list show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1301,20 +1025,6 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__rules__subcmd__help__subcmd__check)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__rules__subcmd__help__subcmd__diff)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1370,34 +1080,6 @@ _walwise() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        walwise__subcmd__rules__subcmd__help__subcmd__stale)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__rules__subcmd__help__subcmd__test)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         walwise__subcmd__rules__subcmd__list)
             opts="-h --settings --rules --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1427,38 +1109,6 @@ _walwise() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__rules__subcmd__stale)
-            opts="-h --older-than --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --older-than)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        walwise__subcmd__rules__subcmd__test)
-            opts="-h --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -79,7 +79,7 @@ pub enum CliCommand {
     /// Show collected facts and their sources.
     #[command(after_help = help("facts"))]
     Facts(Facts),
-    /// List, show, check and test rules.
+    /// List, show and check rules.
     #[command(subcommand, after_help = help("rules"))]
     Rules(Rules),
     /// Explain why a rule applies, does not, or is undecided.
@@ -88,7 +88,7 @@ pub enum CliCommand {
     /// Save this host as one text file, with serial numbers and names masked.
     #[command(after_help = help("capture"))]
     Capture(Capture),
-    /// Generate manual pages, completions, schema, reference or pictures.
+    /// Print completions for a shell, or the schema of the JSON report.
     #[command(subcommand, after_help = help("generate"))]
     Generate(Generate),
 }
@@ -355,32 +355,11 @@ pub enum Rules {
         #[arg(long, value_name = "DIR")]
         rules: Option<PathBuf>,
     },
-    /// Check that files contain valid rules; lists all mistakes at once.
+    /// Check that files contain valid rules whose examples hold; lists all mistakes at once.
     #[command(after_help = help("rules check"))]
     Check {
         /// Rule files, or directories of them.
         #[arg(required = true)]
-        files: Vec<PathBuf>,
-    },
-    /// List what was never compared with its source, not recently, or not since a new release.
-    #[command(after_help = help("rules stale"))]
-    Stale {
-        /// Checks before this many years, months or days are too old: 1y, 6mo, 90d.
-        #[arg(long, value_name = "AGE", default_value = "1y")]
-        older_than: String,
-    },
-    /// Compare two packs of rules and tables.
-    #[command(after_help = help("rules diff"))]
-    Diff {
-        /// A directory of rule files, with their tables in DIR/tables.
-        old: PathBuf,
-        /// The same; by default the pack of this walwise.
-        new: Option<PathBuf>,
-    },
-    /// Run the examples of rules: of these files, or of all in force.
-    #[command(after_help = help("rules test"))]
-    Test {
-        /// Rule files, or directories of them.
         files: Vec<PathBuf>,
     },
 }
@@ -419,12 +398,6 @@ pub struct Capture {
 /// `walwise generate`.
 #[derive(Debug, Subcommand)]
 pub enum Generate {
-    /// Write the manual pages of all commands to a directory, or walwise(1) to standard output.
-    #[command(after_help = help("generate man"))]
-    Man {
-        /// The directory, created if missing.
-        directory: Option<PathBuf>,
-    },
     /// Print shell completions of commands, options and values.
     #[command(after_help = help("generate completions"))]
     Completions {
@@ -435,12 +408,6 @@ pub enum Generate {
     /// Print the JSON schema of the report.
     #[command(after_help = help("generate schema"))]
     Schema,
-    /// Print the reference of the built-in rules, as Markdown.
-    #[command(after_help = help("generate reference"))]
-    Reference,
-    /// Draw every screen of this host, or of a captured one, as SVG.
-    #[command(after_help = help("generate screens"))]
-    Screens(Box<Screens>),
 }
 
 /// Shells that can complete.
@@ -457,28 +424,6 @@ pub enum Shell {
 impl Shell {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
-}
-
-/// `walwise generate screens`.
-#[derive(Args, Debug)]
-pub struct Screens {
-    /// The directory, created if missing.
-    pub directory: PathBuf,
-    /// Look at this directory or device.
-    #[arg(long, value_name = "TARGET")]
-    pub target: Option<PathBuf>,
-    /// Measurements: the JSON of `walwise probe`.
-    #[arg(long, value_name = "FILE")]
-    pub measured: Option<PathBuf>,
-    /// Columns of the terminal.
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(60..=300))]
-    pub columns: u16,
-    /// Rows of the terminal.
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(15..=200))]
-    pub rows: u16,
-    /// Where facts come from.
-    #[command(flatten)]
-    pub from: From,
 }
 
 // The forms of a report are the report's own; here they become words of the command line.

@@ -247,33 +247,6 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
-        of: "rules stale",
-        lines: &[
-            ("walwise rules stale", "what was not checked for a year, or never"),
-            ("walwise rules stale --older-than 90d", "the same of ninety days"),
-        ],
-        notes: &[],
-    },
-    Examples {
-        of: "rules diff",
-        lines: &[
-            ("walwise rules diff walwise-0.1/rules", "which rules differ from that version"),
-            (
-                "walwise rules diff old/rules new/rules",
-                "rules, options and settings that differ, field by field",
-            ),
-        ],
-        notes: &[],
-    },
-    Examples {
-        of: "rules test",
-        lines: &[
-            ("walwise rules test our-rules.toml", "whether the examples of the rules hold"),
-            ("walwise rules test", "the same of all rules in force"),
-        ],
-        notes: &[],
-    },
-    Examples {
         of: "explain",
         lines: &[
             (
@@ -328,14 +301,6 @@ pub const ALL: &[Examples] = &[
         notes: &[],
     },
     Examples {
-        of: "generate man",
-        lines: &[
-            ("walwise generate man /usr/local/share/man/man1", "install the manual pages of all commands"),
-            ("walwise generate man", "print walwise(1)"),
-        ],
-        notes: &[],
-    },
-    Examples {
         of: "generate completions",
         lines: &[
             ("walwise generate completions bash > /etc/bash_completion.d/walwise", "for all users of bash"),
@@ -349,22 +314,6 @@ pub const ALL: &[Examples] = &[
     Examples {
         of: "generate schema",
         lines: &[("walwise generate schema > report.schema.json", "the schema of `check --format json`")],
-        notes: &[],
-    },
-    Examples {
-        of: "generate reference",
-        lines: &[("walwise generate reference > REFERENCE.md", "the reference of the built-in rules")],
-        notes: &[],
-    },
-    Examples {
-        of: "generate screens",
-        lines: &[
-            ("walwise generate screens pictures --host db7.host", "every screen of a captured host"),
-            (
-                "walwise generate screens pictures --target /srv/pgdata --measured probe.json",
-                "this host, with what `walwise probe --format json` found",
-            ),
-        ],
         notes: &[],
     },
 ];

@@ -16,19 +16,17 @@ use serde::de::DeserializeOwned;
 use super::named_file::{self, InputKinds, NamedFile};
 use super::rule_directory;
 use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
-use crate::rules::RuleFile;
 
 /// The hidden argument that makes the program this child.
 const ARGUMENT: &str = "__read";
 
 /// The tasks of the child: read a file that was named, or one that walwise keeps, the names in a directory, the rules in
-/// force, named rule files, or a pack.
+/// force, or named rule files.
 const FILE: &str = "file";
 const KEPT: &str = "kept";
 const NAMES: &str = "names";
 const RULES: &str = "rules";
 const RULE_FILES: &str = "rule-files";
-const PACK: &str = "pack";
 
 /// Its messages: it is open; a part of the answer; the end; an error's number and, where it is our own, its sentence.
 const OPEN: u8 = b'o';
@@ -77,11 +75,6 @@ pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_director
 pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
     let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
     parse(ReplyStream::to(RULE_FILES, &words)?)
-}
-
-/// The files of a pack: rules and tables.
-pub(super) fn pack(directory: &Path) -> io::Result<Result<Vec<RuleFile>, String>> {
-    parse(ReplyStream::to(PACK, &[directory.as_os_str()])?)
 }
 
 fn parse<T: DeserializeOwned>(mut answer: ReplyStream) -> io::Result<T> {
@@ -176,7 +169,6 @@ fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
         [what, paths @ ..] if what == RULE_FILES => {
             tell(&rule_directory::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
         }
-        [what, directory] if what == PACK => tell(&rule_directory::read_pack(Path::new(directory)), line),
         _ => Err(io::ErrorKind::InvalidInput.into()),
     };
     match answered {

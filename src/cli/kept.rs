@@ -101,7 +101,7 @@ impl Shelf {
     /// Finds the place of one more report, and creates its directories. Older ones beyond the bounds go when it is there.
     pub fn place_next(&self) -> Result<Destination, CliError> {
         let path = self.directory.join(series::date_name(&pipeline::now()));
-        let missing = CreationPolicy::AllMade(0o700);
+        let missing = CreationPolicy::Made(0o700);
         let wish = Wish { access: Access::Private, series: true, missing, ..Wish::default() };
         out::destination(&path, wish)
     }

@@ -14,6 +14,27 @@ const REMOVED: &[(&[&str], &str)] = &[
     ),
     (&["--format", "junit"], "the format `junit` was removed; use --format json"),
     (&["--format", "ansible"], "the format `ansible` was removed; use --format json"),
+    (
+        &["rules", "test"],
+        "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too",
+    ),
+    (
+        &["rules", "stale"],
+        "`walwise rules stale` was removed; maintainers run `cargo xtask stale` in the source",
+    ),
+    (
+        &["rules", "diff"],
+        "`walwise rules diff` was removed; `cargo xtask diff` in the source compares two packs",
+    ),
+    (&["generate", "man"], "`walwise generate man` was removed; the packages hold the manual pages"),
+    (
+        &["generate", "reference"],
+        "`walwise generate reference` was removed; `walwise rules show RULE` shows each rule",
+    ),
+    (
+        &["generate", "screens"],
+        "`walwise generate screens` was removed; `--format html` holds the report with its charts",
+    ),
 ];
 
 /// The sentence about a removed word among these arguments.

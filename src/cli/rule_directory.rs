@@ -78,20 +78,6 @@ pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
     Ok(together)
 }
 
-/// The files of a pack, here: the rules in a directory, and the tables in its directory `tables`, where there is one.
-pub(super) fn read_pack(directory: &Path) -> Result<Vec<RuleFile>, String> {
-    let unreadable = |e: io::Error| says("read the rules in", directory, &e);
-    let mut paths = files_in(directory).map_err(unreadable)?;
-    if paths.is_empty() {
-        return Err(format!("there is no rule file (*.toml) in {}", shown(directory)));
-    }
-    let tables = directory.join("tables");
-    if tables.is_dir() {
-        paths.extend(files_in(&tables).map_err(unreadable)?);
-    }
-    paths.iter().map(|path| read(path, InputKinds::Files)).collect()
-}
-
 /// A file beside the rules in walwise's own source, and beside no others.
 const OF_THE_SOURCE: &str = "tables/validity.toml";
 

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::rule_directory::{OF_THIS_MACHINE, RuleFiles, Together, says, shown};
 use super::{CliError, input, out};
 use crate::pipeline;
-use crate::rules::{RuleExamples, RuleFile, RuleSet};
+use crate::rules::{RuleExamples, RuleSet};
 use crate::text;
 
 /// The exit code when rules that should be in force are not, and there is no other failure.
@@ -60,12 +60,6 @@ pub(super) fn named(paths: &[PathBuf]) -> Result<Together, CliError> {
     let all = paths.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
     let answer = input::rule_files(paths)
         .map_err(|e| CliError::Usage(format!("cannot read {all}: {}", text::error_words(&e))))?;
-    answer.map_err(CliError::Usage)
-}
-
-/// The files of a pack: the rules in a directory, and the tables in its directory `tables`.
-pub(super) fn pack(directory: &Path) -> Result<Vec<RuleFile>, CliError> {
-    let answer = input::pack(directory).map_err(|e| cannot("read the rules in", directory, &e))?;
     answer.map_err(CliError::Usage)
 }
 

@@ -1,8 +1,4 @@
-//! `walwise rules`: lists, shows, checks and tests rules; their age is left to [`stale`], the difference
-//! between packs to [`diff`].
-
-mod diff;
-mod stale;
+//! `walwise rules`: lists, shows and checks rules.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -18,7 +14,7 @@ use crate::rules::{Expired, Off, Rule, RuleSet, examples};
 use crate::settings::{self, Shape};
 use crate::text::page::TextBuilder;
 
-/// Lists, shows, checks or tests.
+/// Lists, shows or checks.
 pub(super) fn run(args: Rules) -> ExitResult {
     match args {
         Rules::List { settings: true, .. } => print(&setting_list()),
@@ -34,28 +30,15 @@ pub(super) fn run(args: Rules) -> ExitResult {
         }
         Rules::Check { files } => {
             let found = of_files(&files)?;
-            print(&format!("{}, no mistakes\n", found.words()))
+            let failures = examples::run(&found.rules);
+            if failures.is_empty() {
+                return print(&format!("{}, no mistakes\n", found.words()));
+            }
+            let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            print(&(lines.join("\n") + "\n"))?;
+            Ok(1)
         }
-        Rules::Stale { older_than } => stale::run(&older_than),
-        Rules::Diff { old, new } => diff::run(&old, new.as_deref()),
-        Rules::Test { files } if files.is_empty() => {
-            let rules = rule_files::rules_with_examples(None)?;
-            let code = test(rules.rules())?;
-            Ok(rule_files::exit_code(code, &rules))
-        }
-        Rules::Test { files } => test(&of_files(&files)?.rules),
     }
-}
-
-fn test(rules: &[Rule]) -> ExitResult {
-    let failures = examples::run(rules);
-    if failures.is_empty() {
-        let count: usize = rules.iter().map(|rule| rule.examples.len()).sum();
-        return print(&format!("{} rules, {count} examples, all as expected\n", rules.len()));
-    }
-    let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-    print(&(lines.join("\n") + "\n"))?;
-    Ok(1)
 }
 
 /// The contents of rule files.

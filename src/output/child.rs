@@ -49,8 +49,7 @@ fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
     let octal = |text: &str| u32::from_str_radix(text, 8).ok();
     let missing = match missing.split_once(':') {
         None => CreationPolicy::Refused,
-        Some(("made", mode)) => CreationPolicy::Made(octal(mode)?),
-        Some((_, mode)) => CreationPolicy::AllMade(octal(mode)?),
+        Some((_, mode)) => CreationPolicy::Made(octal(mode)?),
     };
     let mode = if mode == "umask" { None } else { Some(octal(&mode)?) };
     let existing = Existing::from_word(&existing)?;

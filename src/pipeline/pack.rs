@@ -1,15 +1,6 @@
-//! The rules and tables that come with walwise as one pack: its identity in a run, its entries, their age, and what
-//! differs between two packs.
-
-mod entry;
-mod age;
-mod difference;
+//! The rules and tables that come with walwise as one pack, and its identity in a run.
 
 use std::sync::LazyLock;
-
-pub use age::Due;
-pub use difference::{EntryChange, FieldChange, difference};
-pub use entry::{KnowledgeEntry, entries};
 
 use super::upgrade::DISTRIBUTIONS;
 use crate::rules::pack::{self, Pack, Sums};
@@ -53,14 +44,6 @@ mod tests {
                 let stamp = stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
                 assert!(crate::checked::SourceCheck::parse(stamp).is_ok(), "{name}: {stamp}");
             }
-        }
-    }
-
-    /// An entry without a name would be in no comparison.
-    #[test]
-    fn every_entry_has_a_name() {
-        for entry in entries(shipped()).unwrap() {
-            assert!(!entry.names.is_empty(), "{}:{} [[{}]]", entry.file, entry.line, entry.kind);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The reference of the built-in rules, as Markdown: `rules/REFERENCE.md`.
+//! The reference of the built-in rules, as Markdown.
 //!
 //! It is generated from the loaded rules alone, so it states what is evaluated. The headings of its parts are the first
 //! comments of the rule files, which nothing else reads.
@@ -16,8 +16,8 @@ use crate::facts::KeyInfo;
 const HEAD: &str = "\
 # Reference of the rules
 
-What walwise knows, rule by rule. This file is made from the rules by `walwise generate reference`; how a rule is written
-stands in [README.md](README.md), and `walwise explain RULE` shows one with the facts of a machine.
+What walwise knows, rule by rule. `cargo xtask reference` makes this page from the rules; `walwise explain RULE` shows
+one with the facts of a machine.
 
 A rule *applies* when its condition holds, and is *undecided* while something unknown could still change that; advice that
 can lose data is given only when every fact that decides it was read on the machine itself. `{fact}` stands for what is

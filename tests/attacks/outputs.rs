@@ -26,11 +26,10 @@ pub enum Way {
     Live,
     Capture,
     Record,
-    Manual,
 }
 
 impl Way {
-    const ALL: [Self; 6] = [Self::Json, Self::Script, Self::Live, Self::Capture, Self::Record, Self::Manual];
+    const ALL: [Self; 5] = [Self::Json, Self::Script, Self::Live, Self::Capture, Self::Record];
 
     /// The name of the file.
     pub fn name(self) -> &'static str {
@@ -39,7 +38,6 @@ impl Way {
             Self::Script => "plan.sh",
             Self::Capture => "db.host",
             Self::Record => "drills.json",
-            Self::Manual => "walwise.1",
         }
     }
 
@@ -61,14 +59,8 @@ impl Way {
                 let [told, survived] = drill(ground).map(|path| path.display().to_string());
                 ["drill", "check", &told, &survived, "--record", &file].map(str::to_owned).to_vec()
             }
-            Self::Manual => ["generate", "man", directory.to_str().unwrap()].map(str::to_owned).to_vec(),
         };
         root::end(&mut root::walwise(arguments))
-    }
-
-    /// The permissions of others: none, except reading public files.
-    fn mode(self) -> u32 {
-        if self == Self::Manual { 0o644 } else { 0o600 }
     }
 
     /// Whether the file has its proper beginning and end; the program's own temporary files have them, too.
@@ -77,7 +69,6 @@ impl Way {
             Self::Json | Self::Live | Self::Record => text.starts_with('{') && text.ends_with("}\n"),
             Self::Script => text.starts_with("#!/bin/sh\n") && text.ends_with("exit 0\n"),
             Self::Capture => text.starts_with("walwise") && text.ends_with('\n'),
-            Self::Manual => text.starts_with('.') && text.ends_with('\n'),
         }
     }
 }
@@ -295,10 +286,10 @@ fn attempt(ground: &Ground, way: Way, directory: &Path, refused: bool) -> Vec<St
             // The manual is many files, none of which is like the others.
             gains.push(format!("{shown} is left behind, and no whole file: {:o}", now.mode));
         }
-        if way != Way::Manual && name != real.join(way.name()) {
+        if name != real.join(way.name()) {
             gains.push(format!("{shown} is written, which nobody asked for"));
         }
-        if now.uid != 0 || now.mode & 0o7777 & !way.mode() != 0 {
+        if now.uid != 0 || now.mode & 0o7777 & !0o600 != 0 {
             gains.push(format!("{shown} is of uid {} with mode {:o}", now.uid, now.mode & 0o7777));
         }
         if taken.contains(&now.inode) && old.is_none_or(|old| old.uid != 0 || old.inode == now.inode) {
@@ -395,23 +386,15 @@ fn a_record_that_a_stranger_began_is_not_continued() {
     attempts.end();
 }
 
-/// The same for a whole directory of manual pages, which everybody may read and nobody else write.
-#[test]
-#[ignore = "needs root: it attacks as another user"]
-fn manual_pages_are_nobody_else_s() {
-    let mut attempts = Attempts::at("files laid where `generate man` writes");
-    all(&mut attempts, Way::Manual, &Kernel::ALL, &Place::ALL, &Trap::ALL);
-    attempts.end();
-}
-
-/// The same for reports, scripts and captures: the traps that worked.
+/// The same for reports, scripts and captures.
 #[test]
 #[ignore = "needs root: it attacks as another user"]
 fn reports_scripts_and_captures_are_root_s() {
     use Trap::{DanglingLink, Fifo, LinkToRoots, SetuidFile, WritableFile};
     let mut attempts = Attempts::at("a file laid where `--output` writes");
     let traps = [SetuidFile, WritableFile, LinkToRoots, DanglingLink, Fifo];
-    for way in [Way::Json, Way::Script, Way::Capture] {
+    all(&mut attempts, Way::Json, &Kernel::ALL, &Place::ALL, &Trap::ALL);
+    for way in [Way::Script, Way::Capture] {
         all(&mut attempts, way, &[Kernel::Permits], &[Place::Sticky, Place::Open, Place::Theirs], &traps);
     }
     all(&mut attempts, Way::Live, &[Kernel::Protects], &[Place::Sticky], &[SetuidFile, LinkToRoots]);

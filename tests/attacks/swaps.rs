@@ -15,7 +15,7 @@ use super::stranger::{Act, UID};
 fn a_file_exchanged_while_root_writes_it() {
     let mut attempts = Attempts::at("RENAME_EXCHANGE of a file while it is written");
     let _set = Kernel::Permits.set();
-    for way in [Way::Record, Way::Manual] {
+    for way in [Way::Record, Way::Capture] {
         let ground = Ground::new();
         let directory = ground.theirs("theirs");
         let vault = ground.watch();
@@ -37,7 +37,7 @@ fn a_file_exchanged_while_root_writes_it() {
 fn a_directory_exchanged_while_root_writes_into_it() {
     let mut attempts = Attempts::at("RENAME_EXCHANGE of a directory while it is written into");
     let _set = Kernel::Permits.set();
-    for way in [Way::Record, Way::Manual] {
+    for way in [Way::Record, Way::Capture] {
         let ground = Ground::new();
         let theirs = ground.theirs("theirs");
         let (directory, other) = (ground.theirs("theirs/reports"), theirs.join("other"));

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::running::wait_for;
-use crate::support::{check_json, names, run, stderr, stdout, walwise};
+use crate::support::{check_json, names, stderr, stdout, walwise};
 
 fn ran<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
     walwise().args(arguments).stdin(Stdio::null()).output_in_time()
@@ -41,7 +41,7 @@ fn refused<A: AsRef<std::ffi::OsStr> + std::fmt::Debug>(code: i32, arguments: &[
 }
 
 /// Every command.
-const COMMANDS: [&[&str]; 18] = [
+const COMMANDS: [&[&str]; 14] = [
     &[],
     &["check"],
     &["upgrade"],
@@ -51,15 +51,11 @@ const COMMANDS: [&[&str]; 18] = [
     &["rules", "list"],
     &["rules", "show"],
     &["rules", "check"],
-    &["rules", "test"],
     &["explain"],
     &["capture"],
     &["generate"],
-    &["generate", "man"],
     &["generate", "completions"],
     &["generate", "schema"],
-    &["generate", "reference"],
-    &["generate", "screens"],
 ];
 
 #[test]
@@ -178,23 +174,6 @@ fn output_that_cannot_be_printed_is_1() {
 }
 
 #[test]
-fn documents_are_written_where_asked_and_nowhere_else() {
-    let dir = tempfile::tempdir().unwrap();
-    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    assert_eq!(printed(&["generate", "man", &at("man")]), "");
-    assert_eq!(fs::read_to_string(at("man/walwise.1")).unwrap(), printed(&["generate", "man"]));
-    let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/screens/vm.host");
-    for _ in 0..2 {
-        printed(&["generate", "screens", &at("screens"), "--host", host, "--columns", "80"]);
-    }
-    assert!(names(Path::new(&at("screens"))).contains(&"overview.svg".to_owned()));
-    refused(1, &["generate", "man", &at("none/man")]);
-    refused(1, &["generate", "man", host]);
-    refused(2, &["generate", "screens", &at("more"), "--host", host, "--measured", host]);
-    assert_eq!(names(dir.path()), ["man", "screens"]);
-}
-
-#[test]
 fn a_report_is_written_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
@@ -244,7 +223,7 @@ fn facts_can_be_listed_and_read() {
 }
 
 #[test]
-fn rules_can_be_listed_shown_and_tested() {
+fn rules_can_be_listed_shown_and_checked() {
     let list = printed(&["rules", "list"]);
     assert!(list.lines().count() > 50);
     for line in list.lines().take_while(|line| !line.is_empty()) {
@@ -256,71 +235,19 @@ fn rules_can_be_listed_shown_and_tested() {
         );
     }
     assert!(printed(&["rules", "list", "--settings"]).contains("mount.options"));
-    assert!(printed(&["rules", "test"]).contains("all as expected"));
     let good = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/user/good.toml");
     assert!(printed(&["rules", "check", good]).contains("no mistakes"));
-    printed(&["rules", "test", good]);
     let explained = printed(&["explain", "verdict.at-risk"]);
     assert!(explained.contains("verdict.at-risk on "), "{explained}");
-}
-
-#[test]
-fn what_is_due_to_be_checked_is_listed_with_its_place() {
-    let stale = printed(&["rules", "stale", "--older-than", "1d"]);
-    for heading in ["A release came out since:", "Checked before ", "Unverified:"] {
-        assert!(stale.contains(heading), "{heading}: {stale}");
-    }
-    let place = stale.lines().find(|line| line.contains("  rule ")).unwrap();
-    let (file, line) = place.split_whitespace().next().unwrap().split_once(':').unwrap();
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
-    assert_eq!(text.lines().nth(line.parse::<usize>().unwrap() - 1), Some("[[rule]]"));
-    refused(2, &["rules", "stale", "--older-than", "soon"]);
-    refused(2, &["rules", "stale", "--older-than=-1d"]);
-}
-
-#[test]
-fn two_packs_are_compared_entry_by_entry() {
-    let ours = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
-    assert_eq!(printed(&["rules", "diff", ours]), "no difference\n");
-    let other = tempfile::tempdir().unwrap();
-    let path = other.path().to_str().unwrap();
-    refused(2, &["rules", "diff", path]);
-    run("cp", &["-r", &format!("{ours}/."), path]);
-    let edited = |name: &str, from: &str, to: &str| {
-        let file = other.path().join(name);
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from), "{name}: {from}");
-        fs::write(file, text.replacen(from, to, 1)).unwrap();
-    };
-    edited("zfs.toml", "level      = \"critical\"", "level      = \"warning\"");
-    edited("tables/validity.toml", "\"defaults\", ", "");
-    let told = printed(&["rules", "diff", path]);
-    for line in [
-        "~ rule zfs.sync-disabled",
-        "    - level = warning",
-        "    + level = critical",
-        "+ options vfs defaults",
-    ] {
-        assert!(told.lines().any(|one| one == line), "{line}: {told}");
-    }
-    assert!(told.ends_with("\n1 added, 0 removed, 1 changed\n"), "{told}");
-    let back = printed(&["rules", "diff", ours, path]);
-    assert!(back.ends_with("\n0 added, 1 removed, 1 changed\n"), "{back}");
-    refused(2, &["rules", "diff", "/nonexistent"]);
 }
 
 #[test]
 fn every_mistake_in_rules_is_told_and_is_2() {
     let bad = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/bad");
     let ten = format!("{bad}/ten-mistakes.toml");
-    let mut told = Vec::new();
-    let uses: [&[&str]; 2] = [&["rules", "check", &ten], &["rules", "test", &ten]];
-    for arguments in uses {
-        let (code, out, err) = outcome(arguments);
-        assert_eq!((code, out.as_str()), (Some(2), ""), "{arguments:?}: {err}");
-        told.push(err.matches("ten-mistakes.toml:").count());
-    }
-    assert!(told.iter().all(|count| *count >= 10 && *count == told[0]), "{told:?}");
+    let (code, out, err) = outcome(&["rules", "check", &ten]);
+    assert_eq!((code, out.as_str()), (Some(2), ""), "{err}");
+    assert!(err.matches("ten-mistakes.toml:").count() >= 10, "{err}");
     let (_, whole, all) = outcome(&["rules", "check", bad]);
     assert!(whole.is_empty() && all.contains("ten-mistakes.toml:") && all.contains("syntax.toml:"), "{all}");
     refused(2, &["check", "--rules", "/nonexistent"]);

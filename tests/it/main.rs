@@ -11,7 +11,6 @@
 
 mod advice;
 mod architecture;
-mod assets;
 mod assume;
 mod baseline;
 mod captures;
@@ -69,6 +68,5 @@ mod upgrade;
 mod user_commands;
 mod user_rules;
 mod validity;
-mod verdicts;
 mod wanted;
 mod words;

@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::fuse::HeldFuse;
 use crate::support::running::{Running, wait_for};
-use crate::support::{names, run, stderr, stdout, walwise};
+use crate::support::{names, stderr, stdout, walwise};
 
 const SOMEBODY: u32 = 4242;
 
@@ -153,15 +153,6 @@ fn where_everybody_writes_nothing_is_written() {
 }
 
 #[test]
-#[ignore = "needs root: the permissions of its outputs"]
-fn manual_pages_are_for_all_to_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let man = dir.path().join("man1");
-    run(env!("CARGO_BIN_EXE_walwise"), &["generate", "man", man.to_str().unwrap()]);
-    assert_eq!((mode(&man.join("walwise.1")), mode(&man) & 0o022), (0o644, 0));
-}
-
-#[test]
 fn what_comes_through_a_pipe_is_read() {
     let from_file = stdout(&check(&["--format", "markdown"]));
     let pipe = walwise()
@@ -186,7 +177,7 @@ impl Fed for Command {
 /// Commands that touch a named file.
 fn touching(at: &str) -> Vec<Vec<String>> {
     let (file, calm) = (format!("{at}/x"), calm());
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 11] = [
         &["check", "--host", &calm, "--output", &file],
         &["check", "--host", &calm, "--output", at],
         &["capture", "--output", &file],
@@ -195,7 +186,6 @@ fn touching(at: &str) -> Vec<Vec<String>> {
         &["check", "--host", &calm, "--baseline", &file],
         &["rules", "check", at],
         &["probe", "--import", &file],
-        &["generate", "man", at],
         &["drill", "write", at],
         &["drill", "read", at],
         &["drill", "check", &file, &file],

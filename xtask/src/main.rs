@@ -1,15 +1,34 @@
 //! `cargo xtask`: what maintainers run.
 
+mod assets;
+mod diff;
+mod man;
+mod pack;
+mod pictures;
 mod size;
+mod stale;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-const USAGE: &str = "usage: cargo xtask size [--update]";
+use walwise::inside::rules::reference;
+
+const USAGE: &str = "\
+usage: cargo xtask size [--update]      tokens and lines of each module, an error above a ceiling
+       cargo xtask assets               write the files in assets
+       cargo xtask man DIR              write the manual pages
+       cargo xtask pictures DIR         write a picture of every screen
+       cargo xtask reference            print the reference of the rules
+       cargo xtask diff OLD [NEW]       compare two packs of rules and tables
+       cargo xtask stale [AGE]          list what was not checked for a year, or never
+";
 
 /// The ceilings, beside this package.
 const CEILINGS: &str = "xtask/ceilings.txt";
+
+/// A document and the name of its file.
+type OutputFile = (String, String);
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -17,6 +36,18 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["size"] => sizes(false),
         ["size", "--update"] => sizes(true),
+        ["assets"] => assets::files(checkout()).and_then(|files| write(checkout(), &files)),
+        ["man", directory] => man::pages().and_then(|pages| write(Path::new(directory), &pages)),
+        ["pictures", directory] => {
+            let drawn = pictures::recorded(checkout(), "probe.json")
+                .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
+            drawn.and_then(|pictures| write(Path::new(directory), &pictures))
+        }
+        ["reference"] => Ok(reference::render()),
+        ["diff", old] => diff::run(Path::new(old), None),
+        ["diff", old, new] => diff::run(Path::new(old), Some(Path::new(new))),
+        ["stale"] => stale::run("1y"),
+        ["stale", age] => stale::run(age),
         _ => Err(io::Error::other(USAGE)),
     };
     match done {
@@ -26,6 +57,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Writes documents below a directory.
+fn write(directory: &Path, documents: &[OutputFile]) -> io::Result<String> {
+    for (name, text) in documents {
+        let file = directory.join(name);
+        file.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(file, text)?;
+    }
+    Ok(String::new())
 }
 
 fn print(text: &str) -> ExitCode {

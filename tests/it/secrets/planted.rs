@@ -170,7 +170,6 @@ pub fn outputs(covered: &Covered, target: &Path) -> Vec<(String, String)> {
     all.push(vec!["facts", "--target", target]);
     all.push(vec!["facts"]);
     all.push(vec!["probe", "--seconds", "1", target]);
-    all.push(vec!["generate", "screens", "OUT", "--target", target]);
     all.iter().map(|arguments| (arguments.join(" "), covered.walwise(arguments))).collect()
 }
 

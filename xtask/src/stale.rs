@@ -1,20 +1,20 @@
-//! `walwise rules stale`: what of the pack is due to be read again beside its sources.
+//! `cargo xtask stale`: what of the pack is due to be read again beside its sources.
 
 use std::fmt::Write as _;
+use std::io;
 
 use jiff::Span;
 use jiff::civil::Date;
+use walwise::inside::pipeline::{shipped, today};
+use walwise::inside::text;
+use walwise::inside::validity;
 
-use super::super::CliError;
-use super::super::out::{ExitResult, print};
-use crate::pipeline::{self, Due, KnowledgeEntry};
-use crate::text;
-use crate::validity;
+use crate::pack::{Due, KnowledgeEntry, entries};
 
-/// Lists what is due. Finding some is no failure: the exit code is 0.
-pub(super) fn run(older_than: &str) -> ExitResult {
-    let oldest = day_before(pipeline::today(), older_than)?;
-    let entries = pipeline::entries(pipeline::shipped()).map_err(CliError::Usage)?;
+/// The list of what is due. Finding some is no failure.
+pub fn run(older_than: &str) -> io::Result<String> {
+    let oldest = day_before(today(), older_than)?;
+    let entries = entries(shipped()).map_err(io::Error::other)?;
     let due = Due::new(&entries, validity::releases(), oldest);
     let (all, checked) = (entries.len(), entries.len() - due.unverified.len());
     let mut out = format!("{checked} of {all} entries say when they were compared with a source.\n");
@@ -27,7 +27,7 @@ pub(super) fn run(older_than: &str) -> ExitResult {
     let old = due.old.iter().map(|entry| format!("{}  (checked {})", place(entry), entry.checked));
     section(&mut out, &format!("Checked before {oldest}"), old);
     section(&mut out, "Unverified", due.unverified.iter().map(|entry| place(entry)));
-    print(&out)
+    Ok(out)
 }
 
 /// A heading with its lines, or with the word that there are none.
@@ -46,11 +46,11 @@ fn place(entry: &KnowledgeEntry) -> String {
 }
 
 /// The day that lies so long before another.
-fn day_before(today: Date, age: &str) -> Result<Date, CliError> {
+fn day_before(today: Date, age: &str) -> io::Result<Date> {
     let span = age.parse::<Span>().ok();
     let back = span.and_then(|span| today.checked_sub(span).ok()).filter(|day| *day <= today);
     let why = || format!("--older-than {}: no such age; write 1y, 6mo or 90d", text::safe(age.as_bytes()));
-    back.ok_or_else(|| CliError::Usage(why()))
+    back.ok_or_else(|| io::Error::other(why()))
 }
 
 #[cfg(test)]

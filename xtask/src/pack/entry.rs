@@ -10,9 +10,9 @@ use serde::Deserialize;
 use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
-use crate::checked::SourceCheck;
-use crate::rows::CHECKED;
-use crate::text::lines::Lines;
+use walwise::inside::checked::SourceCheck;
+use walwise::inside::rows::CHECKED;
+use walwise::inside::text::Lines;
 
 /// A rule, or a row of a table.
 pub struct KnowledgeEntry {

@@ -1,23 +1,24 @@
-//! `walwise rules diff`: what differs between two packs.
+//! `cargo xtask diff`: what differs between two packs.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
-use super::super::out::{ExitResult, print};
-use super::super::{CliError, rule_files};
-use crate::pipeline::{self, EntryChange, FieldChange, KnowledgeEntry};
-use crate::text;
+use walwise::inside::pipeline::shipped;
+use walwise::inside::text;
 
-/// Prints the difference; without a second directory, that to the pack of this program.
-pub(super) fn run(old: &Path, new: Option<&Path>) -> ExitResult {
+use crate::pack::{EntryChange, FieldChange, difference, entries, of_directory};
+
+/// The difference; without a second directory, that to the pack of this checkout.
+pub fn run(old: &Path, new: Option<&Path>) -> io::Result<String> {
     let old = of_directory(old)?;
     let new = match new {
         Some(directory) => of_directory(directory)?,
-        None => pipeline::entries(pipeline::shipped()).map_err(CliError::Usage)?,
+        None => entries(shipped()).map_err(io::Error::other)?,
     };
-    let differing = pipeline::difference(&old, &new);
+    let differing = difference(&old, &new);
     if differing.is_empty() {
-        return print("no difference\n");
+        return Ok("no difference\n".to_owned());
     }
     let mut out = String::new();
     let (mut added, mut removed, mut changed) = (0, 0, 0);
@@ -38,16 +39,10 @@ pub(super) fn run(old: &Path, new: Option<&Path>) -> ExitResult {
         }
     }
     let _ = writeln!(out, "\n{added} added, {removed} removed, {changed} changed");
-    print(&out)
+    Ok(out)
 }
 
 /// A text of the packs in one line, display-safe.
 fn one_line(text: &str) -> String {
     text::safe(text.split_whitespace().collect::<Vec<_>>().join(" ").as_bytes())
-}
-
-fn of_directory(directory: &Path) -> Result<Vec<KnowledgeEntry>, CliError> {
-    let files = rule_files::pack(directory)?;
-    let files = files.iter().map(|file| (file.name.as_str(), file.text.as_str()));
-    pipeline::entries(files).map_err(CliError::Usage)
 }

@@ -6,20 +6,20 @@
 use std::fmt::Write as _;
 use std::io;
 
-use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use super::file::OutputFile;
-use crate::cli::args::Cli;
-use crate::cli::examples;
+use walwise::inside::cli::args::Cli;
+use walwise::inside::cli::examples;
+
+use crate::OutputFile;
 
 /// Every page with the name of its file, `walwise.1` first.
-pub fn pages() -> anyhow::Result<Vec<OutputFile>> {
+pub fn pages() -> io::Result<Vec<OutputFile>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
     whole.build();
     let mut pages = Vec::new();
-    walk(&whole, "", &mut pages).context("cannot make the manual pages")?;
+    walk(&whole, "", &mut pages)?;
     Ok(pages)
 }
 
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn every_command_has_a_page() {
         let names: Vec<String> = pages().unwrap().into_iter().map(|(name, _)| name).collect();
-        for wanted in ["walwise.1", "walwise-check.1", "walwise-rules-show.1", "walwise-generate-man.1"] {
+        for wanted in ["walwise.1", "walwise-check.1", "walwise-rules-show.1", "walwise-generate-schema.1"] {
             assert!(names.iter().any(|name| name == wanted), "{wanted}: {names:?}");
         }
         assert_eq!(names.first().map(String::as_str), Some("walwise.1"));

@@ -1,4 +1,0 @@
-//! What is generated.
-
-/// A document and the name of its file.
-pub type OutputFile = (String, String);

@@ -1,0 +1,57 @@
+//! The files in `assets`, made from the program itself.
+
+use std::io;
+use std::path::Path;
+
+use walwise::inside::cli::args::Shell;
+use walwise::inside::cli::generate::completions;
+
+use crate::OutputFile;
+use crate::pictures::{page, pictures, recorded};
+
+/// The screen in README.md, and the size of its terminal.
+const PICTURE: (&str, (u16, u16)) = ("overview.svg", (140, 45));
+
+/// Every file with its path in the checkout.
+pub fn files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
+    let (session, measured) = recorded(checkout, "probe.json")?;
+    let mut screens = pictures(session, measured, PICTURE.1);
+    screens.retain(|(name, _)| name == PICTURE.0);
+    let (session, measured) = recorded(checkout, "page.json")?;
+    let mut files = vec![("assets/report.html".to_owned(), page(session, measured))];
+    let within = |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
+    files.extend(screens.into_iter().map(|screen| within(screen, "")));
+    files.extend(Shell::ALL.map(|shell| within(completions(shell), "completions/")));
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::checkout;
+
+    #[test]
+    fn committed_files_are_what_the_program_makes() {
+        for (name, text) in files(checkout()).unwrap() {
+            let committed = fs::read_to_string(checkout().join(&name)).unwrap();
+            assert!(committed == text, "{name} is stale: cargo xtask assets");
+        }
+    }
+
+    /// Nothing in a picture is loaded, run or taken from elsewhere.
+    #[test]
+    fn pictures_are_pictures_and_nothing_else() {
+        let (session, measured) = recorded(checkout(), "probe.json").unwrap();
+        for (name, svg) in pictures(session, measured, (100, 32)) {
+            for element in svg.split('<').skip(1).map(|rest| rest.split([' ', '>', '/']).next().unwrap()) {
+                assert!(
+                    ["svg", "title", "rect", "path", "text", ""].contains(&element),
+                    "{name}: <{element}"
+                );
+            }
+            assert!(!svg.contains("href") && !svg.contains("url("), "{name}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Pictures of the screens, and a page, of a recorded machine with a measurement.
+
+use std::path::Path;
+use std::{fs, io};
+
+use walwise::inside::collect::Request;
+use walwise::inside::facts::Subject;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::measure::{Measurement, histogram, quantiles_of};
+use walwise::inside::pipeline::{Session, measurable};
+use walwise::inside::report::{Report, html};
+use walwise::inside::rules::RuleSet;
+use walwise::inside::ui;
+
+use crate::OutputFile;
+
+/// The recorded machine in `tests/screens`, and a measurement there. Errors are those of reading.
+pub fn recorded(checkout: &Path, measurement: &str) -> io::Result<(Session, Measurement)> {
+    let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
+    let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
+    let request = Request {
+        target: Some("/srv/pg/data".into()),
+        without_programs: false,
+        new: true,
+        ..Request::default()
+    };
+    let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
+    Ok((session, serde_json::from_slice(&read(measurement)?)?))
+}
+
+/// A picture of every screen on a terminal of this size, columns first. The measurement is assigned to the first
+/// directory.
+pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -> Vec<OutputFile> {
+    let target: Option<Subject> = measurable(&session.judged().0).into_iter().next();
+    let times = default_times(&measured);
+    if let Some(target) = target {
+        session.measured.insert(target, measured);
+    }
+    ui::pictures(session.report(), histogram(&times), size)
+}
+
+/// The report on the first directory as one page, with this measurement; as it was made when that began, so that the same
+/// measurement has the same page.
+pub fn page(mut session: Session, mut measured: Measurement) -> String {
+    for row in measured.methods.iter_mut().filter(|row| row.quantiles_us.is_empty()) {
+        row.quantiles_us = quantiles_of(&row.samples_us.concat());
+        row.samples_us.clear();
+    }
+    let when = measured.when.clone();
+    if let Some(target) = measurable(&session.judged().0).into_iter().next() {
+        session.measured.insert(target, measured);
+    }
+    session.traced = false;
+    html::render(&Report { when, ..session.report() })
+}
+
+/// The times of one-page commits with the default, where the measurement holds them.
+fn default_times(measurement: &Measurement) -> Vec<f64> {
+    let default = measurement.comparisons.first().map_or(measurement.best, |of| of.against);
+    let row = measurement.methods.iter().find(|row| row.method == default && row.pages == 1);
+    row.map(|row| row.samples_us.concat()).unwrap_or_default()
+}
