@@ -18,7 +18,7 @@ use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
 use crate::support::postgres::Cluster;
 use crate::support::pty::Pty;
 
-/// The thousand of each machine are in `tests/bench/TRIAL.md`.
+/// The thousand of each machine are in `tests/trials/run`.
 const TRIALS: usize = 60;
 
 #[test]

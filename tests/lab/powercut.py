@@ -1,6 +1,5 @@
-"""What the drills share: disks that forget what was not flushed, the guest on them, the power cut, waiting for what it says, and
-the document with their tables."""
-import os, re, subprocess, time
+"""What the drills share: disks that forget what was not flushed, the guest on them, the power cut, and waiting for what it says."""
+import os, subprocess, time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -131,30 +130,3 @@ def built(series, name, walwise):
     unpacked = subprocess.run([os.path.join(HERE, "package"), KERNELS[series]], capture_output=True, text=True, check=True).stdout.strip()
     subprocess.run([os.path.join(HERE, "image"), unpacked, walwise, home], check=True, cwd=ROOT)
     return home
-
-
-def sections(document):
-    """The parts of a document of drills by their headings."""
-    try:
-        with open(document) as file:
-            _, *parts = re.split(r"(?m)^(?=## )", file.read())
-    except FileNotFoundError:
-        parts = []
-    return {part.split("\n", 1)[0]: part.strip() for part in parts}
-
-
-def put(document, heading, text):
-    """Writes the part of a document of drills that has this heading; the others stay."""
-    parts = sections(document)
-    parts[heading] = f"{heading}\n\n{text.strip()}"
-    with open(document, "w") as file:
-        file.write("\n\n".join(["# Drills", *(parts[each] for each in sorted(parts))]) + "\n")
-
-
-def renewed(document, heading, lines):
-    """The rows of a table there with these in the place of those of the same kernel and configuration."""
-    def key(line):
-        return tuple(line.split("|")[1:3])
-
-    old = re.findall(r"(?m)^\| \d.*", sections(document).get(heading, ""))
-    return [line for _, line in sorted({key(line): line for line in [*old, *lines]}.items())]

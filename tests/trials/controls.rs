@@ -60,7 +60,7 @@ fn control(nth: usize, record: &TrialRecord) -> Control {
     }
 }
 
-/// The table of these records as Markdown, and what of it is wrong.
+/// The table of these records, and what of it is wrong.
 pub fn table(directory: &Path) -> (String, Vec<String>) {
     let records = records(directory);
     let Some(first) = records.first() else {
@@ -69,7 +69,7 @@ pub fn table(directory: &Path) -> (String, Vec<String>) {
     let rows: Vec<Control> =
         records.iter().enumerate().map(|(nth, record)| control(nth + 1, record)).collect();
     let mut out = format!(
-        "# Real trials of what is known\n\n`tests/trials/controls` makes this table: trials of ext4, of ext4 again under another \
+        "Trials of ext4, of ext4 again under another \
          name, and of ext4 whose writer wastes\n15 % of each commit's time (-13.0 %), on a loop file of {} MiB on {}, begun \
          {}. A trial ends when it is settled, or with\nits budget of {:.0} s. Intervals hold with 95 % confidence over all looks.\n\n\
          | trial | seed | blocks | took | ext4 to itself | winner | slowed | it is |\n|---|---|---|---|---|---|---|---|\n",

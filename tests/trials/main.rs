@@ -1,5 +1,5 @@
-//! What takes too long for every change: the table of simulated trials in `tests/bench/TRIAL.md`, which `tests/trials/run`
-//! makes, that of real ones (`tests/trials/controls`), that beside a sweep (`tests/bench/sweep`), and a thousand kills (`tests/trials/kills`).
+//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`), of real ones (`tests/trials/controls`)
+//! and of those beside a sweep (`tests/bench/sweep`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -39,7 +39,7 @@ fn percent(part: usize, of: usize) -> f64 {
 #[ignore = "two minutes: tests/trials/run"]
 fn the_table_of_simulated_trials() {
     let mut table = String::from(
-        "# Simulated trials\n\n`tests/trials/run` makes this table; every row is 1,000 seeded trials of five candidates \
+        "Every row is 1,000 seeded trials of five candidates \
          and the reference's twin, with every\nlook up to 124 blocks. *Equal*: all candidates are the same. *Ladder*: they \
          differ by 3 to 18 %. *Planted*: one is 15 % faster.\nIntervals are of 95 % over all looks; the width is beside \
          that of a t-interval, which allows one look and assumes normal noise.\n\n\
@@ -74,9 +74,6 @@ fn the_table_of_simulated_trials() {
         }
     }
     print!("{table}");
-    if std::env::var_os("WALWISE_UPDATE").is_some() {
-        std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/TRIAL.md"), &table).unwrap();
-    }
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
@@ -86,7 +83,6 @@ fn the_table_of_simulated_trials() {
 fn the_table_of_controls() {
     let (table, wrong) = controls::table(Path::new(&std::env::var_os("WALWISE_RECORDS").unwrap()));
     print!("{table}");
-    std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/CONTROLS.md"), &table).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
@@ -94,10 +90,9 @@ fn the_table_of_controls() {
 #[test]
 #[ignore = "needs what an hour's sweep kept: tests/bench/sweep"]
 fn the_table_of_the_sweep() {
-    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench");
-    let (table, wrong) = sweep::table(&bench.join("sweep.json"));
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/sweep.json");
+    let (table, wrong) = sweep::table(&kept);
     print!("{table}");
-    std::fs::write(bench.join("SWEEP.md"), &table).unwrap();
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 

@@ -78,14 +78,14 @@ fn named(oltp: &TrialRecord, methods: &TrialRecord, clients: u32) -> Vec<(String
     result.named(&result.contest.may_be_best()).into_iter().map(|at| of(name(oltp, at))).collect()
 }
 
-/// The table as Markdown, and what of it is wrong.
+/// The table, and what of it is wrong.
 pub fn table(file: &Path) -> (String, Vec<String>) {
     let kept: Kept = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let record = |value: &serde_json::Value| TrialRecord::parse(&value.to_string()).unwrap();
     let (oltp, methods) = (record(&kept.oltp), record(&kept.methods));
     let rounds = kept.sweep.iter().map(|place| place.rates.len()).min().unwrap_or(0);
     let mut out = format!(
-        "# What a trial names, beside a sweep\n\n`tests/bench/sweep` makes this table: two trials on a loop file, `--preset oltp` in {:.0} min and `--preset \
+        "Two trials on a loop file, `--preset oltp` in {:.0} min and `--preset \
          methods` in {:.0} min, and\nbeside them every candidate, sync method and number of sessions under pgbench -N, {rounds} rounds of {:.0} s each in random \
          order, {:.0} min\nin all. The set is what may be best for all that the trials say. *Loses*: the best place of the set to the best of all, by medians of\n\
          the sweep; *in its noise*: the rounds do not tell the two apart, at 95 %.\n\n\
