@@ -148,10 +148,7 @@ impl Driver {
 
     /// Whether nothing behind it is known to keep acknowledged writes.
     pub fn is_plain(&self) -> bool {
-        match self.between {
-            Between::Nothing => true,
-            Between::Controller(_) | Between::More => false,
-        }
+        matches!(self.between, Between::Nothing)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Evidence of four layers (database, belief, claim, measurement) is joined along every path from the target to every
 //! disk, and the worst on any path wins. Facts go in, facts and a [`Verdict`] come out; nothing is read here. Belief is
 //! usually a copy of claim, so their agreement is no second proof. A measurement can only lower a verdict.
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod ask;
 mod mend;
@@ -88,20 +89,8 @@ fn pages(facts: &FactSet, of: &Subject) -> page::PageConclusion {
 
 /// Whether a device is a disk at the bottom of its stack.
 fn is_bottom(facts: &FactSet, device: &Subject) -> bool {
-    let may_be = |kind: DeviceKind| match kind {
-        DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol => true,
-        DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Loop
-        | DeviceKind::Other => false,
+    let may_be = |kind: DeviceKind| {
+        matches!(kind, DeviceKind::Disk | DeviceKind::Zram | DeviceKind::Ram | DeviceKind::Zvol)
     };
     facts.below(device).is_empty() && facts.value(device, &device::KIND).is_some_and(may_be)
 }

@@ -4,6 +4,7 @@
 //! Each setting names the fact with its current value; changing it is left to the user. Rule files resolve a setting's
 //! name once, and it is then held by declaration; code that acts on settings goes by their [`SettingKind`]. A setting
 //! may have no fact with its current value: the options used to create a file system are stored nowhere.
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod filesystem;
 mod kind;
@@ -99,10 +100,8 @@ impl Setting {
 
     /// A value of it in the syntax of the configuration files of its server.
     pub fn written(&self, value: &Value) -> String {
-        let is_measure = self.kind.area().is_some_and(|area| match area.database().syntax {
-            SettingSyntax::Conf => true,
-            SettingSyntax::Options => false,
-        });
+        let is_measure =
+            self.kind.area().is_some_and(|area| matches!(area.database().syntax, SettingSyntax::Conf));
         match (value, self.current.map(|fact| fact.kind)) {
             (Value::Bool(true), _) => "on".to_owned(),
             (Value::Bool(false), _) => "off".to_owned(),

@@ -5,6 +5,7 @@
 //! It is used twice: for the lines of the next boot ([`derive`]), and for every piece of advice before it is shown
 //! ([`guard`]). It reads no machine. An option that is missing from the table is *unknown*, never refused and never
 //! accepted. So is a step that a vendor may have backported to an older kernel.
+#![warn(clippy::wildcard_enum_match_arm)]
 
 mod builder;
 mod form;

@@ -68,10 +68,7 @@ pub enum TrialPlace {
 impl TrialPlace {
     /// Whether it is a disk.
     pub fn is_disk(&self) -> bool {
-        match self {
-            Self::Disk(_) => true,
-            Self::Directory(_) => false,
-        }
+        matches!(self, Self::Disk(_))
     }
 }
 

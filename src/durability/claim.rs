@@ -40,10 +40,7 @@ pub enum Passage {
 impl Passage {
     /// Whether it is passed on.
     pub fn is_sent(self) -> bool {
-        match self {
-            Self::Sent => true,
-            Self::Dropped(_) | Self::Unknown | Self::NotNeeded => false,
-        }
+        matches!(self, Self::Sent)
     }
 
     /// The fate of a target's flushes.

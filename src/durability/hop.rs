@@ -42,46 +42,17 @@ choice! {
 impl Fate {
     /// Whether the place is where a commit may be lost, by what was seen.
     pub fn loses(self) -> bool {
-        match self {
-            Self::Disagrees | Self::LostHere => true,
-            Self::Passed
-            | Self::FlushSent
-            | Self::Answered
-            | Self::NoCache
-            | Self::NotJudged
-            | Self::Unknown
-            | Self::Unseen
-            | Self::Dropped => false,
-        }
+        matches!(self, Self::Disagrees | Self::LostHere)
     }
 
     /// Whether the flush ends here above something that needs it.
     pub fn is_dropped(self) -> bool {
-        match self {
-            Self::Dropped => true,
-            Self::Passed
-            | Self::FlushSent
-            | Self::Answered
-            | Self::NoCache
-            | Self::NotJudged
-            | Self::Unknown
-            | Self::Unseen
-            | Self::Disagrees
-            | Self::LostHere => false,
-        }
+        matches!(self, Self::Dropped)
     }
 
     /// Whether the hop is as it should be, so that a short form need not say why.
     pub fn is_sound(self) -> bool {
-        match self {
-            Self::Passed | Self::FlushSent | Self::NoCache | Self::NotJudged => true,
-            Self::Answered
-            | Self::Unknown
-            | Self::Unseen
-            | Self::Disagrees
-            | Self::Dropped
-            | Self::LostHere => false,
-        }
+        matches!(self, Self::Passed | Self::FlushSent | Self::NoCache | Self::NotJudged)
     }
 }
 
@@ -111,12 +82,7 @@ choice! {
 impl HopKind {
     /// Whether it is a disk at the bottom.
     pub fn is_disk(self) -> bool {
-        match self {
-            Self::Disk => true,
-            Self::Commit | Self::Server | Self::FileSystem | Self::Layer | Self::Members | Self::Beyond => {
-                false
-            }
-        }
+        matches!(self, Self::Disk)
     }
 }
 

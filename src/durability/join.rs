@@ -215,14 +215,11 @@ fn along(ask: &mut Ask, way: &Route, disks: &BTreeMap<Subject, Leaf>, caps: &Cap
         let found = match hop.scope() {
             Scope::Mount => belief::mount(ask, hop, bottom),
             Scope::Device => belief::queue(ask, hop, bottom),
-            _ => Vec::new(),
+            Scope::Host | Scope::Boot | Scope::Cluster | Scope::Target => Vec::new(),
         };
         let mut at = JudgedHop::at(hop);
         for (passage, says) in found {
-            let by_mount = dropped_by(passage).is_some_and(|by| match by {
-                Suppressor::MountOption => true,
-                Suppressor::FileSystem | Suppressor::QueueOverride | Suppressor::ServerSetting => false,
-            });
+            let by_mount = dropped_by(passage).is_some_and(|by| matches!(by, Suppressor::MountOption));
             unflushed = unflushed.or_else(|| by_mount.then(|| Mend::Barriers(hop.clone())));
             at.passages.push(passage);
             at.evidence.push(says);

@@ -112,10 +112,7 @@ fn price<'l>(
 
 /// Whether flushes should or may arrive at the disks.
 fn is_expected(flush: Passage) -> bool {
-    match flush {
-        Passage::Sent | Passage::Unknown => true,
-        Passage::Dropped(_) | Passage::NotNeeded => false,
-    }
+    matches!(flush, Passage::Sent | Passage::Unknown)
 }
 
 fn evidence<T>(ask: &Ask, target: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {

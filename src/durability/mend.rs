@@ -32,10 +32,7 @@ impl Bears {
 
     /// Whether nothing endangers a commit.
     pub fn is_durable(&self) -> bool {
-        match self {
-            Self::Durable => true,
-            Self::Unproven | Self::AtRisk(_) | Self::Contradictory(_) => false,
-        }
+        matches!(self, Self::Durable)
     }
 }
 

@@ -153,16 +153,7 @@ fn is_without_copies(level: ArrayLevel) -> bool {
 }
 
 fn is_down(state: ArrayState) -> bool {
-    match state {
-        ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken => true,
-        ArrayState::Suspended
-        | ArrayState::ReadOnly
-        | ArrayState::ReadAuto
-        | ArrayState::Clean
-        | ArrayState::Active
-        | ArrayState::WritePending
-        | ArrayState::ActiveIdle => false,
-    }
+    matches!(state, ArrayState::Clear | ArrayState::Inactive | ArrayState::Broken)
 }
 
 /// The redundancy by the number of missing members and the number that the level tolerates.

@@ -38,34 +38,22 @@ impl Layer {
 
     /// Whether the evidence comes from the server.
     pub fn is_database(self) -> bool {
-        match self {
-            Self::Database => true,
-            Self::Belief | Self::Claim | Self::Measurement | Self::Rule => false,
-        }
+        matches!(self, Self::Database)
     }
 
     /// Whether it was measured.
     pub fn is_measurement(self) -> bool {
-        match self {
-            Self::Measurement => true,
-            Self::Database | Self::Belief | Self::Claim | Self::Rule => false,
-        }
+        matches!(self, Self::Measurement)
     }
 
     /// Whether a rule knows it.
     pub fn is_rule(self) -> bool {
-        match self {
-            Self::Rule => true,
-            Self::Database | Self::Belief | Self::Claim | Self::Measurement => false,
-        }
+        matches!(self, Self::Rule)
     }
 
     /// Whether it comes from a disk, or from the controller in front of it.
     pub fn is_claim(self) -> bool {
-        match self {
-            Self::Claim => true,
-            Self::Database | Self::Belief | Self::Measurement | Self::Rule => false,
-        }
+        matches!(self, Self::Claim)
     }
 }
 

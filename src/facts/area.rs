@@ -42,18 +42,12 @@ impl ServerKind {
 
     /// Whether it is PostgreSQL.
     pub fn is_postgres(self) -> bool {
-        match self {
-            Self::Postgres => true,
-            Self::Mysql | Self::Mariadb => false,
-        }
+        matches!(self, Self::Postgres)
     }
 
     /// Whether it is MariaDB.
     pub fn is_mariadb(self) -> bool {
-        match self {
-            Self::Mariadb => true,
-            Self::Postgres | Self::Mysql => false,
-        }
+        matches!(self, Self::Mariadb)
     }
 }
 

@@ -32,17 +32,7 @@ pub enum ValueKind {
 impl ValueKind {
     /// Whether a value is several words.
     pub fn is_list(self) -> bool {
-        match self {
-            Self::List | Self::Choices(_) => true,
-            Self::Bool
-            | Self::Count
-            | Self::Bytes
-            | Self::Micros
-            | Self::Number
-            | Self::Text
-            | Self::Choice(_)
-            | Self::Version => false,
-        }
+        matches!(self, Self::List | Self::Choices(_))
     }
 
     /// The words that a value can be or hold, where they are few.

@@ -58,9 +58,6 @@ impl Supposing {
 
     /// Whether judgement concludes the fact.
     pub fn is_judged(self) -> bool {
-        match self {
-            Self::Judged => true,
-            Self::Alone | Self::Carries(_) | Self::With(_) | Self::Instead(_) | Self::Never => false,
-        }
+        matches!(self, Self::Judged)
     }
 }

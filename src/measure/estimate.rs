@@ -33,26 +33,17 @@ pub enum Conclusion {
 impl Conclusion {
     /// Whether one is better beyond doubt.
     pub fn is_settled(self) -> bool {
-        match self {
-            Self::Settled => true,
-            Self::NoMeaningfulDifference | Self::NotSettled => false,
-        }
+        matches!(self, Self::Settled)
     }
 
     /// Whether the budget ended before it could be said.
     pub fn is_open(self) -> bool {
-        match self {
-            Self::NotSettled => true,
-            Self::Settled | Self::NoMeaningfulDifference => false,
-        }
+        matches!(self, Self::NotSettled)
     }
 
     /// Whether they are alike for all that matters.
     pub fn is_alike(self) -> bool {
-        match self {
-            Self::NoMeaningfulDifference => true,
-            Self::Settled | Self::NotSettled => false,
-        }
+        matches!(self, Self::NoMeaningfulDifference)
     }
 
     /// The same as a fact.

@@ -62,10 +62,7 @@ impl MeasuredLog {
 
     /// Whether it is InnoDB's.
     pub fn is_redo(&self) -> bool {
-        match self.kind {
-            LogKind::Redo => true,
-            LogKind::Wal => false,
-        }
+        matches!(self.kind, LogKind::Redo)
     }
 
     /// The size of a page in words: `8 kB`, `512 B`.

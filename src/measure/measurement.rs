@@ -155,79 +155,22 @@ choice! {
 impl CaveatId {
     /// Whether it slows all methods of one probe alike, such as others' load, but no two probes.
     pub fn slows_all_alike(self) -> bool {
-        match self {
-            Self::CompetingIo | Self::Steal => true,
-            Self::Stopped
-            | Self::ImplausibleSpeed
-            | Self::FreeFlush
-            | Self::FewSamples
-            | Self::Clock
-            | Self::Inconsistent
-            | Self::LessWorkSlower
-            | Self::NotArrived
-            | Self::Suspended
-            | Self::ODirect
-            | Self::FsyncPace
-            | Self::Leftover => false,
-        }
+        matches!(self, Self::CompetingIo | Self::Steal)
     }
 
     /// Whether it says that commits were faster than they can be.
     pub fn is_of_speed(self) -> bool {
-        match self {
-            Self::ImplausibleSpeed | Self::FreeFlush => true,
-            Self::Stopped
-            | Self::FewSamples
-            | Self::Clock
-            | Self::Inconsistent
-            | Self::LessWorkSlower
-            | Self::NotArrived
-            | Self::Suspended
-            | Self::CompetingIo
-            | Self::Steal
-            | Self::ODirect
-            | Self::FsyncPace
-            | Self::Leftover => false,
-        }
+        matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
     /// Whether others used the disks.
     pub fn is_of_others(self) -> bool {
-        match self {
-            Self::CompetingIo => true,
-            Self::Stopped
-            | Self::ImplausibleSpeed
-            | Self::FreeFlush
-            | Self::FewSamples
-            | Self::Clock
-            | Self::Inconsistent
-            | Self::LessWorkSlower
-            | Self::NotArrived
-            | Self::Suspended
-            | Self::Steal
-            | Self::ODirect
-            | Self::FsyncPace
-            | Self::Leftover => false,
-        }
+        matches!(self, Self::CompetingIo)
     }
 
     /// Whether it is about what was not measured, which is still to come while a probe runs.
     pub fn is_of_the_end(self) -> bool {
-        match self {
-            Self::FewSamples | Self::FsyncPace => true,
-            Self::Stopped
-            | Self::ImplausibleSpeed
-            | Self::FreeFlush
-            | Self::Clock
-            | Self::Inconsistent
-            | Self::LessWorkSlower
-            | Self::NotArrived
-            | Self::Suspended
-            | Self::CompetingIo
-            | Self::Steal
-            | Self::ODirect
-            | Self::Leftover => false,
-        }
+        matches!(self, Self::FewSamples | Self::FsyncPace)
     }
 }
 

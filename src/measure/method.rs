@@ -194,33 +194,19 @@ impl Method {
 
     /// Whether the file is opened so that each write is durable.
     fn writes_are_durable(self) -> bool {
-        match self.open_mode() {
-            OpenMode::DataSync | OpenMode::Sync => true,
-            OpenMode::Plain => false,
-        }
+        !matches!(self.open_mode(), OpenMode::Plain)
     }
 
     /// Whether it makes the write durable.
     pub fn is_durable(self) -> bool {
-        self.writes_are_durable()
-            || match self.sync_call() {
-                SyncCall::Data | SyncCall::All => true,
-                SyncCall::Not => false,
-            }
+        self.writes_are_durable() || !matches!(self.sync_call(), SyncCall::Not)
     }
 
     /// Whether an unbroken loop makes it look cheaper than it is for a server: it writes the file's time stamp too, which
     /// changes only once per timer tick, so that most commits of the loop have nothing of the kind to write.
     pub fn is_flattered_by_loops(self) -> bool {
-        let is_opened_so = match self.open_mode() {
-            OpenMode::Sync => true,
-            OpenMode::Plain | OpenMode::DataSync => false,
-        };
-        is_opened_so
-            || match self.sync_call() {
-                SyncCall::All => true,
-                SyncCall::Not | SyncCall::Data => false,
-            }
+        let is_opened_so = matches!(self.open_mode(), OpenMode::Sync);
+        is_opened_so || matches!(self.sync_call(), SyncCall::All)
     }
 
     /// Whether disks that count flushes count those of this method. Excluded are methods that may use forced unit access

@@ -88,10 +88,7 @@ impl PgTest {
 
     /// Whether its label is the name of a method.
     fn names_a_method(self) -> bool {
-        match self {
-            Pages(..) => true,
-            Sizes(_) | WriteFsyncClose | WriteCloseFsync | NotSynced => false,
-        }
+        matches!(self, Pages(..))
     }
 
     /// Writes per operation.

@@ -39,10 +39,7 @@ pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
 /// A fact that could not be read and would decide. What a release hides is not unread.
 fn unread(outcome: &Outcome) -> Option<String> {
     let Outcome::Undecided { needs } = outcome else { return None };
-    let was_lost = |need: &&Need| match need.why {
-        Why::Denied | Why::TimedOut | Why::Malformed | Why::NotCollected => true,
-        Why::Absent | Why::Ambiguous => false,
-    };
+    let was_lost = |need: &&Need| !matches!(need.why, Why::Absent | Why::Ambiguous);
     needs.iter().flatten().find(was_lost).map(|need| need.fact.clone())
 }
 

@@ -44,10 +44,7 @@ pub enum ServerLog {
 impl ServerLog {
     /// Whether it is InnoDB's.
     pub fn is_redo(&self) -> bool {
-        match self {
-            Self::Redo(_) => true,
-            Self::Wal(_) => false,
-        }
+        matches!(self, Self::Redo(_))
     }
 }
 
@@ -172,24 +169,15 @@ fn speed_limit(target: &Subject, facts: &FactSet, mount_class: Option<MountClass
 
 /// Whether a layer of this kind passes requests on unchanged, so that no cache of its own answers for the disks.
 fn hands_flushes_on(kind: DeviceKind) -> bool {
-    match kind {
+    matches!(
+        kind,
         DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath => true,
-        DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Loop
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    }
+            | DeviceKind::Partition
+            | DeviceKind::Md
+            | DeviceKind::Lvm
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+    )
 }
 
 /// How the server that uses a target writes its log, as far as its settings are known.

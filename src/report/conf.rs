@@ -92,10 +92,9 @@ const OPTIONS: &str = "\
 /// Whether a note reports a missing measurement that the lines depend on.
 fn tells_of_missing_figures(note: &Note) -> bool {
     match note {
-        Note::Measurement(note) => match note {
-            MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. } => true,
-            MeasurementNote::Failure { .. } | MeasurementNote::Age { .. } => false,
-        },
+        Note::Measurement(note) => {
+            matches!(note, MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. })
+        }
         Note::Mount(_)
         | Note::Boot(_)
         | Note::Storage(_)
@@ -215,23 +214,7 @@ pub fn statement(setting: &Setting, change: &Change) -> Option<String> {
 
 /// Whether a line of postgresql.conf changes it.
 fn is_in_file(kind: SettingKind) -> bool {
-    match kind {
-        SettingKind::Postgres => true,
-        SettingKind::InitDb
-        | SettingKind::Filesystem
-        | SettingKind::MkfsOptions
-        | SettingKind::MkfsFeatures
-        | SettingKind::MountOptions
-        | SettingKind::BootOptions
-        | SettingKind::FastCommit
-        | SettingKind::DirectoryFlags
-        | SettingKind::Trim
-        | SettingKind::Scheduler
-        | SettingKind::Queue
-        | SettingKind::Placement
-        | SettingKind::Mysql
-        | SettingKind::Other => false,
-    }
+    matches!(kind, SettingKind::Postgres)
 }
 
 fn is_name(name: &str) -> bool {

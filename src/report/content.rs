@@ -70,10 +70,7 @@ impl DeviceContent {
 
     /// Whether a file system may be created on it.
     pub fn may_be_given(&self) -> bool {
-        match self {
-            Self::Free { .. } | Self::Blank => true,
-            Self::Holds { .. } | Self::Unreadable { .. } => false,
-        }
+        matches!(self, Self::Free { .. } | Self::Blank)
     }
 
     /// Its heading: `holds xfs, LVM2`, `unreadable`, `free`, `blank`.

@@ -28,18 +28,7 @@ fn says(facts: &FactSet, hop: &FlushHop) -> String {
         HopKind::FileSystem => of_each(mounted),
         HopKind::Layer => of_each(block),
         HopKind::Disk => {
-            let contradicts = match hop.fate {
-                Fate::Disagrees => true,
-                Fate::Passed
-                | Fate::FlushSent
-                | Fate::Answered
-                | Fate::NoCache
-                | Fate::NotJudged
-                | Fate::Unknown
-                | Fate::Unseen
-                | Fate::Dropped
-                | Fate::LostHere => false,
-            };
+            let contradicts = matches!(hop.fate, Fate::Disagrees);
             of_each(if contradicts { both_words } else { disk })
         }
         HopKind::Members => of_each(members),

@@ -92,10 +92,8 @@ struct Findings<'a> {
 }
 
 fn in_two_lists<S: Serializer>(all: &[Finding], out: S) -> Result<S::Ok, S::Error> {
-    let (undecided, findings) = all.iter().partition(|finding| match finding.outcome {
-        Outcome::Undecided { .. } => true,
-        Outcome::Applies | Outcome::DoesNotApply => false,
-    });
+    let (undecided, findings) =
+        all.iter().partition(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
     Findings { findings, undecided }.serialize(out)
 }
 

@@ -93,10 +93,7 @@ impl Protocol {
 
     /// Whether prices of earlier runs are told.
     pub fn tells_earlier_prices(self) -> bool {
-        match self {
-            Self::Ours => false,
-            Self::Periodic | Self::Nagios => true,
-        }
+        !matches!(self, Self::Ours)
     }
 }
 

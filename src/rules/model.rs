@@ -115,10 +115,7 @@ impl FaultEffect {
 
     /// Whether an acknowledged commit can be lost, overwritten or unrecoverable by it.
     pub fn is_loss(self) -> bool {
-        match self {
-            Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount => true,
-            Self::DoesNotStart | Self::Hangs | Self::GoesReadOnly => false,
-        }
+        matches!(self, Self::LosesFlushedData | Self::CorruptsData | Self::DoesNotMount)
     }
 }
 

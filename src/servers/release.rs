@@ -74,10 +74,7 @@ pub enum ReleaseDefault<'t> {
 impl ReleaseDefault<'_> {
     /// Whether the release does not have the setting.
     pub fn is_absent(self) -> bool {
-        match self {
-            Self::Absent => true,
-            Self::Fixed(_) | Self::Computed => false,
-        }
+        matches!(self, Self::Absent)
     }
 }
 

@@ -41,10 +41,7 @@ pub enum ValueSyntax {
 impl ValueSyntax {
     /// Whether the table lists its words.
     pub fn is_words(self) -> bool {
-        match self {
-            Self::Words => true,
-            Self::Anything | Self::Switch | Self::Size | Self::Number(..) => false,
-        }
+        matches!(self, Self::Words)
     }
 }
 
@@ -105,10 +102,7 @@ pub enum OnLinux {
 impl OnLinux {
     /// Whether the server accepts it.
     pub fn is_taken(self) -> bool {
-        match self {
-            Self::Taken => true,
-            Self::Refused | Self::Unknown => false,
-        }
+        matches!(self, Self::Taken)
     }
 }
 

@@ -41,102 +41,27 @@ pub enum SettingKind {
 impl SettingKind {
     /// Whether its value is the type of a file system.
     pub fn is_filesystem(self) -> bool {
-        match self {
-            Self::Filesystem => true,
-            Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => false,
-        }
+        matches!(self, Self::Filesystem)
     }
 
     /// Whether it is the place of the database's files.
     pub fn is_placement(self) -> bool {
-        match self {
-            Self::Placement => true,
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => false,
-        }
+        matches!(self, Self::Placement)
     }
 
     /// Whether it is a list in which each word is one option, rather than a piece of a command line.
     pub fn is_list_of_words(self) -> bool {
-        match self {
-            Self::MkfsFeatures | Self::MountOptions | Self::BootOptions | Self::DirectoryFlags => true,
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::FastCommit
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => false,
-        }
+        matches!(self, Self::MkfsFeatures | Self::MountOptions | Self::BootOptions | Self::DirectoryFlags)
     }
 
     /// Whether it is passed to mkfs.
     pub fn is_of_mkfs(self) -> bool {
-        match self {
-            Self::MkfsOptions | Self::MkfsFeatures => true,
-            Self::Filesystem
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Scheduler
-            | Self::Queue
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => false,
-        }
+        matches!(self, Self::MkfsOptions | Self::MkfsFeatures)
     }
 
     /// Whether it is an attribute of a disk's queue, by its own name (Documentation/ABI/stable/sysfs-block of the kernel).
     pub fn is_of_queue(self) -> bool {
-        match self {
-            Self::Scheduler | Self::Queue => true,
-            Self::Filesystem
-            | Self::MkfsOptions
-            | Self::MkfsFeatures
-            | Self::MountOptions
-            | Self::BootOptions
-            | Self::FastCommit
-            | Self::DirectoryFlags
-            | Self::Trim
-            | Self::Placement
-            | Self::Postgres
-            | Self::InitDb
-            | Self::Mysql
-            | Self::Other => false,
-        }
+        matches!(self, Self::Scheduler | Self::Queue)
     }
 
     /// The mount that an option is for; `None` for other settings.

@@ -89,15 +89,7 @@ impl Contender {
 
     /// Whether new files of the log are overwritten in place because of an attribute of their directory.
     pub fn is_nocow(self) -> bool {
-        match self {
-            Self::BtrfsNocow => true,
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::Btrfs
-            | Self::Ext4Nobarrier
-            | Self::Ext4Slowed => false,
-        }
+        matches!(self, Self::BtrfsNocow)
     }
 
     /// Settings of a PostgreSQL that walwise advises on it, beside the server's defaults (rules `pg.wal-init-zero-cow`).
@@ -115,15 +107,7 @@ impl Contender {
 
     /// Whether it is asked to flush what it reports as durable.
     pub fn promises_commits(self) -> bool {
-        match self {
-            Self::Ext4Nobarrier => false,
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::Btrfs
-            | Self::BtrfsNocow
-            | Self::Ext4Slowed => true,
-        }
+        !matches!(self, Self::Ext4Nobarrier)
     }
 
     /// The share of each commit's time that its writer wastes after it.

@@ -253,10 +253,7 @@ pub enum TrialOutcome {
 impl TrialOutcome {
     /// Whether more blocks may change it.
     pub fn is_open(&self) -> bool {
-        match self {
-            Self::TooFew | Self::Open(_) => true,
-            Self::CannotTell | Self::Best(_) | Self::Alike(_) => false,
-        }
+        matches!(self, Self::TooFew | Self::Open(_))
     }
 }
 

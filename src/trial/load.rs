@@ -70,10 +70,7 @@ pub enum Preset {
 impl Preset {
     /// Whether a temporary server runs its loads.
     pub fn has_server(self) -> bool {
-        match self {
-            Self::Commits | Self::Methods | Self::FsMark => false,
-            Self::OltpPostgres | Self::OltpMariadb => true,
-        }
+        matches!(self, Self::OltpPostgres | Self::OltpMariadb)
     }
 
     /// Seconds of each load in a cell where nobody says otherwise, the longest first: shorter ones serve where the budget
@@ -131,33 +128,15 @@ impl TrialLoad {
 
     /// Whether a trial goes on until this load is settled.
     pub fn decides(self) -> bool {
-        match self.shape {
-            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate | CommitShape::WriteOnly => {
-                true
-            }
-            CommitShape::TwoPages
-            | CommitShape::Appends
-            | CommitShape::OpenDatasync
-            | CommitShape::Fsync
-            | CommitShape::OpenSync
-            | CommitShape::Neighbour
-            | CommitShape::TpcB => false,
-        }
+        matches!(
+            self.shape,
+            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate | CommitShape::WriteOnly
+        )
     }
 
     /// Whether it also decides which file system suits a database's log.
     pub fn decides_for_a_database(self) -> bool {
-        match self.shape {
-            CommitShape::Usual | CommitShape::SimpleUpdate | CommitShape::WriteOnly => true,
-            CommitShape::TwoPages
-            | CommitShape::Appends
-            | CommitShape::OpenDatasync
-            | CommitShape::Fsync
-            | CommitShape::OpenSync
-            | CommitShape::Neighbour
-            | CommitShape::Files
-            | CommitShape::TpcB => false,
-        }
+        matches!(self.shape, CommitShape::Usual | CommitShape::SimpleUpdate | CommitShape::WriteOnly)
     }
 
     /// Its name for people.

@@ -34,10 +34,7 @@ impl Promise {
 
     /// Whether the candidate stands below the line.
     pub fn is_broken(self) -> bool {
-        match self {
-            Self::NotMade | Self::Broken(_) => true,
-            Self::Kept(_) | Self::NotCounted => false,
-        }
+        matches!(self, Self::NotMade | Self::Broken(_))
     }
 }
 

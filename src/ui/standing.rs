@@ -54,16 +54,5 @@ fn mark(standing: Standing, is_answered: bool) -> &'static str {
 }
 
 fn is_answered(fate: Fate) -> bool {
-    match fate {
-        Fate::Answered => true,
-        Fate::Passed
-        | Fate::FlushSent
-        | Fate::NoCache
-        | Fate::NotJudged
-        | Fate::Unknown
-        | Fate::Unseen
-        | Fate::Disagrees
-        | Fate::Dropped
-        | Fate::LostHere => false,
-    }
+    matches!(fate, Fate::Answered)
 }

@@ -123,10 +123,8 @@ fn agreed(steps: &[&EffectChange]) -> Option<Ruling> {
     if others.iter().all(|step| step.is == first.is) {
         return Some(first.ruling());
     }
-    let heeded = |step: &&&EffectChange| match step.is {
-        Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated => true,
-        Effect::NoEffect | Effect::Refused | Effect::Unknown => false,
-    };
+    let heeded =
+        |step: &&&EffectChange| matches!(step.is, Effect::Ok | Effect::DefaultAnyway | Effect::Deprecated);
     if !steps.iter().all(|step| heeded(&step)) {
         return None;
     }

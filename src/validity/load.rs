@@ -60,10 +60,7 @@ enum Tried {
 
 impl Tried {
     fn is_never(&self) -> bool {
-        match self {
-            Self::Never => true,
-            Self::WhereTaken => false,
-        }
+        matches!(self, Self::Never)
     }
 }
 
@@ -221,10 +218,7 @@ fn form(raw: &RawOptions, place: &str, problems: &mut TableErrors) -> Form {
             high,
             perhaps: raw.perhaps.unwrap_or(if raw.range.is_some() { high } else { UINT_MAX }),
             also: raw.also.clone(),
-            power_of_two: match raw.counts {
-                Counts::PowerOfTwo => true,
-                Counts::All | Counts::LowestBit => false,
-            },
+            power_of_two: matches!(raw.counts, Counts::PowerOfTwo),
         }),
         (None, false, true, false) => {
             Form::Size(Size { low, high, also: raw.also.clone(), counts: raw.counts })

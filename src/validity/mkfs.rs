@@ -54,18 +54,12 @@ impl Feature {
 
     /// Whether a kernel that does not know it refuses the file system, or mounts it read-only.
     pub(super) fn is_needed_of_kernels(&self) -> bool {
-        match self.kind {
-            FeatureKind::Compatible => false,
-            FeatureKind::ReadOnly | FeatureKind::Incompatible => true,
-        }
+        !matches!(self.kind, FeatureKind::Compatible)
     }
 
     /// Whether a kernel that does not know it can still read the file system.
     fn leaves_it_readable(&self) -> bool {
-        match self.kind {
-            FeatureKind::Compatible | FeatureKind::ReadOnly => true,
-            FeatureKind::Incompatible => false,
-        }
+        !matches!(self.kind, FeatureKind::Incompatible)
     }
 
     /// The word that makes mkfs omit it, which is safe with every kernel: `^orphan_file`, `nrext64=0`.

@@ -26,42 +26,27 @@ pub enum Effect {
 impl Effect {
     /// Whether it is accepted and heeded.
     pub fn is_ok(self) -> bool {
-        match self {
-            Self::Ok => true,
-            Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Refused | Self::Unknown => false,
-        }
+        matches!(self, Self::Ok)
     }
 
     /// Whether it is refused.
     pub fn is_refused(self) -> bool {
-        match self {
-            Self::Refused => true,
-            Self::Ok | Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Unknown => false,
-        }
+        matches!(self, Self::Refused)
     }
 
     /// Whether the ruling is unknown.
     pub fn is_unknown(self) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Ok | Self::DefaultAnyway | Self::NoEffect | Self::Deprecated | Self::Refused => false,
-        }
+        matches!(self, Self::Unknown)
     }
 
     /// Whether it is accepted without objection.
     pub fn is_right(self) -> bool {
-        match self {
-            Self::Ok | Self::DefaultAnyway => true,
-            Self::NoEffect | Self::Deprecated | Self::Refused | Self::Unknown => false,
-        }
+        matches!(self, Self::Ok | Self::DefaultAnyway)
     }
 
     /// Whether the ruling deserves a remark.
     pub fn is_wrong(self) -> bool {
-        match self {
-            Self::NoEffect | Self::Deprecated | Self::Refused => true,
-            Self::Ok | Self::DefaultAnyway | Self::Unknown => false,
-        }
+        matches!(self, Self::NoEffect | Self::Deprecated | Self::Refused)
     }
 
     /// The word in JSON and on screens.

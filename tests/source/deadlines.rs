@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use crate::choices::{all_sources, is_for_tests, rust_files};
+use crate::files::{all_sources, is_for_tests, rust_files};
 
 /// Methods that wait for ever, by how many arguments they have.
 const WAITS: [(&str, usize); 11] = [
@@ -27,7 +27,8 @@ const WAITS: [(&str, usize); 11] = [
 ];
 
 /// Functions that do the same, by the end of their path.
-const FUNCTIONS: [&str; 4] = ["BufReader::new", "Read::read_to_string", "Read::read_to_end", "io::read_to_string"];
+const FUNCTIONS: [&str; 4] =
+    ["BufReader::new", "Read::read_to_string", "Read::read_to_end", "io::read_to_string"];
 
 /// Tests, besides those in the source.
 const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/servers"];
@@ -61,7 +62,8 @@ fn waits(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
         if group.delimiter() != Delimiter::Parenthesis {
             continue;
         }
-        let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(ToString::to_string);
+        let before =
+            |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at)).map(ToString::to_string);
         let Some(name) = before(1) else { continue };
         let line = group.span().start().line;
         // Reading into a buffer: the same name opens files.

@@ -4,22 +4,53 @@
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 
-use crate::choices::{is_for_tests, sources};
+use crate::files::{is_for_tests, sources};
 
 const UNITS: [&str; 22] = [
-    "s", "ms", "us", "µs", "sec", "secs", "second", "seconds", "millisecond", "milliseconds", "microsecond",
-    "microseconds", "min", "mins", "minute", "minutes", "h", "hour", "hours", "day", "days", "week",
+    "s",
+    "ms",
+    "us",
+    "µs",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "millisecond",
+    "milliseconds",
+    "microsecond",
+    "microseconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "h",
+    "hour",
+    "hours",
+    "day",
+    "days",
+    "week",
 ];
 
 /// Units that say a duration without any figure: `the last second`.
-const ALONE: [&str; 9] =
-    ["second", "seconds", "minute", "minutes", "hour", "hours", "millisecond", "milliseconds", "microseconds"];
+const ALONE: [&str; 9] = [
+    "second",
+    "seconds",
+    "minute",
+    "minutes",
+    "hour",
+    "hours",
+    "millisecond",
+    "milliseconds",
+    "microseconds",
+];
 
 /// The durations in a text that a sentence is made of: a figure and a unit, or a unit in words.
 pub fn durations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut before = "";
-    for word in text.split(|c: char| c.is_whitespace() || "(),;:!?\"'`".contains(c)).filter(|word| !word.is_empty()) {
+    for word in
+        text.split(|c: char| c.is_whitespace() || "(),;:!?\"'`".contains(c)).filter(|word| !word.is_empty())
+    {
         let word = word.trim_end_matches('.');
         let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
         let has_figure = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
@@ -90,7 +121,8 @@ fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
         let text = std::fs::read_to_string(&file).unwrap();
         for rule in text.split("[[rule]]\n").skip(1) {
             let field = |name: &str| {
-                let line = rule.lines().find(|line| line.split('=').next().is_some_and(|key| key.trim() == name));
+                let line =
+                    rule.lines().find(|line| line.split('=').next().is_some_and(|key| key.trim() == name));
                 line.and_then(|line| line.split_once('=')).map(|(_, value)| value.trim())
             };
             let is_of_verdict = field("id").is_some_and(|id| id.starts_with("\"verdict."));
@@ -106,10 +138,14 @@ fn no_title_of_a_rule_about_the_verdict_holds_a_duration() {
 
 #[test]
 fn durations_are_recognised() {
-    for text in ["0.6 s by default", "once a second", "the last 3s", "10 ms", "within 5 minutes", "after 200ms,"] {
+    for text in
+        ["0.6 s by default", "once a second", "the last 3s", "10 ms", "within 5 minutes", "after 200ms,"]
+    {
         assert!(!durations(text).is_empty(), "{text}");
     }
-    for text in ["the last {seconds} s of commits", "3 × wal_writer_delay", "2 disks", "raid10 sends", "8 members"] {
+    for text in
+        ["the last {seconds} s of commits", "3 × wal_writer_delay", "2 disks", "raid10 sends", "8 members"]
+    {
         assert!(durations(text).is_empty(), "{text}");
     }
 }

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
-use crate::choices::{is_for_tests, sources};
+use crate::files::{is_for_tests, sources};
 
 /// The names on the way from the root to a module; empty for the root itself.
 pub type Place = Vec<String>;

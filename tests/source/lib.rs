@@ -3,11 +3,10 @@
 #![cfg(test)]
 #![allow(missing_docs, reason = "a test may fail loudly")]
 
-mod choices;
 mod deadlines;
 mod durations;
+mod files;
 mod graph;
-mod names;
 mod rooms;
 mod size;
 mod threads;

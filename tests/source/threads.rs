@@ -6,7 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprMethodCall, ItemMod};
 
-use crate::choices::{is_for_tests, sources};
+use crate::files::{is_for_tests, sources};
 
 struct Starts<'f> {
     file: &'f str,
@@ -22,7 +22,8 @@ impl<'ast> Visit<'ast> for Starts<'_> {
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         if let Expr::Path(function) = &*call.func {
-            let names: Vec<String> = function.path.segments.iter().map(|part| part.ident.to_string()).collect();
+            let names: Vec<String> =
+                function.path.segments.iter().map(|part| part.ident.to_string()).collect();
             if names.ends_with(&["thread".to_owned(), "spawn".to_owned()]) {
                 self.found.insert(format!("{}:{}", self.file, call.span().start().line));
             }
@@ -49,7 +50,8 @@ fn starts(file: &str, syntax: &syn::File) -> BTreeSet<String> {
 fn a_thread_that_cannot_be_started_is_no_panic() {
     let panics = "fn f() { std::thread::spawn(g); thread::scope(|scope| { scope.spawn(g); }) }";
     assert_eq!(starts("f", &syn::parse_str(panics).unwrap()).len(), 1, "both stand in one line");
-    let fine = "fn f() { Builder::new().spawn(g); Builder::new().spawn_scoped(scope, g); Command::new(p).spawn(); }";
+    let fine =
+        "fn f() { Builder::new().spawn(g); Builder::new().spawn_scoped(scope, g); Command::new(p).spawn(); }";
     assert_eq!(starts("f", &syn::parse_str(fine).unwrap()).len(), 0);
     let all: BTreeSet<String> = sources().iter().flat_map(|(file, syntax)| starts(file, syntax)).collect();
     assert_eq!(all, BTreeSet::new(), "std::thread::Builder gives an error instead");

@@ -24,10 +24,7 @@ pub(super) enum TrialProgress {
 impl TrialProgress {
     /// What there is before the first cell.
     pub(super) fn new(format: TrialFormat) -> Self {
-        let text = match format {
-            TrialFormat::Text => true,
-            TrialFormat::Markdown | TrialFormat::Html | TrialFormat::Json => false,
-        };
+        let text = matches!(format, TrialFormat::Text);
         let both = io::stdin().is_terminal() && io::stdout().is_terminal();
         if !out::stderr_is_terminal() {
             return Self::Silent;

@@ -134,10 +134,7 @@ fn is_data(host: &dyn Host, path: &Path) -> bool {
 
 /// Whether what was asked for may be there all the same.
 fn may_hide(miss: &Miss) -> bool {
-    match miss.kind {
-        MissKind::Denied | MissKind::TimedOut | MissKind::Failed => true,
-        MissKind::Absent | MissKind::NotCollected => false,
-    }
+    !matches!(miss.kind, MissKind::Absent | MissKind::NotCollected)
 }
 
 /// The data directory that was asked for, or lies above what was asked for.

@@ -49,12 +49,7 @@ fn run(_: &dyn Host, _: &Request, facts: &mut FactSet) {
 
 /// Whether flushes are its own to send or to pass on.
 fn flushes(class: MountClass) -> bool {
-    match class {
-        MountClass::Block | MountClass::Overlay => true,
-        MountClass::Network | MountClass::Memory | MountClass::Fuse | MountClass::Zfs | MountClass::Other => {
-            false
-        }
-    }
+    matches!(class, MountClass::Block | MountClass::Overlay)
 }
 
 fn barrier(subject: &Subject, facts: &FactSet) -> Reading<Barrier> {

@@ -29,24 +29,15 @@ pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
 
 /// Whether a device of this kind could be given to a database, if free.
 fn is_giveable(kind: DeviceKind) -> bool {
-    match kind {
-        DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Md
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Loop => true,
+    !matches!(
+        kind,
         DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    }
+            | DeviceKind::Drbd
+            | DeviceKind::Zvol
+            | DeviceKind::Zram
+            | DeviceKind::Ram
+            | DeviceKind::Other
+    )
 }
 
 fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {

@@ -78,10 +78,7 @@ fn holds(one: &One, so: fn(Role) -> bool) -> bool {
 
 /// Whether a commit can wait for it.
 fn is_log(role: Role) -> bool {
-    match role {
-        Role::Wal | Role::Redo | Role::Binlog => true,
-        Role::Data | Role::Tablespace | Role::Doublewrite | Role::Undo => false,
-    }
+    matches!(role, Role::Wal | Role::Redo | Role::Binlog)
 }
 
 /// The data of the same server that lies on flash while this log waits for platters.

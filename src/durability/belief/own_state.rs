@@ -25,10 +25,7 @@ pub enum Targets {
 impl Targets {
     /// Whether one of them has state of its own.
     pub fn keep(self) -> bool {
-        match self {
-            Self::Keep => true,
-            Self::Pass | Self::Forward | Self::Other => false,
-        }
+        matches!(self, Self::Keep)
     }
 }
 

@@ -16,20 +16,10 @@ use crate::truth::Truth;
 /// Whether the driver of a kind announces a cache whatever is below it (drivers/md/md.c, drivers/block/loop.c,
 /// drivers/md/bcache/super.c, drivers/block/drbd/drbd_main.c, and zvol_os.c of OpenZFS).
 fn is_always_write_back(kind: DeviceKind) -> bool {
-    match kind {
-        DeviceKind::Md | DeviceKind::Loop | DeviceKind::Bcache | DeviceKind::Drbd | DeviceKind::Zvol => true,
-        DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Lvm
-        | DeviceKind::Crypt
-        | DeviceKind::Multipath
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Dm
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    }
+    matches!(
+        kind,
+        DeviceKind::Md | DeviceKind::Loop | DeviceKind::Bcache | DeviceKind::Drbd | DeviceKind::Zvol
+    )
 }
 
 /// Judges the queue of a device that stands on others. A partition has none of its own; it uses its disk's.

@@ -22,18 +22,12 @@ pub enum CacheStatement {
 impl CacheStatement {
     /// Whether it reports a volatile cache, or one of its contradictory answers does.
     pub fn says_volatile(&self) -> bool {
-        match self {
-            Self::Volatile | Self::Torn(_) => true,
-            Self::Without(_) | Self::SwitchedOff | Self::Silent(_) => false,
-        }
+        matches!(self, Self::Volatile | Self::Torn(_))
     }
 
     /// Whether there is no credible statement.
     pub fn is_silent(&self) -> bool {
-        match self {
-            Self::Silent(_) => true,
-            Self::Volatile | Self::Torn(_) | Self::Without(_) | Self::SwitchedOff => false,
-        }
+        matches!(self, Self::Silent(_))
     }
 }
 

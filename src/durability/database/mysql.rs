@@ -149,10 +149,7 @@ fn method(ask: &mut Ask, of: &Subject, cluster: &Subject, name: &str, sayer: &mu
 }
 
 fn leaves_flushes_out(method: FlushMethod) -> bool {
-    match method {
-        FlushMethod::Nosync | FlushMethod::Littlesync => true,
-        FlushMethod::Fsync | FlushMethod::Dsync | FlushMethod::Direct | FlushMethod::DirectNoFsync => false,
-    }
+    matches!(method, FlushMethod::Nosync | FlushMethod::Littlesync)
 }
 
 /// Judges MariaDB's doublewrite mode that omits the flush of data files before a checkpoint.
@@ -181,10 +178,7 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
     let doublewrite = ask.value(cluster, &mysql::DOUBLEWRITE);
     let copies = Copies {
         key: &mysql::DOUBLEWRITE,
-        kept: doublewrite.map(|mode| match mode {
-            Doublewrite::On | Doublewrite::Fast => true,
-            Doublewrite::Off | Doublewrite::DetectOnly => false,
-        }),
+        kept: doublewrite.map(|mode| matches!(mode, Doublewrite::On | Doublewrite::Fast)),
         reads: format!("innodb_doublewrite is {}", doublewrite.map_or("not known", Doublewrite::word)),
         mend: set(cluster, "innodb_doublewrite", "on"),
     };
@@ -193,10 +187,7 @@ fn torn_pages(ask: &mut Ask, of: &Subject, cluster: &Subject, sayer: &mut Sayer)
 
 /// Whether data pages lie here; true also where the contents are unknown.
 fn holds_pages(facts: &FactSet, of: &Subject) -> bool {
-    let holds = |role: &Role| match role {
-        Role::Data | Role::Doublewrite | Role::Undo => true,
-        Role::Wal | Role::Tablespace | Role::Redo | Role::Binlog => false,
-    };
+    let holds = |role: &Role| matches!(role, Role::Data | Role::Doublewrite | Role::Undo);
     facts.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 

@@ -37,13 +37,7 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommi
 
 /// Whether a commit waits for the flush on this host.
 pub fn flushes(value: SynchronousCommit) -> bool {
-    match value {
-        SynchronousCommit::On
-        | SynchronousCommit::Local
-        | SynchronousCommit::RemoteWrite
-        | SynchronousCommit::RemoteApply => true,
-        SynchronousCommit::Off => false,
-    }
+    !matches!(value, SynchronousCommit::Off)
 }
 
 /// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or it is unknown.

@@ -29,10 +29,7 @@ pub struct Copies<'k, T> {
 /// Whether pages lie on a target that a power failure can tear permanently; true also where the contents of the target
 /// are unknown.
 pub fn may_tear(ask: &mut Ask, of: &Subject) -> bool {
-    let holds = |role: &Role| match role {
-        Role::Data | Role::Tablespace | Role::Undo => true,
-        Role::Wal | Role::Redo | Role::Binlog | Role::Doublewrite => false,
-    };
+    let holds = |role: &Role| matches!(role, Role::Data | Role::Tablespace | Role::Undo);
     ask.value(of, &target::ROLES).is_none_or(|roles| roles.iter().any(holds))
 }
 

@@ -29,7 +29,9 @@ pub fn links(ask: &mut Ask, of: &Subject, home: &Subject, page: Option<u64>) -> 
                 links.extend([promise(ask, hop, page), undivided(ask, LinkPlace::Device, hop, page)]);
             }
             Scope::Device => links.extend(layer(ask, hop, page)),
-            _ => links.push(other(hop)),
+            Scope::Host | Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => {
+                links.push(other(hop));
+            }
         }
     }
     let (ways, _) = routes(facts, of);

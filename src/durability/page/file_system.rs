@@ -53,10 +53,7 @@ fn direct(ask: &mut Ask, of: &Subject, home: &Subject) -> Link {
         None if ask.value(home, &mount::EXT4_JOURNAL) == Some(false) => {}
         None => return Link::unread(part, ask, home, &mount::EXT4_DATA),
     }
-    let journalled = |flag: &Attribute| match flag {
-        Attribute::JournalData => true,
-        Attribute::Nocow | Attribute::Sync => false,
-    };
+    let journalled = |flag: &Attribute| matches!(flag, Attribute::JournalData);
     match ask.value(of, &target::FLAGS) {
         Some(flags) if flags.iter().any(journalled) => {
             return Link::new(part, Truth::False, "the attribute +j turns direct I/O into buffered I/O");

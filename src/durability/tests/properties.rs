@@ -177,7 +177,7 @@ impl Stack {
             Scope::Mount => Some(Subject::mount("/data")),
             Scope::Cluster => Some(Subject::cluster("/data")),
             Scope::Host => Some(Subject::host()),
-            _ => Some(data()),
+            Scope::Boot | Scope::Target => Some(data()),
         }
     }
 

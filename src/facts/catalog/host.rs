@@ -49,10 +49,7 @@ choice! {
 impl Vantage {
     /// Whether nothing stands between it and the machine.
     pub fn is_host(self) -> bool {
-        match self {
-            Self::Host => true,
-            Self::Guest | Self::Container => false,
-        }
+        matches!(self, Self::Host)
     }
 }
 

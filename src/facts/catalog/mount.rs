@@ -111,34 +111,22 @@ choice! {
 impl MountClass {
     /// Whether it is on block devices that the kernel shows.
     pub fn is_block(self) -> bool {
-        match self {
-            Self::Block => true,
-            Self::Network | Self::Memory | Self::Fuse | Self::Overlay | Self::Zfs | Self::Other => false,
-        }
+        matches!(self, Self::Block)
     }
 
     /// Whether it passes on to another file system.
     pub fn is_overlay(self) -> bool {
-        match self {
-            Self::Overlay => true,
-            Self::Block | Self::Network | Self::Memory | Self::Fuse | Self::Zfs | Self::Other => false,
-        }
+        matches!(self, Self::Overlay)
     }
 
     /// Whether its devices are known to ZFS alone.
     pub fn is_zfs(self) -> bool {
-        match self {
-            Self::Zfs => true,
-            Self::Block | Self::Network | Self::Memory | Self::Fuse | Self::Overlay | Self::Other => false,
-        }
+        matches!(self, Self::Zfs)
     }
 
     /// Whether it stands on no device and no other file system of this machine.
     pub fn is_diskless(self) -> bool {
-        match self {
-            Self::Network | Self::Memory => true,
-            Self::Block | Self::Fuse | Self::Overlay | Self::Zfs | Self::Other => false,
-        }
+        matches!(self, Self::Network | Self::Memory)
     }
 }
 
@@ -159,10 +147,7 @@ choice! {
 impl VdevState {
     /// Whether ZFS reads from and writes to it.
     pub fn is_used(self) -> bool {
-        match self {
-            Self::Online | Self::Degraded => true,
-            Self::Faulted | Self::Offline | Self::Removed | Self::Unavailable | Self::Suspended => false,
-        }
+        matches!(self, Self::Online | Self::Degraded)
     }
 }
 

@@ -49,10 +49,7 @@ choice! {
 impl TrialBasis {
     /// Whether the order of the candidates holds on the disk too.
     pub fn holds_order(self) -> bool {
-        match self {
-            Self::Disk | Self::Faithful | Self::OrderOnly => true,
-            Self::Indicative | Self::NotCertified => false,
-        }
+        !matches!(self, Self::Indicative | Self::NotCertified)
     }
 }
 

@@ -39,10 +39,7 @@ pub fn is_switch(name: &str) -> bool {
     match rest {
         Some(("loose_", rest)) => is_switch(rest),
         Some(_) => true,
-        None => settings().get(name).is_some_and(|leave| match leave {
-            Leave::Switch => true,
-            Leave::Value | Leave::Shape => false,
-        }),
+        None => settings().get(name).is_some_and(|leave| matches!(leave, Leave::Switch)),
     }
 }
 

@@ -54,14 +54,7 @@ fn read(words: &[StandbyToken]) -> Option<(&'static str, u64, usize)> {
 
 /// The number of names in a list; a number may be a name too.
 fn names(list: &[StandbyToken]) -> Option<usize> {
-    let is_name = |word: &StandbyToken| match word {
-        StandbyToken::Name | StandbyToken::Number(_) => true,
-        StandbyToken::Any
-        | StandbyToken::First
-        | StandbyToken::Comma
-        | StandbyToken::Open
-        | StandbyToken::Close => false,
-    };
+    let is_name = |word: &StandbyToken| matches!(word, StandbyToken::Name | StandbyToken::Number(_));
     let mut all = list.split(|word| *word == StandbyToken::Comma);
     let each_is_one = all.all(|part| part.len() == 1 && part.iter().all(is_name));
     each_is_one.then(|| list.iter().filter(|word| is_name(word)).count())

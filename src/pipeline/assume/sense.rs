@@ -235,15 +235,7 @@ impl AssumedSubject<'_> {
     }
 
     fn file_system(&self, fs: &str) -> Result<(), String> {
-        let is_classed = match collect::class_of(fs) {
-            MountClass::Block
-            | MountClass::Network
-            | MountClass::Memory
-            | MountClass::Fuse
-            | MountClass::Overlay
-            | MountClass::Zfs => true,
-            MountClass::Other => false,
-        };
+        let is_classed = !matches!(collect::class_of(fs), MountClass::Other);
         let host = Subject::host();
         let listed = self.read.value(&host, &kernel::FILESYSTEMS).unwrap_or_default();
         if is_classed || validity::names_file_system(fs) || listed.iter().any(|known| known == fs) {

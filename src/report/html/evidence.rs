@@ -34,10 +34,7 @@ fn of_rule(rule: &str, findings: &[&Finding]) -> Markup {
     let first = findings.first();
     let reason = first.map_or("", |finding| &*finding.because);
     let item = |finding: &Finding| {
-        let is_open = match finding.outcome {
-            Outcome::Undecided { .. } => true,
-            Outcome::Applies | Outcome::DoesNotApply => false,
-        };
+        let is_open = matches!(finding.outcome, Outcome::Undecided { .. });
         let own = if *finding.because == *reason { "" } else { &*finding.because };
         let seen = seen(finding);
         let mut item = tag("li")

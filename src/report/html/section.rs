@@ -28,10 +28,7 @@ fn section(section: &Section, open: bool) -> Markup {
     match section.rank {
         Rank::Top => Markup::from(tag("h2").add(heading)).and(inner),
         Rank::Part => {
-            let has_steps = section.elements.iter().any(|one| match one {
-                Element::Instructions(_) => true,
-                Element::Sentence(_) | Element::Bullets(_) | Element::Grid(_) | Element::Stack(_) => false,
-            });
+            let has_steps = section.elements.iter().any(|one| matches!(one, Element::Instructions(_)));
             let fold = tag("details");
             let fold = if open && has_steps { fold.with("open", "") } else { fold };
             fold.add(tag("summary").add(tag("h3").add(heading))).add(inner).into()

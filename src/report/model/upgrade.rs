@@ -156,18 +156,12 @@ pub enum Kind {
 impl Kind {
     /// Whether md puts it together.
     pub fn is_array(self) -> bool {
-        match self {
-            Self::Array => true,
-            Self::Mount | Self::Swap | Self::Volume | Self::Crypt | Self::Multipath | Self::Pool => false,
-        }
+        matches!(self, Self::Array)
     }
 
     /// Whether it is encrypted.
     pub fn is_crypt(self) -> bool {
-        match self {
-            Self::Crypt => true,
-            Self::Mount | Self::Swap | Self::Array | Self::Volume | Self::Multipath | Self::Pool => false,
-        }
+        matches!(self, Self::Crypt)
     }
 }
 
@@ -189,9 +183,6 @@ pub enum Answer {
 impl Answer {
     /// Whether it works as it is.
     pub fn is_works(self) -> bool {
-        match self {
-            Self::Works => true,
-            Self::WorksAndLoses | Self::CannotBeTold | Self::Fails => false,
-        }
+        matches!(self, Self::Works)
     }
 }

@@ -208,13 +208,7 @@ pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount> {
 /// Notes about sources of boot mounts that could not be read.
 fn unread(report: &Report) -> impl Iterator<Item = &Note> {
     report.warnings.iter().filter(|note| match note {
-        Note::Boot(note) => match note {
-            BootNote::Gap { .. } => true,
-            BootNote::ExcessNumbers { .. }
-            | BootNote::NoMountLine { .. }
-            | BootNote::NoMountPoint { .. }
-            | BootNote::OtherName { .. } => false,
-        },
+        Note::Boot(note) => matches!(note, BootNote::Gap { .. }),
         Note::Mount(_)
         | Note::Storage(_)
         | Note::Target(_)

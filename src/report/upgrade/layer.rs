@@ -120,24 +120,7 @@ fn policy(facts: &FactSet, subject: &Subject, then: &Version) -> Option<Item> {
 
 /// Devices of the device mapper that neither LVM nor a file read here explains.
 fn by_hand(facts: &FactSet) -> Vec<Item> {
-    let of = |kind: DeviceKind| match kind {
-        DeviceKind::Dm => true,
-        DeviceKind::Lvm
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Md
-        | DeviceKind::Crypt
-        | DeviceKind::Zram
-        | DeviceKind::Multipath
-        | DeviceKind::Disk
-        | DeviceKind::Partition
-        | DeviceKind::Zvol
-        | DeviceKind::Loop
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    };
+    let of = |kind: DeviceKind| matches!(kind, DeviceKind::Dm);
     let open = |subject: Subject| {
         let what = "what sets it up at the next boot was not looked at".to_owned();
         Item::open(&subject, Level::Critical, what, Ruling::unknown(""))

@@ -130,12 +130,7 @@ pub(super) fn root_without_line(facts: &FactSet) -> Option<Subject> {
 }
 
 fn on_a_disk(class: MountClass) -> bool {
-    match class {
-        MountClass::Block | MountClass::Network => true,
-        MountClass::Memory | MountClass::Fuse | MountClass::Overlay | MountClass::Zfs | MountClass::Other => {
-            false
-        }
-    }
+    matches!(class, MountClass::Block | MountClass::Network)
 }
 
 /// Whether anything here uses ZFS.

@@ -69,10 +69,7 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
         return;
     }
     let room = usize::from(body.height);
-    let twin = |row: &&ForestRow| match row.place {
-        ForestPlace::Twin { .. } => true,
-        ForestPlace::First { .. } | ForestPlace::Ranked { .. } | ForestPlace::Below => false,
-    };
+    let twin = |row: &&ForestRow| matches!(row.place, ForestPlace::Twin { .. });
     let shown = |with_twin: bool| -> Vec<(&BoardLoad, Vec<&ForestRow>)> {
         let rows = |load: &'b BoardLoad| load.rows.iter().filter(|row| with_twin || !twin(row)).collect();
         board.loads.iter().map(|load| (load, rows(load))).collect()
@@ -140,10 +137,7 @@ impl Columns {
 }
 
 fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme) -> Line<'static> {
-    let is_below = match row.place {
-        ForestPlace::Twin { .. } | ForestPlace::Below => true,
-        ForestPlace::First { .. } | ForestPlace::Ranked { .. } => false,
-    };
+    let is_below = matches!(row.place, ForestPlace::Twin { .. } | ForestPlace::Below);
     let best = row.place.may_be_best();
     let style = if best { Style::default() } else { theme.style(TextRole::Dim) };
     let sign = if best { "●" } else { " " };

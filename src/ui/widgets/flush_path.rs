@@ -72,17 +72,11 @@ fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
 
 /// Whether a flush gets as far as this hop, or may.
 fn is_reached(hop: &FlushHop) -> bool {
-    match hop.arrival {
-        Flush::Sent | Flush::Unknown => true,
-        Flush::Suppressed | Flush::NotNeeded => false,
-    }
+    matches!(hop.arrival, Flush::Sent | Flush::Unknown)
 }
 
 fn is_doubted(hop: &FlushHop) -> bool {
-    match hop.arrival {
-        Flush::Unknown => true,
-        Flush::Sent | Flush::Suppressed | Flush::NotNeeded => false,
-    }
+    matches!(hop.arrival, Flush::Unknown)
 }
 
 /// What stands before each row, and before what is said beneath it.
@@ -95,13 +89,7 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         let goes_on = rest.iter().any(|below| below.hop.rank > hop.rank && is_reached(below.hop))
             && !hop.fate.is_dropped();
         let is_followed = rest.first().is_some_and(|below| below.hop.rank == hop.rank);
-        let is_many = hop.subjects.len() > 1
-            && match hop.kind {
-                HopKind::Layer | HopKind::FileSystem => true,
-                HopKind::Commit | HopKind::Server | HopKind::Disk | HopKind::Members | HopKind::Beyond => {
-                    false
-                }
-            };
+        let is_many = hop.subjects.len() > 1 && matches!(hop.kind, HopKind::Layer | HopKind::FileSystem);
         if at == 0 {
             return ["┏━━", "┃  "];
         }
@@ -127,15 +115,7 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 
 impl PathRow<'_> {
     fn is_commit(&self) -> bool {
-        match self.hop.kind {
-            HopKind::Commit => true,
-            HopKind::Server
-            | HopKind::FileSystem
-            | HopKind::Layer
-            | HopKind::Disk
-            | HopKind::Members
-            | HopKind::Beyond => false,
-        }
+        matches!(self.hop.kind, HopKind::Commit)
     }
 
     fn mark(&self, theme: Theme) -> Span<'static> {
@@ -162,10 +142,7 @@ impl PathRow<'_> {
 
 /// Whether nothing needs to be said of it beside its word.
 pub fn is_well(fate: Fate) -> bool {
-    match fate {
-        Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache | Fate::NotJudged => true,
-        Fate::Unknown | Fate::Unseen | Fate::Disagrees | Fate::Dropped | Fate::LostHere => false,
-    }
+    matches!(fate, Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache | Fate::NotJudged)
 }
 
 /// A hop in a line; what it is goes on in further ones where the hop is not all right.

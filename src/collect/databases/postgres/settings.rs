@@ -76,10 +76,7 @@ impl ConfigParameter {
 
     /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
     fn is_shape(&self) -> bool {
-        servers::leaving(Area::Pg).get(self.name).is_some_and(|leave| match leave {
-            Leave::Shape => true,
-            Leave::Value | Leave::Switch => false,
-        })
+        servers::leaving(Area::Pg).get(self.name).is_some_and(|leave| matches!(leave, Leave::Shape))
     }
 
     fn in_force(&self, configured: Option<Reading<Vec<u8>>>, version: Option<&Version>) -> Reading<String> {
@@ -136,10 +133,7 @@ impl ConfigParameter {
 
     /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
     fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
-        let is_size = match self.counted() {
-            Counted::Bytes => true,
-            Counted::Micros | Counted::Plain => false,
-        };
+        let is_size = matches!(self.counted(), Counted::Bytes);
         is_size
             && self.row.unit_of(version).is_none()
             && size(text, Some(1)).is_ok()

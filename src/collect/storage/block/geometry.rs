@@ -47,20 +47,10 @@ fn timeout(host: &dyn Host, node: &Node) -> Reading<u64> {
 
 /// Whether the driver of a kind can pass on what disks promise of atomic writes.
 fn may_promise_atomic_writes(kind: DeviceKind) -> bool {
-    match kind {
-        DeviceKind::Disk | DeviceKind::Md | DeviceKind::Lvm | DeviceKind::Multipath | DeviceKind::Dm => true,
-        DeviceKind::Partition
-        | DeviceKind::Crypt
-        | DeviceKind::Dmraid
-        | DeviceKind::Vdo
-        | DeviceKind::Bcache
-        | DeviceKind::Drbd
-        | DeviceKind::Zvol
-        | DeviceKind::Loop
-        | DeviceKind::Zram
-        | DeviceKind::Ram
-        | DeviceKind::Other => false,
-    }
+    matches!(
+        kind,
+        DeviceKind::Disk | DeviceKind::Md | DeviceKind::Lvm | DeviceKind::Multipath | DeviceKind::Dm
+    )
 }
 
 /// Records the start of a partition; the attributes of its disk have been read.

@@ -96,16 +96,7 @@ fn suspect(members: &[ArrayMember]) -> Vec<String> {
 
 /// Whether the array itself counts the members of this level that are in sync.
 fn is_counted(level: ArrayLevel) -> bool {
-    match level {
-        ArrayLevel::Linear
-        | ArrayLevel::Raid0
-        | ArrayLevel::Raid1
-        | ArrayLevel::Raid4
-        | ArrayLevel::Raid5
-        | ArrayLevel::Raid6
-        | ArrayLevel::Raid10 => true,
-        ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container => false,
-    }
+    !matches!(level, ArrayLevel::Multipath | ArrayLevel::Faulty | ArrayLevel::Container)
 }
 
 /// The members, if as many are in sync as the array counts. A member that is lost from the list is one nobody judges.

@@ -95,24 +95,17 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
 
 /// Whether only a hypervisor, a controller or another machine knows the disks behind it.
 fn hides_its_disks(transport: Transport) -> bool {
-    match transport {
+    matches!(
+        transport,
         Transport::Virtio
-        | Transport::VirtioScsi
-        | Transport::Xen
-        | Transport::Vmware
-        | Transport::Hyperv
-        | Transport::Network
-        | Transport::Megaraid
-        | Transport::Raid => true,
-        Transport::Nvme
-        | Transport::Scsi
-        | Transport::Sata
-        | Transport::Sas
-        | Transport::Usb
-        | Transport::Mmc
-        | Transport::Pmem
-        | Transport::Other => false,
-    }
+            | Transport::VirtioScsi
+            | Transport::Xen
+            | Transport::Vmware
+            | Transport::Hyperv
+            | Transport::Network
+            | Transport::Megaraid
+            | Transport::Raid
+    )
 }
 
 /// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where platters take

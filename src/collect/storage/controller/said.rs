@@ -97,15 +97,7 @@ impl Graded for DiskCache {
 
 /// Whether this says that there is no battery.
 pub fn is_absent(battery: Battery) -> bool {
-    match battery {
-        Battery::Absent => true,
-        Battery::Healthy
-        | Battery::Charging
-        | Battery::Learning
-        | Battery::Degraded
-        | Battery::Failed
-        | Battery::Unreadable => false,
-    }
+    matches!(battery, Battery::Absent)
 }
 
 /// The policy of a write-back cache, by what it does without its battery.

@@ -128,10 +128,7 @@ fn mode(row: &Value, own: &Value, key: &str) -> FieldReading<Policy> {
 fn holds(row: &Value, own: &Value) -> bool {
     let key = "CurrentCache";
     let accounts = [said_exactly(row, &[key], write_mode), said_exactly(own, &["VD Info", key], write_mode)];
-    accounts.iter().filter_map(FieldReading::is).any(|policy| match policy {
-        Policy::WriteBack | Policy::AlwaysWriteBack => true,
-        Policy::WriteThrough => false,
-    })
+    accounts.iter().filter_map(FieldReading::is).any(|policy| !matches!(policy, Policy::WriteThrough))
 }
 
 /// Read ahead or not, and how it writes: `NR,WB`.

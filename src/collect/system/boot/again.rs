@@ -29,12 +29,7 @@ pub fn conclude(facts: &mut FactSet, unread: Option<&Reading<bool>>) {
 
 /// Whether lines of fstab or units mount a file system of this class at boot.
 fn has_lines(class: MountClass) -> bool {
-    match class {
-        MountClass::Block | MountClass::Network => true,
-        MountClass::Memory | MountClass::Fuse | MountClass::Overlay | MountClass::Zfs | MountClass::Other => {
-            false
-        }
-    }
+    matches!(class, MountClass::Block | MountClass::Network)
 }
 
 /// The parts of the next boot that are read once for all mounts.

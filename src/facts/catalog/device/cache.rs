@@ -22,34 +22,22 @@ choice! {
 impl Cache {
     /// Whether it is known to lose what it holds.
     pub fn forgets(self) -> bool {
-        match self {
-            Self::Volatile => true,
-            Self::Contradictory | Self::Unknown | Self::Protected | Self::None => false,
-        }
+        matches!(self, Self::Volatile)
     }
 
     /// Whether what it is could not be settled.
     pub fn is_open(self) -> bool {
-        match self {
-            Self::Unknown => true,
-            Self::Volatile | Self::Contradictory | Self::Protected | Self::None => false,
-        }
+        matches!(self, Self::Unknown)
     }
 
     /// Whether data is safe in or behind it without any flush.
     pub fn is_safe_unflushed(self) -> bool {
-        match self {
-            Self::Protected | Self::None => true,
-            Self::Volatile | Self::Contradictory | Self::Unknown => false,
-        }
+        matches!(self, Self::Protected | Self::None)
     }
 
     /// Whether a healthy battery or flash module keeps what it holds.
     pub fn is_protected(self) -> bool {
-        match self {
-            Self::Protected => true,
-            Self::Volatile | Self::Contradictory | Self::Unknown | Self::None => false,
-        }
+        matches!(self, Self::Protected)
     }
 }
 
@@ -76,30 +64,21 @@ choice! {
 impl WriteCache {
     /// Whether the kernel takes the cache for one that holds writes.
     pub fn is_write_back(self) -> bool {
-        match self {
-            Self::WriteBack => true,
-            Self::WriteThrough => false,
-        }
+        matches!(self, Self::WriteBack)
     }
 }
 
 impl CacheType {
     /// Whether a disk told its driver of a cache that holds writes.
     pub fn holds_writes(self) -> bool {
-        match self {
-            Self::WriteBack | Self::WriteBackNoRead => true,
-            Self::WriteThrough | Self::None => false,
-        }
+        matches!(self, Self::WriteBack | Self::WriteBackNoRead)
     }
 }
 
 impl DriveCache {
     /// Whether it is on.
     pub fn is_on(self) -> bool {
-        match self {
-            Self::On => true,
-            Self::Off => false,
-        }
+        matches!(self, Self::On)
     }
 }
 
@@ -136,9 +115,6 @@ choice! {
 impl Capacitor {
     /// Whether it holds all that it should.
     pub fn is_healthy(self) -> bool {
-        match self {
-            Self::Healthy => true,
-            Self::Degraded | Self::Failed | Self::Absent | Self::Unreadable => false,
-        }
+        matches!(self, Self::Healthy)
     }
 }

@@ -17,9 +17,6 @@ choice! {
 impl Content {
     /// Whether a file system may be made on it: nobody uses it, and nothing was found.
     pub fn may_be_given(self) -> bool {
-        match self {
-            Self::Free | Self::Blank => true,
-            Self::Holds => false,
-        }
+        !matches!(self, Self::Holds)
     }
 }

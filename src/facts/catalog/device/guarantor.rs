@@ -21,10 +21,7 @@ choice! {
 impl Guarantor {
     /// Whether it acknowledges a write only once that is stored, so that there is no cache to write out.
     pub fn is_cluster(self) -> bool {
-        match self {
-            Self::StorageCluster => true,
-            Self::Drive | Self::Array | Self::Hypervisor | Self::Provider => false,
-        }
+        matches!(self, Self::StorageCluster)
     }
 
     /// The guarantor of one disk or of several in a sentence: `the provider`, `the drives`.

@@ -14,40 +14,17 @@ choice! {
 impl ArrayLevel {
     /// Whether its members lie one behind the other.
     pub fn is_linear(self) -> bool {
-        match self {
-            Self::Linear => true,
-            Self::Raid0
-            | Self::Raid1
-            | Self::Raid4
-            | Self::Raid5
-            | Self::Raid6
-            | Self::Raid10
-            | Self::Multipath
-            | Self::Faulty
-            | Self::Container => false,
-        }
+        matches!(self, Self::Linear)
     }
 
     /// Whether it rebuilds what is missing from parity.
     pub fn has_parity(self) -> bool {
-        match self {
-            Self::Raid4 | Self::Raid5 | Self::Raid6 => true,
-            Self::Linear
-            | Self::Raid0
-            | Self::Raid1
-            | Self::Raid10
-            | Self::Multipath
-            | Self::Faulty
-            | Self::Container => false,
-        }
+        matches!(self, Self::Raid4 | Self::Raid5 | Self::Raid6)
     }
 
     /// Whether it spreads what is written over its members by chunks.
     pub fn is_striped(self) -> bool {
-        match self {
-            Self::Raid0 | Self::Raid4 | Self::Raid5 | Self::Raid6 | Self::Raid10 => true,
-            Self::Linear | Self::Raid1 | Self::Multipath | Self::Faulty | Self::Container => false,
-        }
+        matches!(self, Self::Raid0 | Self::Raid4 | Self::Raid5 | Self::Raid6 | Self::Raid10)
     }
 
     /// How many of its members it can do without; nothing where it has no copies. A RAID 10 can lose more than one where
@@ -63,34 +40,12 @@ impl ArrayLevel {
 
     /// Whether which members are missing decides how many it can do without: more than [`Self::spares`] may be.
     pub fn may_lack_more(self) -> bool {
-        match self {
-            Self::Raid10 => true,
-            Self::Linear
-            | Self::Raid0
-            | Self::Raid1
-            | Self::Raid4
-            | Self::Raid5
-            | Self::Raid6
-            | Self::Multipath
-            | Self::Faulty
-            | Self::Container => false,
-        }
+        matches!(self, Self::Raid10)
     }
 
     /// Whether it holds metadata only, and its volumes are arrays of their own.
     pub fn is_container(self) -> bool {
-        match self {
-            Self::Container => true,
-            Self::Linear
-            | Self::Raid0
-            | Self::Raid1
-            | Self::Raid4
-            | Self::Raid5
-            | Self::Raid6
-            | Self::Raid10
-            | Self::Multipath
-            | Self::Faulty => false,
-        }
+        matches!(self, Self::Container)
     }
 
     /// As engineers write it: `RAID5`.
@@ -165,18 +120,12 @@ choice! {
 impl SyncAction {
     /// Whether it moves what the array holds to another number of members or another layout.
     pub fn is_reshape(self) -> bool {
-        match self {
-            Self::Reshape => true,
-            Self::Idle | Self::Frozen | Self::Resync | Self::Recover | Self::Check | Self::Repair => false,
-        }
+        matches!(self, Self::Reshape)
     }
 
     /// Whether it makes all copies or parity alike; nothing can be rebuilt from them until then.
     pub fn is_resync(self) -> bool {
-        match self {
-            Self::Resync => true,
-            Self::Idle | Self::Frozen | Self::Recover | Self::Check | Self::Repair | Self::Reshape => false,
-        }
+        matches!(self, Self::Resync)
     }
 }
 
@@ -203,17 +152,7 @@ choice! {
 impl MemberState {
     /// Whether a member with this word works and should be looked at.
     pub fn is_suspect(self) -> bool {
-        match self {
-            Self::Blocked | Self::WriteError | Self::WantReplacement => true,
-            Self::Faulty
-            | Self::InSync
-            | Self::Journal
-            | Self::WriteMostly
-            | Self::Spare
-            | Self::Replacement
-            | Self::ExternalBadBlocks
-            | Self::FailFast => false,
-        }
+        matches!(self, Self::Blocked | Self::WriteError | Self::WantReplacement)
     }
 }
 
@@ -260,10 +199,7 @@ choice! {
 impl BcacheState {
     /// Whether a cache is attached.
     pub fn has_cache(self) -> bool {
-        match self {
-            Self::NoCache => false,
-            Self::Clean | Self::Dirty | Self::Inconsistent => true,
-        }
+        !matches!(self, Self::NoCache)
     }
 }
 

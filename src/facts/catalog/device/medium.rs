@@ -13,34 +13,22 @@ choice! {
 impl Medium {
     /// Whether it is flash of this machine's own.
     pub fn is_flash(self) -> bool {
-        match self {
-            Self::Flash => true,
-            Self::Platters | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
-        }
+        matches!(self, Self::Flash)
     }
 
     /// Whether it turns, so that a flush waits for a turn of it.
     pub fn turns(self) -> bool {
-        match self {
-            Self::Platters => true,
-            Self::Flash | Self::PersistentMemory | Self::Memory | Self::Virtual => false,
-        }
+        matches!(self, Self::Platters)
     }
 
     /// Whether writing wears it.
     pub fn wears(self) -> bool {
-        match self {
-            Self::Flash | Self::Virtual => true,
-            Self::Platters | Self::PersistentMemory | Self::Memory => false,
-        }
+        matches!(self, Self::Flash | Self::Virtual)
     }
 
     /// Whether it is memory, whatever keeps it.
     pub fn is_memory(self) -> bool {
-        match self {
-            Self::PersistentMemory | Self::Memory => true,
-            Self::Platters | Self::Flash | Self::Virtual => false,
-        }
+        matches!(self, Self::PersistentMemory | Self::Memory)
     }
 }
 
@@ -55,10 +43,7 @@ choice! {
 impl Shingled {
     /// Whether the disk tells the kernel of its zones.
     pub fn is_told(self) -> bool {
-        match self {
-            Self::HostAware | Self::HostManaged => true,
-            Self::No | Self::DriveManaged | Self::Suspected => false,
-        }
+        matches!(self, Self::HostAware | Self::HostManaged)
     }
 }
 

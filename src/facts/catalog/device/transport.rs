@@ -15,176 +15,42 @@ choice! {
 impl Transport {
     /// Whether it lies on another machine.
     pub fn is_network(self) -> bool {
-        match self {
-            Self::Network => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Network)
     }
 
     /// Whether it is memory that the kernel calls persistent.
     pub fn is_pmem(self) -> bool {
-        match self {
-            Self::Pmem => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Pmem)
     }
 
     /// Whether it is a volume of a RAID controller, or looks like one.
     pub fn is_raid(self) -> bool {
-        match self {
-            Self::Megaraid | Self::Raid => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Other => false,
-        }
+        matches!(self, Self::Megaraid | Self::Raid)
     }
 
     /// Whether a bridge stands before the disk that may answer for it.
     pub fn is_usb(self) -> bool {
-        match self {
-            Self::Usb => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Usb)
     }
 
     /// Whether it speaks NVMe, in this machine or over a fabric.
     pub fn is_nvme(self) -> bool {
-        match self {
-            Self::Nvme => true,
-            Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Nvme)
     }
 
     /// Whether it hangs on a SAS adapter, which may be a RAID controller.
     pub fn is_sas(self) -> bool {
-        match self {
-            Self::Sas => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Sas)
     }
 
     /// Whether it is attached as plain disks are.
     pub fn is_sata_or_sas(self) -> bool {
-        match self {
-            Self::Sata | Self::Sas => true,
-            Self::Nvme
-            | Self::Scsi
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid
-            | Self::Other => false,
-        }
+        matches!(self, Self::Sata | Self::Sas)
     }
 
     /// Whether its word says how a disk is attached.
     pub fn is_named(self) -> bool {
-        match self {
-            Self::Nvme
-            | Self::Scsi
-            | Self::Sata
-            | Self::Sas
-            | Self::Usb
-            | Self::Virtio
-            | Self::VirtioScsi
-            | Self::Xen
-            | Self::Vmware
-            | Self::Hyperv
-            | Self::Mmc
-            | Self::Pmem
-            | Self::Network
-            | Self::Megaraid
-            | Self::Raid => true,
-            Self::Other => false,
-        }
+        !matches!(self, Self::Other)
     }
 }
 

@@ -17,10 +17,7 @@ choice! {
 impl WalSyncMethod {
     /// Whether it is what the server takes on Linux when nothing is set.
     pub fn is_fdatasync(self) -> bool {
-        match self {
-            Self::Fdatasync => true,
-            Self::Fsync | Self::OpenSync | Self::OpenDatasync | Self::FsyncWritethrough => false,
-        }
+        matches!(self, Self::Fdatasync)
     }
 }
 
@@ -43,10 +40,7 @@ choice! {
 impl WalLevel {
     /// Whether nobody but recovery can read such a WAL.
     pub fn is_minimal(self) -> bool {
-        match self {
-            Self::Minimal => true,
-            Self::Replica | Self::Logical => false,
-        }
+        matches!(self, Self::Minimal)
     }
 }
 

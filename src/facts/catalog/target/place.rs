@@ -10,26 +10,17 @@ choice! {
 impl TargetKind {
     /// Whether it is a block device.
     pub fn is_device(self) -> bool {
-        match self {
-            Self::Device => true,
-            Self::Directory | Self::Created => false,
-        }
+        matches!(self, Self::Device)
     }
 
     /// Whether it is a directory that is there.
     pub fn is_directory(self) -> bool {
-        match self {
-            Self::Directory => true,
-            Self::Created | Self::Device => false,
-        }
+        matches!(self, Self::Directory)
     }
 
     /// Whether it is a directory that is still to be made.
     pub fn is_created(self) -> bool {
-        match self {
-            Self::Created => true,
-            Self::Directory | Self::Device => false,
-        }
+        matches!(self, Self::Created)
     }
 }
 
@@ -49,40 +40,22 @@ choice! {
 impl Role {
     /// Whether it is a server's data.
     pub fn is_data(self) -> bool {
-        match self {
-            Self::Data => true,
-            Self::Wal | Self::Tablespace | Self::Redo | Self::Binlog | Self::Doublewrite | Self::Undo => {
-                false
-            }
-        }
+        matches!(self, Self::Data)
     }
 
     /// Whether it is the log that a commit of PostgreSQL waits for.
     pub fn is_wal(self) -> bool {
-        match self {
-            Self::Wal => true,
-            Self::Data | Self::Tablespace | Self::Redo | Self::Binlog | Self::Doublewrite | Self::Undo => {
-                false
-            }
-        }
+        matches!(self, Self::Wal)
     }
 
     /// Whether it is the binary log of MySQL or MariaDB.
     pub fn is_binlog(self) -> bool {
-        match self {
-            Self::Binlog => true,
-            Self::Data | Self::Wal | Self::Tablespace | Self::Redo | Self::Doublewrite | Self::Undo => false,
-        }
+        matches!(self, Self::Binlog)
     }
 
     /// Whether it is the log that a commit of InnoDB waits for.
     pub fn is_redo(self) -> bool {
-        match self {
-            Self::Redo => true,
-            Self::Data | Self::Wal | Self::Tablespace | Self::Binlog | Self::Doublewrite | Self::Undo => {
-                false
-            }
-        }
+        matches!(self, Self::Redo)
     }
 }
 
@@ -94,9 +67,6 @@ choice! {
 impl Attribute {
     /// Whether it is the one that overwrites in place.
     pub fn is_nocow(self) -> bool {
-        match self {
-            Self::Nocow => true,
-            Self::Sync | Self::JournalData => false,
-        }
+        matches!(self, Self::Nocow)
     }
 }

@@ -26,42 +26,27 @@ choice! {
 impl Standing {
     /// Whether the evidence shows that a commit survives.
     pub fn is_durable(self) -> bool {
-        match self {
-            Self::Durable => true,
-            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::ProvenByDrill => false,
-        }
+        matches!(self, Self::Durable)
     }
 
     /// Whether a commit survives by what was seen or tried, so that what is missing of the copies is a *but*.
     pub fn survives(self) -> bool {
-        match self {
-            Self::Durable | Self::ProvenByDrill => true,
-            Self::AtRisk | Self::Contradictory | Self::Unproven => false,
-        }
+        matches!(self, Self::Durable | Self::ProvenByDrill)
     }
 
     /// Whether a committed transaction may be lost by what was seen.
     pub fn is_at_risk(self) -> bool {
-        match self {
-            Self::AtRisk => true,
-            Self::Contradictory | Self::Unproven | Self::ProvenByDrill | Self::Durable => false,
-        }
+        matches!(self, Self::AtRisk)
     }
 
     /// Whether something needed is not known, and nothing speaks against it.
     pub fn is_unproven(self) -> bool {
-        match self {
-            Self::Unproven => true,
-            Self::AtRisk | Self::Contradictory | Self::ProvenByDrill | Self::Durable => false,
-        }
+        matches!(self, Self::Unproven)
     }
 
     /// Whether it rests on power cuts that were tried.
     pub fn is_proven_by_drill(self) -> bool {
-        match self {
-            Self::ProvenByDrill => true,
-            Self::AtRisk | Self::Contradictory | Self::Unproven | Self::Durable => false,
-        }
+        matches!(self, Self::ProvenByDrill)
     }
 }
 
@@ -73,10 +58,7 @@ choice! {
 impl Flush {
     /// Whether none arrives although some are asked for.
     pub fn is_suppressed(self) -> bool {
-        match self {
-            Self::Suppressed => true,
-            Self::Sent | Self::NotNeeded | Self::Unknown => false,
-        }
+        matches!(self, Self::Suppressed)
     }
 }
 

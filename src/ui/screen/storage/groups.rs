@@ -48,10 +48,7 @@ impl DisplayGroup {
 
     /// Whether its facts are shown only when asked for.
     pub fn is_folded(self) -> bool {
-        match self {
-            Self::Decides | Self::Speed | Self::Health => false,
-            Self::Identity | Self::Other => true,
-        }
+        matches!(self, Self::Identity | Self::Other)
     }
 
     /// The group of a fact, given those that findings rest on.

@@ -1,0 +1,66 @@
+//! The files of the source, parsed once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use syn::Item;
+
+/// Every file of Rust below a directory.
+pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    fn walk(directory: &Path, out: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, out);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                out.push(path);
+            }
+        }
+    }
+    let mut paths = Vec::new();
+    walk(directory, &mut paths);
+    paths
+}
+
+/// The files of the program by their names, each with whether it is for tests alone.
+pub fn all_sources() -> Vec<(String, syn::File, bool)> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
+    for path in rust_files(&home.join("src")) {
+        let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
+        files.insert(name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
+    }
+    let tests: BTreeSet<String> = files.iter().flat_map(|(name, file)| test_modules(name, file)).collect();
+    let is_test =
+        |name: &str| tests.iter().any(|of| name == format!("{of}.rs") || name.starts_with(&format!("{of}/")));
+    files.into_iter().map(|(name, file)| (name.clone(), file, is_test(&name))).collect()
+}
+
+/// Every file of the program, without its tests.
+pub fn sources() -> Vec<(String, syn::File)> {
+    all_sources().into_iter().filter(|(_, _, is_test)| !is_test).map(|(name, file, _)| (name, file)).collect()
+}
+
+/// The files of modules that are compiled for tests alone, without their ending.
+fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
+    let own = name.strip_suffix(".rs").unwrap();
+    let home = if own.ends_with("/lib") || own.ends_with("/main") { "src" } else { own };
+    let mut found = Vec::new();
+    for item in &file.items {
+        if let Item::Mod(module) = item
+            && module.content.is_none()
+            && is_for_tests(&module.attrs)
+        {
+            found.push(format!("{home}/{}", module.ident));
+        }
+    }
+    found
+}
+
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.meta.require_list().is_ok_and(|list| list.tokens.to_string().contains("test"))
+    })
+}
