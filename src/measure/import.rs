@@ -1,5 +1,4 @@
-//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects and every language, and
-//! fio's JSON.
+//! Figures measured elsewhere or at another time: `pg_test_fsync`'s text in its three dialects, and fio's JSON.
 //!
 //! They are shown separately, never mixed with our own samples and never a reason to change a setting. One figure per
 //! method has no interval, and the tool opens files otherwise than the server does. The commonest remark is about
@@ -7,7 +6,6 @@
 
 mod run;
 mod fio;
-mod layout;
 mod pg_test_fsync;
 #[cfg(test)]
 mod tests;
@@ -19,26 +17,16 @@ pub use run::{Imported, ImportedRow};
 use super::group::Group;
 use crate::text;
 
-/// What to do about a text that cannot be read for certain.
-const FOREIGN: &str =
-    "pg_test_fsync's text is incomplete or in another language; make it with LC_ALL=C pg_test_fsync";
-
 /// Every run found in a text, with anything in between; the error says what was expected.
 pub fn import(input: &[u8]) -> Result<Vec<Imported>, String> {
     if let Some(runs) = fio::read(input) {
         return runs;
     }
-    let mut found = pg_test_fsync::read(&String::from_utf8_lossy(input));
-    match found.runs.last_mut() {
-        Some(last) if found.is_foreign => last.remarks.push(format!("another run is not shown: {FOREIGN}.")),
-        Some(_) => {}
-        None if found.is_foreign => return Err(FOREIGN.to_owned()),
-        None => {
-            let expected = "neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)";
-            return Err(expected.to_owned());
-        }
+    let runs = pg_test_fsync::read(&String::from_utf8_lossy(input))?;
+    if runs.is_empty() {
+        return Err("neither the text of pg_test_fsync nor the JSON of fio (--output-format=json)".to_owned());
     }
-    Ok(found.runs)
+    Ok(runs)
 }
 
 /// A run as lines of text; every character one column wide.

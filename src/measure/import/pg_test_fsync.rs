@@ -2,11 +2,9 @@
 //! `n/a` for methods that the build lacks and `n/a*` for those that the file system refuses with O_DIRECT
 //! (src/bin/pg_test_fsync/pg_test_fsync.c).
 //!
-//! Columns differ between releases, so lines are read by tokens; a whole text in any language is read by its layout
-//! alone. The open methods are always measured with O_DIRECT and with one flush per write. No current server does that,
+//! Columns differ between releases, so lines are read by tokens. The open methods are always measured with O_DIRECT and with one flush per write. No current server does that,
 //! so their rows are no evidence.
 
-use super::layout;
 use super::run::{Imported, ImportedRow, implausible};
 use crate::measure::group::Group;
 use crate::text;
@@ -24,63 +22,42 @@ const HEADINGS: &[(&str, Group)] = &[
     ("Non-Sync", Group::NotSynced),
 ];
 
-/// The contents of a text.
-pub struct TestOutput {
-    /// Every run that was understood: a page may hold several.
-    pub runs: Vec<Imported>,
-    /// Whether there are further lines of this tool in a language that is not understood for certain.
-    pub is_foreign: bool,
-}
-
-/// Looks through a text.
-pub fn read(input: &str) -> TestOutput {
+/// Looks through a text; a page may hold several runs. An error says what to do about one that is not in English.
+pub fn read(input: &str) -> Result<Vec<Imported>, &'static str> {
     let lines: Vec<&str> = input.lines().map(str::trim).collect();
     let starts: Vec<usize> = (0..lines.len()).filter(|at| begins(&lines, *at)).collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
-    let mut found = TestOutput { runs: Vec::new(), is_foreign: starts.is_empty() && is_part(&lines) };
+    let mut runs = Vec::new();
     for (start, end) in starts.iter().zip(ends) {
         let lines = lines.get(*start..end).unwrap_or_default();
-        let first = lines.first().copied().unwrap_or_default();
-        let is_english =
-            !lines.iter().take(MARKER_WITHIN).any(|line| is_marker(line) && !line.starts_with(MARKER));
-        let rows =
-            layout::rows(lines).unwrap_or_else(|| if is_english { by_headings(lines) } else { Vec::new() });
-        found.is_foreign |= rows.is_empty() && !is_english;
+        let rows = rows(lines);
         if !rows.is_empty() {
-            found.runs.push(run(budget(first).unwrap_or_else(|| layout::budget(first)), rows));
+            runs.push(run(lines.first().copied().and_then(budget).unwrap_or_default(), rows));
         }
     }
-    found
+    let is_foreign = lines.iter().any(|line| is_marker(line) && !line.starts_with(MARKER));
+    if runs.is_empty() && is_foreign { Err(FOREIGN) } else { Ok(runs) }
 }
 
-/// The second line of every run, in English.
-const MARKER: &str = "O_DIRECT supported on this platform";
+/// What to do about a text in another language.
+const FOREIGN: &str = "this text of pg_test_fsync is not in English: run LC_ALL=C pg_test_fsync";
 
-/// It follows the first line, with at most one empty line in between.
-const MARKER_WITHIN: usize = 3;
+/// The second line of every run.
+const MARKER: &str = "O_DIRECT supported on this platform";
 
 /// The same in any language: the names in it are never translated.
 fn is_marker(line: &str) -> bool {
     ["O_DIRECT", "open_datasync", "open_sync"].iter().all(|name| line.contains(name))
 }
 
-/// Whether a run begins there, with its time per test; in a translation the following line identifies it.
+/// Whether a run begins there, with its time per test or, in a quotation without it, with the marker.
 fn begins(lines: &[&str], at: usize) -> bool {
     let line = lines.get(at).copied().unwrap_or_default();
-    let mut behind = lines.iter().skip(at + 1).take(MARKER_WITHIN - 1).filter(|line| !line.is_empty());
-    let is_followed = !line.is_empty() && behind.next().is_some_and(|line| is_marker(line));
-    budget(line).is_some() || is_followed || (at == 0 && is_marker(line))
+    budget(line).is_some() || (at == 0 && line.starts_with(MARKER))
 }
 
-/// Whether these are lines of the tool without its first ones.
-fn is_part(lines: &[&str]) -> bool {
-    ["fdatasync", "fsync_writethrough", "open_sync"]
-        .iter()
-        .all(|name| lines.iter().any(|line| line.starts_with(name)))
-}
-
-/// The rows of a run in English, under its headings. Other lines are skipped: pages quote, and cut.
-fn by_headings(lines: &[&str]) -> Vec<ImportedRow> {
+/// The rows of a run, under its headings. Other lines are skipped: pages quote, and cut.
+fn rows(lines: &[&str]) -> Vec<ImportedRow> {
     let (mut rows, mut group) = (Vec::new(), None);
     for line in lines {
         if let Some((_, of)) = HEADINGS.iter().find(|(heading, _)| line.starts_with(heading)) {
@@ -114,9 +91,7 @@ fn row(line: &str, group: Group) -> Option<ImportedRow> {
     };
     if let Some((before, _)) = line.split_once(" ops/sec") {
         let (name, figure) = before.rsplit_once(char::is_whitespace)?;
-        // With another decimal sign only where the microseconds beside it confirm it: the sign could group digits.
-        let rate = figure.parse::<f64>().ok().or_else(|| layout::measured(line));
-        let rate = rate.filter(|rate| rate.is_finite() && *rate >= 0.0)?;
+        let rate = figure.parse::<f64>().ok().filter(|rate| rate.is_finite() && *rate >= 0.0)?;
         return Some(of(named(name)?, Some(rate), None));
     }
     if let Some(name) = line.strip_suffix("n/a*") {
