@@ -6,6 +6,7 @@
 pub mod examples;
 pub mod extent;
 pub mod args;
+mod removed;
 mod named_file;
 mod rule_directory;
 mod input;
@@ -49,13 +50,17 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    let result = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.collect();
+    let result = match Cli::try_parse_from(&arguments) {
         Ok(cli) => dispatch(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
         Err(error) => {
-            // clap's own exit codes: 0 for --help, 2 for wrong use.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            let Some(sentence) = removed::instead(&error, &arguments) else {
+                // clap's own exit codes: 0 for --help, 2 for wrong use.
+                let _ = error.print();
+                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            };
+            Err(CliError::Usage(sentence.to_owned()))
         }
     };
     match result {

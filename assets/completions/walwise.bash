@@ -1497,7 +1497,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__trial)
-            opts="-o -h --erase --clear --candidates --budget --clients --preset --with --user --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
+            opts="-o -h --erase --clear --candidates --budget --clients --preset --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1520,15 +1520,7 @@ _walwise() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "commits methods fs-mark oltp" -- "${cur}"))
-                    return 0
-                    ;;
-                --with)
-                    COMPREPLY=($(compgen -W "postgres mariadb" -- "${cur}"))
-                    return 0
-                    ;;
-                --user)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "commits methods fs-mark" -- "${cur}"))
                     return 0
                     ;;
                 --size)

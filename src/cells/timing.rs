@@ -120,27 +120,20 @@ pub fn together(
 }
 
 /// Flushes of our own device and of those below.
-pub type Flushes = (Option<u64>, Option<u64>);
+type Flushes = (Option<u64>, Option<u64>);
 
 /// The flushes that meters show now.
-pub fn counted(meters: &Meters) -> Flushes {
+fn counted(meters: &Meters) -> Flushes {
     let flushes = |disks: &Disks| disks.read().and_then(|counters| counters.flushes);
     (flushes(&meters.flushing), flushes(&meters.leaves))
 }
 
 /// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.
-pub fn sample(micros: &[f64], seconds: f64, calls: u64, flushes: (Flushes, Flushes)) -> Sample {
+fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
     let (p50_us, p99_us) = latency_quantiles(micros);
-    with_flushes(
-        Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, calls, ..Sample::default() },
-        flushes,
-    )
-}
-
-/// The same figures with the flushes between two readings of the meters.
-pub fn with_flushes(sample: Sample, (before, after): (Flushes, Flushes)) -> Sample {
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    Sample { flushes: since(before.0, after.0), leaf_flushes: since(before.1, after.1), ..sample }
+    let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
+    Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, flushes, leaf_flushes, calls }
 }
 
 #[cfg(test)]

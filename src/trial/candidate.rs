@@ -100,19 +100,6 @@ impl Contender {
         }
     }
 
-    /// Settings of a PostgreSQL that walwise advises on it, beside the server's defaults (rules `pg.wal-init-zero-cow`).
-    pub fn postgres_settings(self) -> &'static [&'static str] {
-        match self {
-            Self::Btrfs => &["wal_init_zero=off", "wal_recycle=off"],
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::BtrfsNocow
-            | Self::Ext4Nobarrier
-            | Self::Ext4Slowed => &[],
-        }
-    }
-
     /// Whether it is asked to flush what it reports as durable.
     pub fn promises_commits(self) -> bool {
         match self {

@@ -146,7 +146,7 @@ impl Contest {
     }
 
     /// The lower bound of the log-ratio of one candidate to another.
-    pub fn lower(&self, of: usize, to: usize) -> f64 {
+    fn lower(&self, of: usize, to: usize) -> f64 {
         self.lower.get(of * self.candidates + to).copied().unwrap_or(f64::NEG_INFINITY)
     }
 

@@ -96,7 +96,7 @@ fn told() -> String {
     let claims: Claims = toml::from_str(&fs::read_to_string(claims).unwrap()).unwrap();
     let mut out = String::from(
         "# The documents' experiments, repeated\n\nMade by `WALWISE_UPDATE=1 cargo test --test it documents` from the records in \
-         [trials](trials); do not edit. `tests/trials/documents` made those. All are of one disk of a virtual machine, on loop files: \
+         [trials](trials); do not edit. `tests/trials/documents` made those, with 0.1 the two of transactions. All are of one disk of a virtual machine, on loop files: \
          they say what holds there, today, and nothing about yours. *Confirmed* and *contradicted* hold with 95 % confidence over all \
          looks of a trial. Where two are said to be alike, *confirmed* means within 5 %, and *contradicted* that one is shown to \
          be faster, by however little.\n",
