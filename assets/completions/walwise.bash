@@ -1508,7 +1508,7 @@ _walwise() {
                     return 0
                     ;;
                 --candidates)
-                    COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier ext4-slowed" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier" -- "${cur}"))
                     return 0
                     ;;
                 --budget)

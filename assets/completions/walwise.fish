@@ -163,8 +163,7 @@ ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
 btrfs\t'btrfs'
 btrfs-nocow\t'btrfs with +C on the directory of the log'
-ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'
-ext4-slowed\t'ext4 whose writer wastes 15 % of each commit\'s time: whether the trial sees that'"
+ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'

@@ -22,7 +22,7 @@ use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
 use crate::errand::SocketChannel;
 use crate::probes::{Dice, Disks, PAGE, Pages};
-use crate::trial::{CandidateRecord, Runner, SEGMENT, Sample, TrialBlock, TrialCell};
+use crate::trial::{Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
 /// can replace, so that nobody leads us elsewhere.
@@ -272,14 +272,14 @@ impl CellRunner<'_> {
         }
     }
 
-    fn means(&self, seconds: f64, wasted: f64) -> LoadMeans<'_> {
-        LoadMeans { seconds, pages: self.pages, meters: self.meters, wasted }
+    fn means(&self, seconds: f64) -> LoadMeans<'_> {
+        LoadMeans { seconds, pages: self.pages, meters: self.meters }
     }
 
     fn bare(&self, file: Result<OwnedFd, Errno>, at: u64) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
         self.extent.fill()?;
-        Ok(vec![load::bare(file, at, &self.means(self.order.load_seconds.min(BARE_SECONDS), 0.0))?])
+        Ok(vec![load::bare(file, at, &self.means(self.order.load_seconds.min(BARE_SECONDS)))?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it in this order.
@@ -289,7 +289,7 @@ impl CellRunner<'_> {
         mounted.sync()?;
         settle(&self.meters.own);
         let samples = match self.extent.unwritten()? {
-            0..=MOST_UNWRITTEN => self.loads(candidate, &mounted, loads),
+            0..=MOST_UNWRITTEN => self.loads(&mounted, loads),
             _ => Err("the loop file has holes, so figures would differ from a disk's".to_owned()),
         };
         mounted.unmount()?;
@@ -297,13 +297,8 @@ impl CellRunner<'_> {
     }
 
     /// The samples of all loads, which run in this order, in the order of the record.
-    fn loads(
-        &self,
-        candidate: &CandidateRecord,
-        mounted: &Mounted<'_>,
-        order: &[usize],
-    ) -> Result<Vec<Sample>, String> {
-        let means = self.means(self.order.load_seconds, candidate.candidate.wasted());
+    fn loads(&self, mounted: &Mounted<'_>, order: &[usize]) -> Result<Vec<Sample>, String> {
+        let means = self.means(self.order.load_seconds);
         let run = |load| self.goes_on().and_then(|()| load::run(load, &mounted.log, &means));
         let loads = order.iter().filter_map(|at| Some((*at, *self.order.loads.get(*at)?)));
         let mut done = loads.map(|(at, load)| Ok((at, run(load)?))).collect::<Result<Vec<_>, String>>()?;

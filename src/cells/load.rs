@@ -151,7 +151,7 @@ fn group_commit(
     log.busy = true;
     let (from, to) = (log.flushed, log.inserted);
     drop(log);
-    let done = means.wasting(|| write_pages(writer, means.pages, from, to));
+    let done = write_pages(writer, means.pages, from, to);
     let mut log = position.lock().unwrap_or_else(PoisonError::into_inner);
     (log.busy, log.calls) = (false, log.calls + 1);
     match done {

@@ -6,8 +6,17 @@ use clap::Error;
 use clap::error::{ContextKind, ContextValue};
 
 /// A command, a word of it, and the sentence.
-const REMOVED: [(&str, &str, &str); 3] =
-    [("trial", "oltp", NO_SERVER), ("trial", "--with", NO_SERVER), ("trial", "--user", NO_SERVER)];
+const REMOVED: [(&str, &str, &str); 4] = [
+    ("trial", "oltp", NO_SERVER),
+    ("trial", "--with", NO_SERVER),
+    ("trial", "--user", NO_SERVER),
+    (
+        "trial",
+        "ext4-slowed",
+        "the candidate ext4-slowed is gone: every trial measures its first candidate twice, and its line \
+         Resolution says how far the two differ",
+    ),
+];
 
 const NO_SERVER: &str = "a trial runs no database server any more: use --preset commits for a database's log, and pgbench \
                          or sysbench for transactions";
@@ -43,6 +52,7 @@ mod tests {
                 "{words}"
             );
         }
+        assert!(said("walwise trial /srv --candidates xfs,ext4-slowed").unwrap().contains("Resolution"));
         for line in
             ["walwise trial /srv", "walwise trial /srv --preset x", "walwise check --user games", "walwise"]
         {

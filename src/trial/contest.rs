@@ -183,7 +183,7 @@ impl Contest {
     }
 
     /// Whether the machine tells the reference from itself, so that it cannot tell anything else.
-    pub fn cannot_tell(&self) -> bool {
+    fn cannot_tell(&self) -> bool {
         self.twin.is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
     }
 

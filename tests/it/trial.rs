@@ -84,7 +84,7 @@ fn nothing_is_tried_without_a_word() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_cells_flush_what_they_report_and_leave_nothing() {
-    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,ext4-slowed,xfs,btrfs");
+    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,xfs,btrfs");
     let directory = disk.dir("trial");
     // A few blocks use up what it may write.
     let words = [
@@ -123,7 +123,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     // A busy machine may end no commit in a load of a tenth of a second.
     let samples = record.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.samples);
     assert!(samples.map(|sample| sample.commits).sum::<u64>() > 100);
-    assert_eq!(record.ranked(), [0, 2, 3, 4], "what sends no flushes is not ranked");
+    assert_eq!(record.ranked(), [0, 2, 3], "what sends no flushes is not ranked");
     let told = tell(&record);
     assert!(
         told.text().contains("Too few blocks to say anything") && told.markdown().contains("| candidate |")

@@ -82,8 +82,6 @@ pub enum TrialCandidate {
     BtrfsNocow,
     /// ext4 without barriers: what flushing costs; never ranked.
     Ext4Nobarrier,
-    /// ext4 whose writer wastes 15 % of each commit's time: whether the trial sees that.
-    Ext4Slowed,
 }
 
 impl TrialCandidate {
@@ -96,7 +94,6 @@ impl TrialCandidate {
             Self::Btrfs => Contender::Btrfs,
             Self::BtrfsNocow => Contender::BtrfsNocow,
             Self::Ext4Nobarrier => Contender::Ext4Nobarrier,
-            Self::Ext4Slowed => Contender::Ext4Slowed,
         }
     }
 }
