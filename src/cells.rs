@@ -21,16 +21,13 @@ mod timing;
 mod files;
 mod load;
 mod settle;
-mod pgbench;
-mod sysbench;
-mod server;
 mod ending;
 mod inside;
 mod outside;
 
 pub use device::{AttachedLoop, leftovers};
 pub use disk::{EraseOrder, SpareDisk, by_facts, by_facts_of_use};
-pub use job::{News, ServerOrder, StageOrder, TrialJob, TrialPlace};
+pub use job::{MeasureOrder, News, TrialJob, TrialPlace};
 pub use outside::{Arena, serve};
 pub use place::LoopPlace;
 pub use volume::{maker, version};

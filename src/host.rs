@@ -21,8 +21,6 @@ mod live;
 mod maker;
 mod mask;
 pub mod reader;
-pub mod as_user;
-mod server;
 mod recorded;
 mod recording;
 
@@ -38,7 +36,6 @@ pub use moment::Moment;
 pub use recorded::RecordedHost;
 pub use recording::RecordingHost;
 pub use remembering::RememberingHost;
-pub use server::{LoadScript, SERVER_LOGS, ServerPrograms, ServerTask};
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 

@@ -85,7 +85,7 @@ pub mod text {
 }
 pub mod trial {
     pub use crate::trial::{
-        Contender, Contest, Cuts, Ending, ExtentKind, LOOKS, MARGIN, PairOutcome, PairedFigures, Runner,
+        Contender, Contest, Cuts, Ending, ExtentKind, LOOKS, MARGIN, PairOutcome, PairedFigures,
         TrialOutcome, TrialRecord, percent, tell,
     };
 }

@@ -69,7 +69,6 @@ use std::process::ExitCode;
 /// The whole program: one of our own children, told apart by its arguments, or what a user runs.
 pub fn run() -> ExitCode {
     let child = host::reader::serve(args_os())
-        .or_else(|| host::as_user::serve(args_os()))
         .or_else(|| probes::watcher::serve(args_os()))
         .or_else(|| cells::serve(args_os()))
         .or_else(|| output::serve(args_os()))

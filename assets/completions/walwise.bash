@@ -1147,7 +1147,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__trial)
-            opts="-o -h --erase --clear --candidates --budget --clients --preset --with --user --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
+            opts="-o -h --erase --clear --candidates --budget --clients --preset --size --writes --seconds --seed --yes --force --format --output --output-mode --record --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1158,7 +1158,7 @@ _walwise() {
                     return 0
                     ;;
                 --candidates)
-                    COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier ext4-slowed" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "ext4 ext4-fast-commit xfs btrfs btrfs-nocow ext4-nobarrier" -- "${cur}"))
                     return 0
                     ;;
                 --budget)
@@ -1170,15 +1170,7 @@ _walwise() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "commits methods fs-mark oltp" -- "${cur}"))
-                    return 0
-                    ;;
-                --with)
-                    COMPREPLY=($(compgen -W "postgres mariadb" -- "${cur}"))
-                    return 0
-                    ;;
-                --user)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "commits methods fs-mark" -- "${cur}"))
                     return 0
                     ;;
                 --size)

@@ -159,20 +159,15 @@ ext4-fast-commit\t'ext4 with fast commits'
 xfs\t'XFS'
 btrfs\t'btrfs'
 btrfs-nocow\t'btrfs with +C on the directory of the log'
-ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'
-ext4-slowed\t'ext4 whose writer wastes 15 % of each commit\'s time: whether the trial sees that'"
+ext4-nobarrier\t'ext4 without barriers: what flushing costs; never ranked'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l budget -d 'The longest time, such as 90s, 20m or 2h' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l clients -d 'Numbers of sessions that commit at once, comma-separated' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l preset -d 'What is measured' -r -f -a "commits\t'Commits to a log'
 methods\t'Commits of one session by each sync method'
-fs-mark\t'New files that are written and flushed in many directories'
-oltp\t'Transactions of pgbench or sysbench on a temporary server'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l with -d 'The server of `--preset oltp`; if not named, PostgreSQL' -r -f -a "postgres\t'PostgreSQL, under pgbench'
-mariadb\t'MariaDB, under sysbench'"
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l user -d 'System user that runs the server: not root, and without running processes; if not named, postgres or mysql' -r
+fs-mark\t'New files that are written and flushed in many directories'"
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l size -d 'Size in MiB of the loop file, or of the part at the beginning of the disk' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l writes -d 'Most GiB to write; the trial ends before it writes more' -r
-complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell; if not named, 0.5, or for transactions 3 and less where the budget is short' -r
+complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seconds -d 'Seconds for each load in each cell' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l seed -d 'Seed of the random order, to repeat that order' -r
 complete -c walwise -n "__fish_walwise_using_subcommand trial" -l format -d 'Output format; the JSON has every sample, command line and version' -r -f -a "text\t'For people'
 markdown\t'For people, as Markdown'

@@ -29,7 +29,7 @@ pub fn create(clients: u32, log: &Path, means: &LoadMeans<'_>) -> Result<Sample,
     let bytes = means.pages.bytes(FILE);
     let sample = together(clients, means, &|| None, &|client, nth| {
         let path = place(client, nth % DIRECTORIES).join(nth.to_string());
-        let made = means.wasting(|| file(&path, bytes));
+        let made = file(&path, bytes);
         if let Err(errno) = made {
             failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(errno);
         }

@@ -15,15 +15,14 @@ use super::disk::{EraseOrder, HeldDisk};
 use super::ending::TrialEnd;
 use super::extent::CellExtent;
 use super::image::Image;
-use super::job::{Ear, News, Order, Ready, StageOrder, TrialJob, TrialPlace, path, say};
+use super::job::{Ear, MeasureOrder, News, Order, Ready, TrialJob, TrialPlace, path, say};
 use super::load;
-use super::server::TemporaryServer;
 use super::settle::settle;
 use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
 use crate::errand::SocketChannel;
 use crate::probes::{Dice, Disks, PAGE, Pages};
-use crate::trial::{CandidateRecord, Runner, SEGMENT, Sample, TrialBlock, TrialCell, TrialLoad};
+use crate::trial::{Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
 /// can replace, so that nobody leads us elsewhere.
@@ -46,11 +45,6 @@ const MOST_UNWRITTEN: u64 = 1 << 20;
 /// Does what the outside orders; ends with this process when nobody listens any more.
 pub fn run() -> ExitCode {
     let Ok(mut line) = SocketChannel::home() else { return ExitCode::FAILURE };
-    // A session of its own has no terminal: what runs in here as somebody else could type into that of root.
-    if let Err(e) = rustix::process::setsid() {
-        let _ = say(&mut line, &News::Failed(format!("cannot leave the terminal: {e}; nothing was written")));
-        return ExitCode::FAILURE;
-    }
     let end = TrialEnd::default();
     let Some(orders) = orders(&end) else { return ExitCode::FAILURE };
     let done = match orders.recv() {
@@ -149,11 +143,9 @@ fn take(
     HeldDisk::take(order, job.bytes, &mut tell)
 }
 
-/// The longest time that what a cell is doing may take to end, in seconds: every load with its warm-up, and a server that is
-/// made, filled and stopped.
-fn longest_cell(stage: &StageOrder) -> f64 {
-    let server = if stage.server.is_some() { 600.0 } else { 0.0 };
-    2.0 * stage.load_seconds * stage.loads.len() as f64 + server
+/// The longest time that what a cell is doing may take to end, in seconds: every load with its warm-up.
+fn longest_cell(order: &MeasureOrder) -> f64 {
+    2.0 * order.load_seconds * order.loads.len() as f64
 }
 
 /// Clears a disk, and says so; the error is a sentence.
@@ -172,7 +164,7 @@ fn clear_left(order: &EraseOrder, end: &TrialEnd, line: &mut SocketChannel) -> R
     clear(&disk, line)
 }
 
-/// Blocks as they are ordered, until it is over; the error is a sentence.
+/// Blocks of what is ordered, until it is over; the error is a sentence.
 fn measure(
     job: &TrialJob,
     extent: &CellExtent,
@@ -187,26 +179,24 @@ fn measure(
     let meters = Meters { own: extent.own(), flushing: extent.flushing(), leaves: Disks::new(&job.leaves) };
     let mut dice = Dice::new(job.seed);
     let pages = load::pages(dice.next());
-    let (beside, begun_with) = (Cell::new(0), meters.own.read().map_or(0, |counters| counters.written));
-    while let Ok(Order::Measure(stage)) = orders.recv() {
-        if job.place.is_disk() && !end.has_to_clear(job.bytes, longest_cell(&stage)) {
-            return Ok(());
-        }
-        let arena = CellRunner {
-            job,
-            stage: &stage,
-            extent,
-            end,
-            meters: &meters,
-            pages: &pages,
-            beside: &beside,
-            begun_with,
-        };
-        for _ in 0..stage.blocks.unwrap_or(usize::MAX) {
-            let Some(block) = arena.block(&mut dice, line)? else { return Ok(()) };
-            if say(line, &News::Block(block)).is_err() {
-                return Ok(());
-            }
+    let begun_with = meters.own.read().map_or(0, |counters| counters.written);
+    let Ok(Order::Measure(order)) = orders.recv() else { return Ok(()) };
+    if job.place.is_disk() && !end.has_to_clear(job.bytes, longest_cell(&order)) {
+        return Ok(());
+    }
+    let arena = CellRunner {
+        job,
+        order: &order,
+        extent,
+        end,
+        meters: &meters,
+        pages: &pages,
+        beside: Cell::new(0),
+        begun_with,
+    };
+    while let Some(block) = arena.block(&mut dice, line)? {
+        if say(line, &News::Block(block)).is_err() {
+            break;
         }
     }
     Ok(())
@@ -215,13 +205,13 @@ fn measure(
 /// Everything that a cell needs.
 struct CellRunner<'a> {
     job: &'a TrialJob,
-    stage: &'a StageOrder,
+    order: &'a MeasureOrder,
     extent: &'a CellExtent,
     end: &'a TrialEnd,
     meters: &'a Meters,
     pages: &'a Pages,
     /// Bytes that were written to the file and not through the device.
-    beside: &'a Cell<u64>,
+    beside: Cell<u64>,
     /// What the device had counted before: counts of a loop device outlive its file.
     begun_with: u64,
 }
@@ -229,12 +219,12 @@ struct CellRunner<'a> {
 impl CellRunner<'_> {
     /// One block in a new random order; `None` where it is over before its end.
     fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<Option<TrialBlock>, String> {
-        let candidates = (0..self.stage.candidates.len()).map(Runner::Candidate);
+        let candidates = (0..self.order.candidates.len()).map(Runner::Candidate);
         let runners = candidates.chain([Runner::Twin, Runner::Floor]);
         let runners = runners.chain(self.extent.host().map(|_| Runner::Host)).collect::<Vec<_>>();
         let order = dice.order(runners.len());
         // The same for all candidates of a block: none is favoured by what ran before, and no method always runs first.
-        let loads = dice.order(self.stage.loads.len());
+        let loads = dice.order(self.order.loads.len());
         let before = self.written();
         let mut cells = Vec::new();
         for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {
@@ -282,24 +272,24 @@ impl CellRunner<'_> {
         }
     }
 
-    fn means(&self, seconds: f64, wasted: f64) -> LoadMeans<'_> {
-        LoadMeans { seconds, pages: self.pages, meters: self.meters, wasted }
+    fn means(&self, seconds: f64) -> LoadMeans<'_> {
+        LoadMeans { seconds, pages: self.pages, meters: self.meters }
     }
 
     fn bare(&self, file: Result<OwnedFd, Errno>, at: u64) -> Result<Vec<Sample>, String> {
         let file = file.map_err(|e| format!("cannot open it: {e}"))?;
         self.extent.fill()?;
-        Ok(vec![load::bare(file, at, &self.means(self.stage.load_seconds.min(BARE_SECONDS), 0.0))?])
+        Ok(vec![load::bare(file, at, &self.means(self.order.load_seconds.min(BARE_SECONDS)))?])
     }
 
     /// Makes a candidate, lets it settle, and runs all loads on it in this order.
     fn candidate(&self, at: usize, loads: &[usize]) -> Result<Vec<Sample>, String> {
-        let candidate = self.stage.candidates.get(at).ok_or("there is no such candidate")?;
+        let candidate = self.order.candidates.get(at).ok_or("there is no such candidate")?;
         let mounted = Mounted::make(candidate, self.extent, Path::new(PLACE))?;
         mounted.sync()?;
         settle(&self.meters.own);
         let samples = match self.extent.unwritten()? {
-            0..=MOST_UNWRITTEN => self.loads(candidate, &mounted, loads),
+            0..=MOST_UNWRITTEN => self.loads(&mounted, loads),
             _ => Err("the loop file has holes, so figures would differ from a disk's".to_owned()),
         };
         mounted.unmount()?;
@@ -307,36 +297,17 @@ impl CellRunner<'_> {
     }
 
     /// The samples of all loads, which run in this order, in the order of the record.
-    fn loads(
-        &self,
-        candidate: &CandidateRecord,
-        mounted: &Mounted<'_>,
-        order: &[usize],
-    ) -> Result<Vec<Sample>, String> {
-        let means = self.means(self.stage.load_seconds, candidate.candidate.wasted());
-        let Some(wanted) = &self.stage.server else {
-            return self.in_order(order, |load| load::run(load, &mounted.log, &means));
-        };
-        let mut server = TemporaryServer::start(wanted, candidate, mounted)?;
-        let samples = self.in_order(order, |load| server.run(load, &means));
-        server.stop().and(samples)
+    fn loads(&self, mounted: &Mounted<'_>, order: &[usize]) -> Result<Vec<Sample>, String> {
+        let means = self.means(self.order.load_seconds);
+        let run = |load| self.goes_on().and_then(|()| load::run(load, &mounted.log, &means));
+        let loads = order.iter().filter_map(|at| Some((*at, *self.order.loads.get(*at)?)));
+        let mut done = loads.map(|(at, load)| Ok((at, run(load)?))).collect::<Result<Vec<_>, String>>()?;
+        done.sort_by_key(|(at, _)| *at);
+        Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 
     /// An error where it is over: nobody waits for the other loads of a cell.
     fn goes_on(&self) -> Result<(), String> {
         if self.end.has_come() { Err("it is over".to_owned()) } else { Ok(()) }
-    }
-
-    fn in_order(
-        &self,
-        order: &[usize],
-        mut run: impl FnMut(TrialLoad) -> Result<Sample, String>,
-    ) -> Result<Vec<Sample>, String> {
-        let loads = order.iter().filter_map(|at| Some((*at, *self.stage.loads.get(*at)?)));
-        let mut done = loads
-            .map(|(at, load)| Ok((at, self.goes_on().and_then(|()| run(load))?)))
-            .collect::<Result<Vec<_>, String>>()?;
-        done.sort_by_key(|(at, _)| *at);
-        Ok(done.into_iter().map(|(_, sample)| sample).collect())
     }
 }

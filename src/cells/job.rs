@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::disk::EraseOrder;
 use crate::errand::{Message, SocketChannel};
-use crate::host::ServerPrograms;
-use crate::host::as_user::SystemUser;
 use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 
 /// What is to be done, before anything is made.
@@ -30,30 +28,13 @@ pub struct TrialJob {
 
 /// What is to be measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StageOrder {
+pub struct MeasureOrder {
     /// The candidates, the reference first.
     pub candidates: Vec<CandidateRecord>,
     /// The loads.
     pub loads: Vec<TrialLoad>,
     /// Seconds of each load in a cell.
     pub load_seconds: f64,
-    /// How many blocks; without a number until nobody listens.
-    pub blocks: Option<usize>,
-    /// The server that runs the loads, where they are a server's.
-    pub server: Option<ServerOrder>,
-}
-
-/// How a temporary server is made in each cell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ServerOrder {
-    /// Its programs.
-    pub programs: ServerPrograms,
-    /// Whom it runs as.
-    pub user: SystemUser,
-    /// Its settings, `name=value`.
-    pub settings: Vec<String>,
-    /// pgbench's scale.
-    pub scale: u64,
 }
 
 /// Where the extent of a trial is.
@@ -116,8 +97,8 @@ pub enum Order {
     Prepare(TrialJob),
     /// Clear what an earlier trial left on this disk.
     Clear(EraseOrder),
-    /// Measure, block after block; then the next order is heard.
-    Measure(StageOrder),
+    /// Measure, block after block, until nobody listens.
+    Measure(MeasureOrder),
 }
 
 /// The kind of all our messages, and of those that continue in the next one.

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use super::disk::EraseOrder;
 use super::inside;
-use super::job::{Ear, News, Order, StageOrder, TrialJob, say};
+use super::job::{Ear, MeasureOrder, News, Order, TrialJob, say};
 use crate::errand::{Errand, Signals, Silence, SocketChannel, words};
 
 /// The arguments by which our children know themselves.
@@ -43,8 +43,7 @@ pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
 /// Makes the namespaces and starts the first process in them; ends after it.
 fn between(told: &[OsString]) -> io::Result<ExitCode> {
     dies_with_its_parent(told);
-    // A server's System V memory is the namespace's and goes with it.
-    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC)?;
+    unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID)?;
     // Nothing that is mounted in here is seen outside. What is unmounted outside is unmounted in here too, or it would
     // stay in use for as long as the trial lasts (mount_namespaces(7)).
     let none: Option<&str> = None;
@@ -97,10 +96,10 @@ impl Arena {
         Ok(Self { errand: Some(errand), ear: Ear::default(), clears, cleared: false })
     }
 
-    /// Orders the blocks of a stage.
-    pub fn measure(&mut self, stage: StageOrder) -> io::Result<()> {
+    /// Orders the blocks.
+    pub fn measure(&mut self, order: MeasureOrder) -> io::Result<()> {
         let errand = self.errand.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        say(&mut errand.line, &Order::Measure(stage))
+        say(&mut errand.line, &Order::Measure(order))
     }
 
     /// What there is to tell within so long; `Ok(None)` for nothing yet, an error when the children are gone.

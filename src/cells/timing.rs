@@ -30,27 +30,6 @@ pub struct LoadMeans<'a> {
     pub pages: &'a Pages,
     /// The meters.
     pub meters: &'a Meters,
-    /// The share of a commit's time that is wasted after it.
-    pub wasted: f64,
-}
-
-impl LoadMeans<'_> {
-    /// Wastes the share of a commit that took so many microseconds; how many it took with that.
-    pub fn waste(&self, micros: f64) -> f64 {
-        let (begun, more) = (Instant::now(), micros * self.wasted);
-        while (begun.elapsed().as_nanos() as f64) < more * 1e3 {
-            std::hint::spin_loop();
-        }
-        micros + more
-    }
-
-    /// Does what commits, and wastes the share of the time that it took.
-    pub fn wasting<T>(&self, commit: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
-        let done = commit();
-        self.waste(begun.elapsed().as_nanos() as f64 / 1e3);
-        done
-    }
 }
 
 /// Commits one after the other for the time, each a flush call.
@@ -61,13 +40,13 @@ pub fn alone(
     let told = |e: Errno| format!("a commit: {e}");
     let warm = Instant::now();
     while warm.elapsed().as_secs_f64() < WARM_UP * means.seconds {
-        means.waste(commit().map_err(told)?);
+        commit().map_err(told)?;
     }
     let before = counted(means.meters);
     let begun = Instant::now();
     let mut micros = Vec::new();
     while begun.elapsed().as_secs_f64() < means.seconds {
-        micros.push(means.waste(commit().map_err(told)?));
+        micros.push(commit().map_err(told)?);
     }
     let seconds = begun.elapsed().as_secs_f64();
     let calls = micros.len() as u64;
@@ -120,46 +99,18 @@ pub fn together(
 }
 
 /// Flushes of our own device and of those below.
-pub type Flushes = (Option<u64>, Option<u64>);
+type Flushes = (Option<u64>, Option<u64>);
 
 /// The flushes that meters show now.
-pub fn counted(meters: &Meters) -> Flushes {
+fn counted(meters: &Meters) -> Flushes {
     let flushes = |disks: &Disks| disks.read().and_then(|counters| counters.flushes);
     (flushes(&meters.flushing), flushes(&meters.leaves))
 }
 
 /// The figures of commits that took so long each, and so many seconds together; so many calls asked for the flushes.
-pub fn sample(micros: &[f64], seconds: f64, calls: u64, flushes: (Flushes, Flushes)) -> Sample {
+fn sample(micros: &[f64], seconds: f64, calls: u64, (before, after): (Flushes, Flushes)) -> Sample {
     let (p50_us, p99_us) = latency_quantiles(micros);
-    with_flushes(
-        Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, calls, ..Sample::default() },
-        flushes,
-    )
-}
-
-/// The same figures with the flushes between two readings of the meters.
-pub fn with_flushes(sample: Sample, (before, after): (Flushes, Flushes)) -> Sample {
     let since = |before: Option<u64>, after: Option<u64>| Some(after?.saturating_sub(before?));
-    Sample { flushes: since(before.0, after.0), leaf_flushes: since(before.1, after.1), ..sample }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::probes::{Dice, PAGE};
-
-    #[test]
-    fn what_is_wasted_is_waited_for() {
-        let none = || Disks::new(&[]);
-        let meters = Meters { own: none(), flushing: none(), leaves: none() };
-        let pages = Pages::noise(PAGE, &mut Dice::new(1));
-        let spent = |wasted: f64, micros: f64| {
-            let (means, begun) =
-                (LoadMeans { seconds: 1.0, pages: &pages, meters: &meters, wasted }, Instant::now());
-            (means.waste(micros), begun.elapsed().as_secs_f64() * 1e6)
-        };
-        let (told, took) = spent(0.15, 2_000.0);
-        assert!((told - 2_300.0).abs() < 1e-6 && took >= 300.0, "{told}, {took}");
-        assert!((spent(0.0, 2_000.0).0 - 2_000.0).abs() < 1e-6);
-    }
+    let (flushes, leaf_flushes) = (since(before.0, after.0), since(before.1, after.1));
+    Sample { commits: micros.len() as u64, seconds, p50_us, p99_us, flushes, leaf_flushes, calls }
 }

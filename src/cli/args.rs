@@ -11,7 +11,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
 pub use show::{Show, ShowFormat};
-pub use trial::{Trial, TrialCandidate, TrialFormat, TrialServer};
+pub use trial::{Trial, TrialCandidate, TrialFormat};
 
 use super::examples::help;
 use super::extent::Extent;

@@ -138,14 +138,6 @@ pub const ALL: &[Examples] = &[
             ),
             ("walwise trial /srv --preset methods", "PostgreSQL's sync methods on each file system"),
             (
-                "walwise trial /srv --preset oltp --clients 1,8 --budget 1h",
-                "pgbench on a temporary PostgreSQL, which runs as user postgres",
-            ),
-            (
-                "walwise trial /srv --preset oltp --with mariadb --budget 1h",
-                "sysbench on a temporary MariaDB, which runs as user mysql",
-            ),
-            (
                 "walwise trial /srv --format html --output trial.html",
                 "a page with pictures and the record inside",
             ),

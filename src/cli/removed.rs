@@ -14,6 +14,14 @@ const REMOVED: &[(&[&str], &str)] = &[
     ),
     (&["--format", "junit"], "the format `junit` was removed; use --format json"),
     (&["--format", "ansible"], "the format `ansible` was removed; use --format json"),
+    (&["oltp"], NO_SERVER),
+    (&["--with"], NO_SERVER),
+    (&["--user"], NO_SERVER),
+    (
+        &["ext4-slowed"],
+        "the candidate `ext4-slowed` was removed; every trial measures its first candidate twice, and its line Resolution says \
+         how far the two differ",
+    ),
     (
         &["rules", "test"],
         "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too",
@@ -37,10 +45,13 @@ const REMOVED: &[(&[&str], &str)] = &[
     ),
 ];
 
+const NO_SERVER: &str = "a trial runs no database server any more; use --preset commits for a database's log, and pgbench or \
+                         sysbench for transactions";
+
 /// The sentence about a removed word among these arguments.
 pub(super) fn sentence(arguments: &[OsString]) -> Option<&'static str> {
     let words: Vec<&str> =
-        arguments.iter().filter_map(|word| word.to_str()).flat_map(|word| word.split('=')).collect();
+        arguments.iter().filter_map(|word| word.to_str()).flat_map(|word| word.split(['=', ','])).collect();
     let has = |removed: &[&str]| words.windows(removed.len()).any(|window| window == removed);
     REMOVED.iter().find(|(removed, _)| has(removed)).map(|(_, sentence)| *sentence)
 }
@@ -55,9 +66,15 @@ mod tests {
     #[test]
     fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
         for (removed, sentence) in REMOVED {
-            let check = ["walwise", "check", "/srv"].iter().filter(|_| removed[0].starts_with('-'));
-            let bare = ["walwise"].iter().filter(|_| !removed[0].starts_with('-'));
-            let words: Vec<OsString> = check.chain(bare).chain(*removed).map(OsString::from).collect();
+            let verb = if *removed == ["oltp"] { "trial --preset" } else { "check" };
+            let is_verb = ["rules", "generate"].contains(&removed[0]);
+            let before = verb.split(' ').filter(|_| !is_verb);
+            let words: Vec<OsString> = ["walwise"]
+                .into_iter()
+                .chain(before)
+                .chain(removed.iter().copied())
+                .map(OsString::from)
+                .collect();
             assert!(Cli::try_parse_from(&words).is_err(), "{words:?}");
             assert_eq!(super::sentence(&words), Some(*sentence), "{words:?}");
         }

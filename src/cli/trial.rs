@@ -3,7 +3,6 @@
 //! Nothing is written before it is said what, and allowed. What may be said of the figures is decided in
 //! [`crate::trial`]; this module asks, runs and delivers.
 
-mod server;
 mod before;
 mod progress;
 mod after;

@@ -3,7 +3,7 @@
 //!
 //! Who asks, and how long he waits, is left to [`super::child`].
 
-pub(super) mod change;
+mod change;
 mod delegate;
 
 use std::ffi::{OsStr, OsString};

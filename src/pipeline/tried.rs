@@ -154,7 +154,7 @@ fn kind(candidate: Contender) -> Option<TrialFilesystem> {
         Contender::Xfs => Some(TrialFilesystem::Xfs),
         Contender::Btrfs => Some(TrialFilesystem::Btrfs),
         Contender::BtrfsNocow => Some(TrialFilesystem::BtrfsNocow),
-        Contender::Ext4Nobarrier | Contender::Ext4Slowed => None,
+        Contender::Ext4Nobarrier => None,
     }
 }
 

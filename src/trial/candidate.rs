@@ -20,21 +20,12 @@ pub enum Contender {
     BtrfsNocow,
     /// ext4 without barriers: what flushing costs. It keeps no commits and is never ranked.
     Ext4Nobarrier,
-    /// ext4 whose writer wastes a part of each commit: a difference that a trial has to find.
-    Ext4Slowed,
 }
 
 impl Contender {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] = [
-        Self::Ext4,
-        Self::Ext4FastCommit,
-        Self::Xfs,
-        Self::Btrfs,
-        Self::BtrfsNocow,
-        Self::Ext4Nobarrier,
-        Self::Ext4Slowed,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Ext4, Self::Ext4FastCommit, Self::Xfs, Self::Btrfs, Self::BtrfsNocow, Self::Ext4Nobarrier];
 
     /// Those of a trial for which none were named.
     pub const USUAL: [Self; 5] = [Self::Ext4, Self::Ext4FastCommit, Self::Xfs, Self::Btrfs, Self::BtrfsNocow];
@@ -48,14 +39,13 @@ impl Contender {
             Self::Btrfs => "btrfs",
             Self::BtrfsNocow => "btrfs-nocow",
             Self::Ext4Nobarrier => "ext4-nobarrier",
-            Self::Ext4Slowed => "ext4-slowed",
         }
     }
 
     /// The file system that is made.
     pub fn filesystem(self) -> NewFilesystem {
         match self {
-            Self::Ext4 | Self::Ext4FastCommit | Self::Ext4Nobarrier | Self::Ext4Slowed => NewFilesystem::Ext4,
+            Self::Ext4 | Self::Ext4FastCommit | Self::Ext4Nobarrier => NewFilesystem::Ext4,
             Self::Xfs => NewFilesystem::Xfs,
             Self::Btrfs | Self::BtrfsNocow => NewFilesystem::Btrfs,
         }
@@ -65,12 +55,7 @@ impl Contender {
     pub fn mkfs(self) -> &'static [&'static str] {
         match self {
             Self::Ext4FastCommit => &["-O", "fast_commit"],
-            Self::Ext4
-            | Self::Xfs
-            | Self::Btrfs
-            | Self::BtrfsNocow
-            | Self::Ext4Nobarrier
-            | Self::Ext4Slowed => &[],
+            Self::Ext4 | Self::Xfs | Self::Btrfs | Self::BtrfsNocow | Self::Ext4Nobarrier => &[],
         }
     }
 
@@ -78,12 +63,7 @@ impl Contender {
     pub fn mount(self) -> Option<&'static str> {
         match self {
             Self::Ext4Nobarrier => Some("barrier=0"),
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::Btrfs
-            | Self::BtrfsNocow
-            | Self::Ext4Slowed => None,
+            Self::Ext4 | Self::Ext4FastCommit | Self::Xfs | Self::Btrfs | Self::BtrfsNocow => None,
         }
     }
 
@@ -92,35 +72,9 @@ impl Contender {
         matches!(self, Self::BtrfsNocow)
     }
 
-    /// Settings of a PostgreSQL that walwise advises on it, beside the server's defaults (rules `pg.wal-init-zero-cow`).
-    pub fn postgres_settings(self) -> &'static [&'static str] {
-        match self {
-            Self::Btrfs => &["wal_init_zero=off", "wal_recycle=off"],
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::BtrfsNocow
-            | Self::Ext4Nobarrier
-            | Self::Ext4Slowed => &[],
-        }
-    }
-
     /// Whether it is asked to flush what it reports as durable.
     pub fn promises_commits(self) -> bool {
         !matches!(self, Self::Ext4Nobarrier)
-    }
-
-    /// The share of each commit's time that its writer wastes after it.
-    pub fn wasted(self) -> f64 {
-        match self {
-            Self::Ext4Slowed => 0.15,
-            Self::Ext4
-            | Self::Ext4FastCommit
-            | Self::Xfs
-            | Self::Btrfs
-            | Self::BtrfsNocow
-            | Self::Ext4Nobarrier => 0.0,
-        }
     }
 }
 

@@ -146,7 +146,7 @@ impl Contest {
     }
 
     /// The lower bound of the log-ratio of one candidate to another.
-    pub fn lower(&self, of: usize, to: usize) -> f64 {
+    fn lower(&self, of: usize, to: usize) -> f64 {
         self.lower.get(of * self.candidates + to).copied().unwrap_or(f64::NEG_INFINITY)
     }
 
@@ -183,7 +183,7 @@ impl Contest {
     }
 
     /// Whether the machine tells the reference from itself, so that it cannot tell anything else.
-    pub fn cannot_tell(&self) -> bool {
+    fn cannot_tell(&self) -> bool {
         self.twin.is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
     }
 

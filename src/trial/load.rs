@@ -34,11 +34,7 @@ pub enum CommitShape {
     Neighbour,
     /// A new file of 16 KiB in one of many directories, then fsync.
     Files,
-    /// pgbench's simple update on a temporary PostgreSQL: three statements that write, no row that all sessions want.
-    SimpleUpdate,
-    /// pgbench's transaction after TPC-B, in which sessions also wait for each other's rows.
-    TpcB,
-    /// sysbench's `oltp_write_only` on a temporary MariaDB: two updates, a deletion and an insertion.
+    /// sysbench's `oltp_write_only` on a temporary MariaDB: no trial runs it any more, and records of 0.1 hold it.
     WriteOnly,
 }
 
@@ -61,26 +57,6 @@ pub enum Preset {
     Methods,
     /// Files that are created, written and flushed, as by fs_mark.
     FsMark,
-    /// Transactions on a temporary PostgreSQL.
-    OltpPostgres,
-    /// Transactions on a temporary MariaDB.
-    OltpMariadb,
-}
-
-impl Preset {
-    /// Whether a temporary server runs its loads.
-    pub fn has_server(self) -> bool {
-        matches!(self, Self::OltpPostgres | Self::OltpMariadb)
-    }
-
-    /// Seconds of each load in a cell where nobody says otherwise, the longest first: shorter ones serve where the budget
-    /// allows too few blocks. pgbench and sysbench run for whole seconds; pgbench's warm-up, a fifth of a load, is among them.
-    pub fn usual_seconds(self) -> &'static [f64] {
-        match self {
-            Self::Commits | Self::Methods | Self::FsMark => &[0.5],
-            Self::OltpPostgres | Self::OltpMariadb => &[3.0, 2.5, 1.6, 0.8],
-        }
-    }
 }
 
 impl TrialLoad {
@@ -95,16 +71,7 @@ impl TrialLoad {
             }
             Preset::Methods => CommitShape::OF_METHODS.map(|(shape, _)| Self { clients: 1, shape }).to_vec(),
             Preset::FsMark => by_clients(CommitShape::Files).collect(),
-            Preset::OltpPostgres => {
-                by_clients(CommitShape::SimpleUpdate).chain(by_clients(CommitShape::TpcB)).collect()
-            }
-            Preset::OltpMariadb => by_clients(CommitShape::WriteOnly).collect(),
         }
-    }
-
-    /// The loads of a first stage, which shows whom a second one need not measure.
-    pub fn of_first_stage(clients: &[u32]) -> Vec<Self> {
-        clients.iter().map(|clients| Self { clients: *clients, shape: CommitShape::Usual }).collect()
     }
 
     /// The fewest flushes that each of its calls can do with; `None` where that is not known: sessions that flush files
@@ -114,9 +81,7 @@ impl TrialLoad {
         match self.shape {
             CommitShape::Usual => Some(1.0),
             CommitShape::Files => (self.clients == 1).then_some(1.0),
-            CommitShape::SimpleUpdate | CommitShape::TpcB | CommitShape::WriteOnly => {
-                Some(1.0 / f64::from(self.clients.max(1)))
-            }
+            CommitShape::WriteOnly => Some(1.0 / f64::from(self.clients.max(1))),
             CommitShape::TwoPages
             | CommitShape::Appends
             | CommitShape::OpenDatasync
@@ -128,15 +93,12 @@ impl TrialLoad {
 
     /// Whether a trial goes on until this load is settled.
     pub fn decides(self) -> bool {
-        matches!(
-            self.shape,
-            CommitShape::Usual | CommitShape::Files | CommitShape::SimpleUpdate | CommitShape::WriteOnly
-        )
+        matches!(self.shape, CommitShape::Usual | CommitShape::Files | CommitShape::WriteOnly)
     }
 
     /// Whether it also decides which file system suits a database's log.
     pub fn decides_for_a_database(self) -> bool {
-        matches!(self.shape, CommitShape::Usual | CommitShape::SimpleUpdate | CommitShape::WriteOnly)
+        matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
     }
 
     /// Its name for people.
@@ -152,12 +114,8 @@ impl TrialLoad {
             (CommitShape::Files, 1) => "new files, 1 client".to_owned(),
             (CommitShape::Files, clients) => format!("new files, {clients} clients"),
             (CommitShape::Neighbour, _) => "commits beside a writer".to_owned(),
-            (CommitShape::SimpleUpdate, 1) => "transactions (pgbench -N), 1 client".to_owned(),
-            (CommitShape::SimpleUpdate, clients) => format!("transactions (pgbench -N), {clients} clients"),
             (CommitShape::WriteOnly, 1) => "transactions (sysbench), 1 client".to_owned(),
             (CommitShape::WriteOnly, clients) => format!("transactions (sysbench), {clients} clients"),
-            (CommitShape::TpcB, 1) => "transactions (TPC-B), 1 client".to_owned(),
-            (CommitShape::TpcB, clients) => format!("transactions (TPC-B), {clients} clients"),
         }
     }
 }

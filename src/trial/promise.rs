@@ -101,7 +101,7 @@ mod tests {
     fn sessions_of_a_server_share_flushes_within_bounds() {
         let of = |clients: u32, flushes: u64| {
             let mut record = record(&[(Contender::Ext4, 4_000.0, Some(flushes))], 3);
-            record.loads = vec![TrialLoad { clients, shape: CommitShape::SimpleUpdate }];
+            record.loads = vec![TrialLoad { clients, shape: CommitShape::WriteOnly }];
             record.promise(0)
         };
         assert_eq!((of(1, 1_000), of(1, 100)), (Promise::Kept(1.0), Promise::Broken(0.1)));

@@ -8,7 +8,6 @@ use super::candidate::Contender;
 use super::contest::PairedFigures;
 use super::load::TrialLoad;
 use super::looks::Ending;
-use super::server::ServerRecord;
 use crate::text::safe;
 
 /// The version of the format.
@@ -57,12 +56,6 @@ pub struct TrialRecord {
     pub candidates: Vec<CandidateRecord>,
     /// The blocks, complete or not.
     pub blocks: Vec<TrialBlock>,
-    /// The server that ran the loads; `None` where walwise did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<ServerRecord>,
-    /// The stage before this one: all candidates, under loads that cost less. Those of this stage are the ones it left.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Box<TrialRecord>>,
 }
 
 /// What the extent of a trial is.
@@ -97,9 +90,6 @@ pub struct CandidateRecord {
     pub version: String,
     /// Its mount options.
     pub mount: String,
-    /// Settings that walwise advises for a PostgreSQL on it, beside the server's defaults: `name=value`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<String>,
 }
 
 /// A block: every candidate once, in random order.
@@ -151,8 +141,7 @@ pub struct Sample {
     pub flushes: Option<u64>,
     /// Flushes that the disks below counted, which may be others' too.
     pub leaf_flushes: Option<u64>,
-    /// Calls that asked for one of these flushes: fewer than commits where sessions share them, more where a server's
-    /// warm-up is among them.
+    /// Calls that asked for one of these flushes: fewer than commits where sessions share them.
     pub calls: u64,
 }
 
@@ -176,18 +165,11 @@ impl TrialRecord {
         let mut record: Self =
             serde_json::from_str(text).map_err(|e| format!("it is no record of a trial: {e}"))?;
         record.is_possible()?;
-        if let Some(first) = &mut record.first {
-            first.is_possible()?;
-            if first.first.is_some() {
-                return Err("it has more than two stages, and no trial has so many".to_owned());
-            }
-            first.make_safe();
-        }
         record.make_safe();
         Ok(record)
     }
 
-    /// Whether a trial can have made this stage; the error says what is wrong with it.
+    /// Whether a trial can have made it; the error says what is wrong with it.
     fn is_possible(&self) -> Result<(), String> {
         if self.trial != FORMAT {
             return Err(format!("it is a record of format {}, and this walwise reads {FORMAT}", self.trial));
@@ -212,16 +194,13 @@ impl TrialRecord {
     /// Makes all texts display-safe: anybody can have written the file.
     fn make_safe(&mut self) {
         let made = self.candidates.iter_mut();
-        let of_candidates = made.flat_map(|made| {
-            let lists = made.mkfs.iter_mut().chain(&mut made.settings);
-            lists.chain([&mut made.version, &mut made.mount])
-        });
-        let of_server = self.server.iter_mut().flat_map(ServerRecord::texts);
+        let of_candidates =
+            made.flat_map(|made| made.mkfs.iter_mut().chain([&mut made.version, &mut made.mount]));
         let cells = self.blocks.iter_mut().flat_map(|block| &mut block.cells);
         let errors = cells.filter_map(|cell| cell.error.as_mut());
         let own = [&mut self.walwise, &mut self.started, &mut self.directory, &mut self.host_filesystem];
         let lists = self.leaves.iter_mut().chain(&mut self.stack);
-        for text in own.into_iter().chain(lists).chain(of_candidates).chain(of_server).chain(errors) {
+        for text in own.into_iter().chain(lists).chain(of_candidates).chain(errors) {
             *text = safe(text.as_bytes());
         }
     }

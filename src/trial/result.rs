@@ -58,8 +58,7 @@ impl TrialRecord {
         let deciding = self.results().into_iter().filter(|result| result.load.decides());
         let blocks = deciding.filter_map(|result| result.contest.blocks_needed()).max()?;
         let done = self.blocks.len().max(1);
-        let before = self.first.as_ref().map_or(0.0, |first| first.seconds);
-        let each = (self.seconds - before) / done as f64;
+        let each = self.seconds / done as f64;
         Some(blocks.saturating_sub(done) as f64 * each)
     }
 

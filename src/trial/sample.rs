@@ -40,7 +40,6 @@ pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Tr
         mkfs: vec!["mkfs".to_owned(), "-q".to_owned()],
         version: "1".to_owned(),
         mount: String::new(),
-        settings: Vec::new(),
     };
     TrialRecord {
         trial: FORMAT,
@@ -60,8 +59,6 @@ pub fn record(candidates: &[(Contender, f64, Option<u64>)], blocks: usize) -> Tr
         loads,
         candidates: candidates.iter().map(made).collect(),
         blocks: (0..blocks).map(block).collect(),
-        server: None,
-        first: None,
     }
 }
 

@@ -67,17 +67,9 @@ fn columns(rows: &'static str) -> Vec<&'static str> {
 pub fn tell(record: &TrialRecord) -> Telling {
     Telling {
         head: head(record),
-        loads: [loads(record), methods(record), of_first_stage(record)].concat(),
+        loads: [loads(record), methods(record)].concat(),
         notes: notes::all(record),
     }
-}
-
-/// The loads of the first stage, which decide nothing any more.
-fn of_first_stage(record: &TrialRecord) -> Vec<TableOfLoad> {
-    let first = record.first.iter().flat_map(|first| loads(first));
-    first
-        .map(|load| TableOfLoad { title: format!("first stage, {}", load.title), decides: false, ..load })
-        .collect()
 }
 
 fn head(record: &TrialRecord) -> Vec<String> {
@@ -89,8 +81,7 @@ fn head(record: &TrialRecord) -> Vec<String> {
         Ending::Budget => "ended when its budget was used up",
         Ending::Stopped => "stopped before its end",
     };
-    let stages = record.first.iter().map(|first| &first.blocks).chain([&record.blocks]);
-    let written = stages.flatten().map(|block| block.written).fold(record.bytes, u64::saturating_add);
+    let written = record.blocks.iter().map(|block| block.written).fold(record.bytes, u64::saturating_add);
     let written = text::bytes(written);
     let directory = &record.directory;
     let bytes = text::bytes(record.bytes);
@@ -109,16 +100,6 @@ fn head(record: &TrialRecord) -> Vec<String> {
             ExtentKind::Disk => format!("The first {bytes} of {directory} ({disks})"),
         },
     ];
-    if let Some(server) = &record.server {
-        let filled = server.scale.map_or_else(
-            || "its redo log written once before".to_owned(),
-            |scale| format!("pgbench's scale {scale}"),
-        );
-        head.push(format!(
-            "{} as {} in every cell, {filled}, a checkpoint before each load",
-            server.version, server.user
-        ));
-    }
     let compared = "a flush of the loop device takes";
     head.push(match record.certificate() {
         Certificate::NotNeeded => {

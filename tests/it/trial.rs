@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 
 use kills::{Moment, Victim};
 use simulated::{Machine, at_its_end, tally};
-use walwise::inside::trial::{Ending, Runner, TrialOutcome, TrialRecord, tell};
+use walwise::inside::trial::{Ending, TrialOutcome, TrialRecord, tell};
 
 use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
 use crate::support::postgres::Cluster;
@@ -84,7 +84,7 @@ fn nothing_is_tried_without_a_word() {
 #[test]
 #[ignore = "needs root: loop devices"]
 fn real_cells_flush_what_they_report_and_leave_nothing() {
-    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,ext4-slowed,xfs,btrfs");
+    let (disk, candidates) = (roomy(), "ext4,ext4-nobarrier,xfs,btrfs");
     let directory = disk.dir("trial");
     // A few blocks use up what it may write.
     let words = [
@@ -123,7 +123,7 @@ fn real_cells_flush_what_they_report_and_leave_nothing() {
     // A busy machine may end no commit in a load of a tenth of a second.
     let samples = record.blocks.iter().flat_map(|block| &block.cells).flat_map(|cell| &cell.samples);
     assert!(samples.map(|sample| sample.commits).sum::<u64>() > 100);
-    assert_eq!(record.ranked(), [0, 2, 3, 4], "what sends no flushes is not ranked");
+    assert_eq!(record.ranked(), [0, 2, 3], "what sends no flushes is not ranked");
     let told = tell(&record);
     assert!(
         told.text().contains("Too few blocks to say anything") && told.markdown().contains("| candidate |")
@@ -239,13 +239,8 @@ fn real_places_that_are_not_fit_are_refused_with_a_reason() {
     ] {
         assert!(why.contains(says), "{says}: {why}");
     }
-    for server in [["--with", "mariadb"], ["--user", "games"]] {
-        assert!(refused(&own, &[&sure[..], &server].concat()).contains("apply only to --preset oltp"));
-    }
     let unranked = ["--candidates", "ext4-nobarrier,xfs"];
     assert!(refused(&own, &[&sure[..], &unranked].concat()).contains("cannot be the first"));
-    let slowed = ["--candidates", "ext4,ext4-slowed", "--preset", "oltp"];
-    assert!(refused(&own, &[&sure[..], &slowed].concat()).contains("leave out ext4-slowed"));
 
     let theirs = disk.dir("theirs");
     chown(&theirs, Some(65_534), None).unwrap();
@@ -415,141 +410,7 @@ fn real_trials_leave_nothing_when_they_are_killed() {
     for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
         let directory = disk.dir(&nth.to_string());
         let binary = env!("CARGO_BIN_EXE_walwise");
-        let left = kills::kill_one(binary, &directory, &kills::COMMITS, moment, victim, signal);
+        let left = kills::kill_one(binary, &directory, moment, victim, signal);
         assert_eq!(left, Ok(()));
     }
-}
-
-/// Other tests run servers as `postgres`, whom a trial then refuses, as it does who runs anything; these users of every system
-/// run nothing, and each test that makes a server has one of its own.
-const USERS: [[&str; 2]; 4] =
-    [["--user", "games"], ["--user", "news"], ["--user", "uucp"], ["--user", "irc"]];
-
-/// A trial of ext4 with and without barriers on a server, which makes so many samples in each cell, and its texts contain
-/// these words: it flushes each commit, and leaves nothing.
-fn flushes_each_commit(
-    server: &str,
-    user: &[&str; 2],
-    extent: &[&str],
-    samples: usize,
-    version: &str,
-    told: [&str; 2],
-) {
-    let disk = roomy();
-    let directory = disk.dir("trial");
-    let words =
-        ["--yes", "--force", "--preset", "oltp", "--with", server, "--candidates", "ext4,ext4-nobarrier"];
-    let loads = ["--budget", "10m", "--clients", "1,4", "--seconds", "0.5", "--format", "json"];
-    let output = trial(&directory, &[&words[..], extent, user, &loads].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let record = TrialRecord::parse(&String::from_utf8(output.stdout).unwrap())
-        .unwrap_or_else(|e| panic!("{e}: {said}"));
-    let runs_as = format!("as user {}", user[1]);
-    assert!(said.contains("runs on the candidate") && said.contains(&runs_as), "{said}");
-    assert_eq!(
-        (output.status.code(), record.first.is_none()),
-        (Some(0), true),
-        "two candidates have one stage"
-    );
-    for cell in record.blocks.iter().flat_map(|block| &block.cells) {
-        assert_eq!(cell.error, None, "{:?}", cell.runner);
-        assert!(cell.samples.len() == samples || cell.samples.len() == 1, "{cell:?}");
-    }
-    let server = record.server.as_ref().unwrap();
-    assert!(server.version.contains(version) && server.user == user[1], "{server:?}");
-    assert!(record.samples(Runner::Candidate(0), 0).iter().flatten().all(|sample| sample.commits > 0));
-    assert_eq!(record.ranked(), [0], "what sends no flushes is not ranked");
-    let text = tell(&record).text();
-    assert!(told.iter().all(|words| text.contains(words)), "{text}");
-    assert_eq!(kills::loops(&directory), Vec::<String>::new());
-    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
-}
-
-#[test]
-#[ignore = "needs root: loop devices"]
-fn real_transactions_on_a_postgres_server_flush_each_commit() {
-    let told = ["pgbench's scale 5", "initdb --username=postgres"];
-    let extent = ["--size", "512", "--writes", "4"];
-    flushes_each_commit("postgres", &USERS[0], &extent, 4, "(PostgreSQL) 15", told);
-}
-
-#[test]
-#[ignore = "needs root: loop devices"]
-fn real_transactions_on_a_mariadb_server_flush_each_commit() {
-    let told = ["sysbench oltp_write_only", "--skip-networking"];
-    let extent = ["--size", "320", "--writes", "3"];
-    flushes_each_commit("mariadb", &USERS[3], &extent, 2, "MariaDB", told);
-}
-
-#[test]
-#[ignore = "needs root: loop devices"]
-fn real_trials_with_a_postgres_server_are_refused_to_whom_it_is_not_for() {
-    let disk = roomy();
-    let own = disk.dir("own");
-    let with = |user: &str| {
-        refused(&own, &["--yes", "--force", "--size", "512", "--preset", "oltp", "--user", user])
-    };
-    assert!(with("root").contains("root runs no server"));
-    assert!(with("no such user").contains("there is no user no such user in /etc/passwd"));
-    let home = disk.dir("db");
-    let cluster = Cluster::beneath(&home, &home);
-    cluster.start();
-    assert!(with("postgres").contains("postgres already runs "));
-    assert_eq!(kills::loops(&own), Vec::<String>::new());
-}
-
-/// A server of its own runs, as somebody who is not root, and goes with the trial.
-#[test]
-#[ignore = "needs root: loop devices"]
-fn real_trials_with_a_postgres_server_leave_nothing_when_they_are_killed() {
-    use nix::sys::signal::Signal::{SIGKILL, SIGTERM};
-    let disk = roomy();
-    let kills = [
-        (Moment::Server(0), Victim::Outer, SIGKILL),
-        (Moment::Server(700), Victim::All, SIGKILL),
-        (Moment::Server(1_400), Victim::Between, SIGKILL),
-        (Moment::Server(2_100), Victim::Inside, SIGKILL),
-        (Moment::Server(2_800), Victim::Outer, SIGTERM),
-    ];
-    let trial = [&kills::TRANSACTIONS[..], &USERS[1]].concat();
-    for (nth, (moment, victim, signal)) in kills.into_iter().enumerate() {
-        let directory = disk.dir(&nth.to_string());
-        let binary = env!("CARGO_BIN_EXE_walwise");
-        let left = kills::kill_one(binary, &directory, &trial, moment, victim, signal);
-        assert_eq!(left, Ok(()));
-    }
-}
-
-/// The parent, session and terminal of the processes of a user.
-fn terminals_of(uid: u32) -> Vec<String> {
-    use std::os::unix::fs::MetadataExt as _;
-    let all = std::fs::read_dir("/proc").unwrap().flatten();
-    let own = all.filter(|entry| entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == uid));
-    let stats = own.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
-    // proc_pid_stat(5): state, parent, group, session, terminal, behind the name in brackets.
-    let terminal = |stat: String| stat.rsplit(") ").next()?.split(' ').nth(4).map(str::to_owned);
-    stats.filter_map(terminal).collect()
-}
-
-/// The user of a server could have it type into root's terminal.
-#[test]
-#[ignore = "needs root: loop devices, PostgreSQL"]
-fn real_servers_of_trials_have_no_terminal() {
-    let disk = roomy();
-    let own = disk.dir("own");
-    let words =
-        [&["trial", "--yes", "--force", own.to_str().unwrap()][..], &kills::TRANSACTIONS, &USERS[2]].concat();
-    let mut pty = Pty::walwise(&words);
-    // Before its screen it has no handler of signals, and the user runs only the version of the programs.
-    pty.until_shown("q stops it");
-    let begun = std::time::Instant::now();
-    let mut seen = 0;
-    while seen < 200 && begun.elapsed().as_secs() < 120 {
-        let terminals = terminals_of(10);
-        seen += terminals.len();
-        assert!(terminals.iter().all(|terminal| terminal == "0"), "{terminals:?}");
-    }
-    assert!(seen >= 200, "{seen}");
-    pty.press("\u{3}");
-    pty.ends(130);
 }

@@ -34,21 +34,15 @@ pub enum Moment {
     Device,
     /// So many milliseconds after it.
     After(u64),
-    /// So many milliseconds after there is a server.
-    Server(u64),
 }
 
 /// What a trial that is killed measures.
-pub const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
-/// The same with a server, which runs in most moments: two candidates have no first stage.
-pub const TRANSACTIONS: [&str; 10] =
-    ["--preset", "oltp", "--candidates", "ext4,xfs", "--size", "512", "--clients", "4", "--seconds", "2"];
+const COMMITS: [&str; 6] = ["--size", "320", "--clients", "1", "--seconds", "0.1"];
 
 /// Kills one trial in a directory of its own; the error says what was left.
 pub fn kill_one(
     binary: &str,
     directory: &Path,
-    trial: &[&str],
     moment: Moment,
     victim: Victim,
     signal: Signal,
@@ -56,7 +50,7 @@ pub fn kill_one(
     // A shell in the background, or nohup, has its children ignore what is to stop them here, and a trial keeps to that.
     let mut outer = Command::new("env")
         .args(["--default-signal", binary, "trial", "--yes", "--force", "--budget", "60s"])
-        .args(trial)
+        .args(COMMITS)
         .arg(directory)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -125,13 +119,6 @@ fn of_role(family: &[u32], word: &str) -> Vec<u32> {
     family.iter().copied().filter(is).collect()
 }
 
-/// Whether it is `postgres -D DIRECTORY`, or mariadbd with its `--datadir=DIRECTORY`.
-fn is_server(pid: u32) -> bool {
-    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let mut words = words.split(|byte| *byte == 0).skip(1).peekable();
-    words.peek() == Some(&&b"-D"[..]) || words.any(|word| word.starts_with(b"--datadir="))
-}
-
 /// Waits for the moment; returns the processes of the trial, the outer one first.
 fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32>, String> {
     let mut family = Vec::new();
@@ -140,14 +127,13 @@ fn arrive(outer: &mut Child, directory: &Path, moment: Moment) -> Result<Vec<u32
         match moment {
             Moment::Writing => !of_role(&family, "__trial-inside").is_empty(),
             Moment::Device | Moment::After(_) => !loops(directory).is_empty(),
-            Moment::Server(_) => family.iter().any(|pid| is_server(*pid)),
         }
     });
     if !ready {
         outer.kill_in_time();
         return Err(format!("{moment:?} never came"));
     }
-    if let Moment::After(millis) | Moment::Server(millis) = moment {
+    if let Moment::After(millis) = moment {
         let begun = Instant::now();
         until(Duration::from_secs(60), || begun.elapsed() >= Duration::from_millis(millis));
     }

@@ -1,5 +1,5 @@
-//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`), of real ones (`tests/trials/controls`)
-//! and of those beside a sweep (`tests/bench/sweep`), and a thousand kills (`tests/trials/kills`).
+//! What takes too long for every change: the tables of simulated trials (`tests/trials/run`) and of real ones
+//! (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
 #![allow(
     missing_docs,
     clippy::unwrap_used,
@@ -14,12 +14,11 @@ mod controls;
 mod kills;
 mod simulated;
 mod support;
-mod sweep;
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use kills::{COMMITS, Moment, TRANSACTIONS, Victim, kill_one};
+use kills::{Moment, Victim, kill_one};
 use nix::sys::signal::Signal;
 use simulated::{Dice, Machine, Tally, median, tally};
 
@@ -86,25 +85,12 @@ fn the_table_of_controls() {
     assert!(wrong.is_empty(), "{wrong:?}");
 }
 
-/// Of what `tests/bench/sweep` kept.
-#[test]
-#[ignore = "needs what an hour's sweep kept: tests/bench/sweep"]
-fn the_table_of_the_sweep() {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/sweep.json");
-    let (table, wrong) = sweep::table(&kept);
-    print!("{table}");
-    assert!(wrong.is_empty(), "{wrong:?}");
-}
-
-/// WALWISE_KILLS says how many, WALWISE_SEED which, and WALWISE_USER as whom servers run; a thousand takes an afternoon.
+/// WALWISE_KILLS says how many, and WALWISE_SEED which; a thousand takes an afternoon.
 #[test]
 #[ignore = "an afternoon, and needs root: tests/trials/kills"]
 fn kills_leave_nothing() {
     let kills: u64 = std::env::var("WALWISE_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000);
     let seed = std::env::var("WALWISE_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(7);
-    let user = std::env::var("WALWISE_USER").unwrap_or_else(|_| "postgres".to_owned());
-    let postgres = [&TRANSACTIONS[..], &["--user", &user]].concat();
-    let mariadb = [&postgres[..], &["--with", "mariadb"]].concat();
     let mut dice = Dice::new(seed);
     let mut left = Vec::new();
     for nth in 0..kills {
@@ -117,24 +103,15 @@ fn kills_leave_nothing() {
             // The first process of a namespace takes no other signal without a handler (pid_namespaces(7)).
             Victim::Inside => Signal::SIGKILL,
         };
-        // Every other one has a server, where there is one.
-        let is_there = |path: &str| Path::new(path).exists();
-        let (name, trial) = match nth % 4 {
-            1 if is_there("/usr/lib/postgresql/15/bin/pgbench") => ("PostgreSQL", &postgres[..]),
-            3 if is_there("/usr/bin/sysbench") => ("MariaDB", &mariadb[..]),
-            _ => ("commits", &COMMITS[..]),
-        };
-        let server = name != "commits";
         let moment = match dice.below(4) {
             0 => Moment::Writing,
             1 => Moment::Device,
-            2 if server => Moment::Server(dice.below(8_000) as u64),
             _ => Moment::After(dice.below(8_000) as u64),
         };
         let binary = env!("CARGO_BIN_EXE_walwise");
         // A line for each, as it takes hours.
-        println!("{nth}: {name}, {moment:?}, {victim:?}, {signal}");
-        if let Err(why) = kill_one(binary, directory.path(), trial, moment, victim, signal) {
+        println!("{nth}: {moment:?}, {victim:?}, {signal}");
+        if let Err(why) = kill_one(binary, directory.path(), moment, victim, signal) {
             println!("{nth}: {why}");
             left.push(why);
         }

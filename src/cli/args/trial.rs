@@ -30,12 +30,6 @@ pub struct Trial {
     /// What is measured.
     #[arg(long, value_enum, default_value_t = TrialPreset::Commits)]
     pub preset: TrialPreset,
-    /// The server of `--preset oltp`; if not named, PostgreSQL.
-    #[arg(long, value_enum, value_name = "SERVER")]
-    pub with: Option<TrialServer>,
-    /// System user that runs the server: not root, and without running processes; if not named, postgres or mysql.
-    #[arg(long, value_name = "NAME")]
-    pub user: Option<String>,
     /// How large and how long.
     #[command(flatten)]
     pub extent: TrialExtent,
@@ -65,9 +59,9 @@ pub struct TrialExtent {
     /// Most GiB to write; the trial ends before it writes more.
     #[arg(long, value_name = "GIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub writes: u64,
-    /// Seconds for each load in each cell; if not named, 0.5, or for transactions 3 and less where the budget is short.
-    #[arg(long, value_name = "N", value_parser = seconds)]
-    pub seconds: Option<f64>,
+    /// Seconds for each load in each cell.
+    #[arg(long, value_name = "N", default_value_t = 0.5, value_parser = seconds)]
+    pub seconds: f64,
     /// Seed of the random order, to repeat that order.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -88,8 +82,6 @@ pub enum TrialCandidate {
     BtrfsNocow,
     /// ext4 without barriers: what flushing costs; never ranked.
     Ext4Nobarrier,
-    /// ext4 whose writer wastes 15 % of each commit's time: whether the trial sees that.
-    Ext4Slowed,
 }
 
 impl TrialCandidate {
@@ -102,7 +94,6 @@ impl TrialCandidate {
             Self::Btrfs => Contender::Btrfs,
             Self::BtrfsNocow => Contender::BtrfsNocow,
             Self::Ext4Nobarrier => Contender::Ext4Nobarrier,
-            Self::Ext4Slowed => Contender::Ext4Slowed,
         }
     }
 }
@@ -116,45 +107,15 @@ pub enum TrialPreset {
     Methods,
     /// New files that are written and flushed in many directories.
     FsMark,
-    /// Transactions of pgbench or sysbench on a temporary server.
-    Oltp,
 }
 
-impl Trial {
-    /// The server that it would make.
-    pub fn server(&self) -> TrialServer {
-        self.with.unwrap_or(TrialServer::Postgres)
-    }
-
-    /// What it is about.
-    pub fn preset(&self) -> Preset {
-        match self.preset {
-            TrialPreset::Commits => Preset::Commits,
-            TrialPreset::Methods => Preset::Methods,
-            TrialPreset::FsMark => Preset::FsMark,
-            TrialPreset::Oltp => match self.server() {
-                TrialServer::Postgres => Preset::OltpPostgres,
-                TrialServer::Mariadb => Preset::OltpMariadb,
-            },
-        }
-    }
-}
-
-/// What `--with` can be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TrialServer {
-    /// PostgreSQL, under pgbench.
-    Postgres,
-    /// MariaDB, under sysbench.
-    Mariadb,
-}
-
-impl TrialServer {
-    /// The user whom its packages make for it.
-    pub fn usual_user(self) -> &'static str {
+impl TrialPreset {
+    /// The preset.
+    pub fn preset(self) -> Preset {
         match self {
-            Self::Postgres => "postgres",
-            Self::Mariadb => "mysql",
+            Self::Commits => Preset::Commits,
+            Self::Methods => Preset::Methods,
+            Self::FsMark => Preset::FsMark,
         }
     }
 }

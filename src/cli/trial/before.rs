@@ -6,7 +6,6 @@ use std::io::{BufRead as _, IsTerminal as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use super::server::{self, PlannedServer};
 use super::{refuse, shown};
 use crate::cells::{self, TrialJob, TrialPlace};
 use crate::cli::args::{From, Trial, TrialCandidate};
@@ -20,17 +19,8 @@ use crate::probes::wear;
 use crate::quote::Command;
 use crate::rules::RuleSet;
 use crate::text;
-use crate::trial::{
-    Contender, Ending, ExtentKind, FIRST_BLOCKS, FORMAT, LOOKS, TrialLoad, TrialRecord,
-    first_stage_is_worth_it,
-};
+use crate::trial::{Contender, Ending, ExtentKind, FORMAT, LOOKS, TrialLoad, TrialRecord};
 use crate::way::random;
-
-/// The longest load of a first stage, in seconds.
-const FIRST_STAGE_SECONDS: f64 = 0.5;
-
-/// The number of blocks for which a budget should do: that of the fourth look.
-const ENOUGH_BLOCKS: f64 = LOOKS[3] as f64;
 
 /// What a trial would do.
 pub(super) struct TrialPlan {
@@ -38,22 +28,10 @@ pub(super) struct TrialPlan {
     pub(super) job: TrialJob,
     /// The candidates, the reference first.
     pub(super) candidates: Vec<Contender>,
-    /// The record of the first or only stage, without candidates and blocks.
+    /// The record, without candidates and blocks.
     pub(super) record: TrialRecord,
-    /// The server of the last stage.
-    pub(super) server: Option<PlannedServer>,
-    /// The last stage, where there are two.
-    pub(super) second: Option<PlannedStage>,
     /// Size of the smallest disk beneath it that wears by writing, in bytes.
     smallest_disk_bytes: Option<u64>,
-}
-
-/// What a second stage measures.
-pub(super) struct PlannedStage {
-    /// Its loads.
-    pub(super) loads: Vec<TrialLoad>,
-    /// Seconds of each in a cell.
-    pub(super) load_seconds: f64,
 }
 
 /// Plans a trial; the error says why there is none. Nothing is written.
@@ -118,30 +96,8 @@ fn planned(
         TrialPlace::Directory(directory) => (ExtentKind::Loop, text::safe(directory)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
-    let (preset, candidates) = (args.preset(), candidates(&args.candidates)?);
-    let slowed = candidates.iter().find(|candidate| candidate.wasted() > 0.0);
-    if let (true, Some(slowed)) = (preset.has_server(), slowed) {
-        return refuse(format!(
-            "a server cannot be slowed: leave out {}, or use another preset",
-            slowed.word()
-        ));
-    }
-    if !preset.has_server() && (args.with.is_some() || args.user.is_some()) {
-        return refuse("--with and --user apply only to --preset oltp".to_owned());
-    }
-    let server = if preset.has_server() { Some(server::plan(args, bytes)?) } else { None };
+    let candidates = candidates(&args.candidates)?;
     let leaves: Vec<String> = facts.disks(target).iter().map(|disk| disk.name().to_owned()).collect();
-    let loads = TrialLoad::of(preset, &args.clients);
-    let asked = args.extent.seconds.as_slice();
-    let lengths = if asked.is_empty() { preset.usual_seconds() } else { asked };
-    let load_seconds = lengths.first().copied().unwrap_or_default();
-    // What costs so much more than commits is asked of those alone that commits do not rule out.
-    let (loads, load_seconds, second) = if server.is_some() && first_stage_is_worth_it(&candidates) {
-        let second = PlannedStage { loads, load_seconds };
-        (TrialLoad::of_first_stage(&args.clients), load_seconds.min(FIRST_STAGE_SECONDS), Some(second))
-    } else {
-        (loads, load_seconds, None)
-    };
     let seed = args.extent.seed.unwrap_or_else(random);
     let record = TrialRecord {
         trial: FORMAT,
@@ -157,33 +113,15 @@ fn planned(
         host_filesystem,
         leaves: leaves.clone(),
         stack: StackFingerprint::from_facts(facts, target).to_string().lines().map(str::to_owned).collect(),
-        load_seconds,
-        loads,
+        load_seconds: args.extent.seconds,
+        loads: TrialLoad::of(args.preset.preset(), &args.clients),
         candidates: Vec::new(),
         blocks: Vec::new(),
-        server: server.as_ref().filter(|_| second.is_none()).map(|server| server.record.clone()),
-        first: None,
     };
     let (budget, writes) = (args.budget, args.extent.writes << 30);
     let job = TrialJob { place, bytes, seed, leaves, budget, writes };
     let smallest_disk_bytes = wear::smallest(&facts.leaves(target), facts);
-    let mut plan = TrialPlan { job, candidates, record, server, second, smallest_disk_bytes };
-    shorten(&mut plan, lengths);
-    Ok(plan)
-}
-
-/// Gives its loads the first of these lengths, in seconds, at which its budget allows enough blocks, or the last.
-fn shorten(plan: &mut TrialPlan, lengths: &[f64]) {
-    for seconds in lengths {
-        let of_plan = match &mut plan.second {
-            Some(second) => &mut second.load_seconds,
-            None => &mut plan.record.load_seconds,
-        };
-        *of_plan = *seconds;
-        if likely_blocks(plan) >= ENOUGH_BLOCKS {
-            return;
-        }
-    }
+    Ok(TrialPlan { job, candidates, record, smallest_disk_bytes })
 }
 
 /// Refuses a directory that is not on a block device of this machine.
@@ -271,26 +209,12 @@ fn no_server_beside(here: &FactSet, target: &Subject) -> Result<(), CliError> {
     Ok(())
 }
 
-/// About how many seconds a block takes of so many candidates and the twin, where making a file system takes two; the bare
-/// extent and the host's file are short.
-fn likely_block(loads: &[TrialLoad], load_seconds: f64, server: bool, candidates: usize) -> f64 {
-    // A server is made and filled in each cell, and comes to rest before each load, which takes whole seconds.
-    let (making, each) =
-        if server { (4.0, (1.2 * load_seconds).ceil() + 0.5) } else { (2.0, 1.2 * load_seconds) };
-    (making + each * loads.len() as f64) * (candidates + 1) as f64
-}
-
-/// About how many blocks of the stage that decides fit into the budget.
+/// About how many blocks fit into the budget: of all candidates and the twin, where making a file system takes two seconds;
+/// the bare extent and the host's file are short.
 fn likely_blocks(plan: &TrialPlan) -> f64 {
-    let (record, candidates) = (&plan.record, plan.candidates.len());
-    let block = |loads, seconds, server| likely_block(loads, seconds, server, candidates);
-    match &plan.second {
-        None => record.budget / block(&record.loads, record.load_seconds, plan.server.is_some()),
-        Some(second) => {
-            let first = FIRST_BLOCKS as f64 * block(&record.loads, record.load_seconds, false);
-            (record.budget - first).max(0.0) / block(&second.loads, second.load_seconds, true)
-        }
-    }
+    let record = &plan.record;
+    let cell = 2.0 + 1.2 * record.load_seconds * record.loads.len() as f64;
+    record.budget / (cell * (plan.candidates.len() + 1) as f64)
 }
 
 /// What a trial costs, line by line.
@@ -299,11 +223,10 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
     let words: Vec<&str> = plan.candidates.iter().map(|candidate| candidate.word()).collect();
     let most = record.loads.iter().map(|load| load.clients).max().unwrap_or(1);
     let threads = if most == 1 { "1 thread".to_owned() } else { format!("{most} threads") };
-    let memory = if plan.server.is_some() { 500 } else { 100 };
     let all = text::bytes(plan.job.writes);
     let disks = if record.leaves.is_empty() { "its disk".to_owned() } else { record.leaves.join(", ") };
     let mut lines = vec![format!(
-        "a trial of {}: at most {}, {threads}, about {memory} MiB of memory",
+        "a trial of {}: at most {}, {threads}, about 100 MiB of memory",
         words.join(", "),
         span(record.budget)
     )];
@@ -328,20 +251,6 @@ fn costs(plan: &TrialPlan) -> Vec<String> {
         lines.push(format!("writing that much {}", wear::words(plan.job.writes, size)));
     }
     lines.push("it slows down everything else on that disk, and removes what it wrote at the end".to_owned());
-    if let Some(server) = &plan.server {
-        lines.push(format!(
-            "in every cell {} runs on the candidate as user {}; it listens on no network, and only that user can connect",
-            server.record.version, server.record.user
-        ));
-        let seconds = plan.second.as_ref().map_or(record.load_seconds, |second| second.load_seconds);
-        lines.push(format!("each of its loads takes {seconds} s"));
-        if plan.second.is_some() {
-            lines.push(format!(
-                "before that, {FIRST_BLOCKS} blocks of commits rule out candidates that are far \
-                 slower"
-            ));
-        }
-    }
     let blocks = likely_blocks(plan).floor();
     let least = LOOKS.first().copied().unwrap_or_default() as f64;
     if blocks < least {
@@ -429,8 +338,7 @@ mod tests {
             writes: 64 << 30,
         };
         let candidates = vec![Contender::Ext4, Contender::Xfs];
-        let mut plan =
-            TrialPlan { job, candidates, record, server: None, second: None, smallest_disk_bytes: None };
+        let mut plan = TrialPlan { job, candidates, record, smallest_disk_bytes: None };
         let said = |plan: &TrialPlan| costs(plan).into_iter().find(|line| line.contains("wears"));
         assert_eq!(said(&plan), None);
         plan.smallest_disk_bytes = Some(1 << 40);

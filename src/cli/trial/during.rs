@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 
 use super::after;
-use super::before::{PlannedStage, TrialPlan};
+use super::before::TrialPlan;
 use super::progress::TrialProgress;
-use super::server::PlannedServer;
-use crate::cells::{self, Arena, AttachedLoop, News, ServerOrder, StageOrder, TrialPlace};
+use crate::cells::{self, Arena, AttachedLoop, MeasureOrder, News, TrialPlace};
 use crate::cli::args::{From, TrialFormat};
 use crate::cli::signals::Listener;
 use crate::cli::{CliError, host, out};
@@ -17,8 +16,7 @@ use crate::facts::Scope;
 use crate::probes::Control;
 use crate::text;
 use crate::trial::{
-    CandidateRecord, Contender, Ending, ExtentKind, FIRST_BLOCKS, TrialRecord, mkfs_of_trials,
-    mount_of_trials,
+    CandidateRecord, Contender, Ending, ExtentKind, TrialRecord, mkfs_of_trials, mount_of_trials,
 };
 
 /// How long one wait for news is; signals are looked for between.
@@ -42,45 +40,40 @@ pub(super) fn run(plan: TrialPlan, format: TrialFormat) -> Result<(TrialRecord, 
         TrialPlace::Disk(disk) => Some(disk.clone()),
         TrialPlace::Directory(_) => None,
     };
-    let named =
-        disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates, plan.server.as_ref())).transpose();
+    let named = disk.as_ref().map(|disk| recipes(&disk.node, &plan.candidates)).transpose();
     let named = named.map_err(|why| anyhow!("no trial: {why}; nothing was written"))?;
     let mut trial = RunningTrial {
         arena: Arena::open(&plan.job).map_err(|e| anyhow!("cannot start the process that measures: {e}"))?,
         control: listener.control(),
         progress: TrialProgress::new(format),
         left: false,
-        remark: None,
         writes: plan.job.writes,
         // A disk is cleared at the end.
         written: plan.job.bytes + if disk.is_some() { 0 } else { cells::TAIL },
         record: plan.record,
         begun: Instant::now(),
     };
-    let (server, second) = (plan.server, plan.second);
     let mut attached = None;
     let mut done = trial.device().and_then(|device| {
         trial.record.candidates = if let Some(named) = named {
             named
         } else {
             attached = Some(AttachedLoop::of(&device));
-            recipes(&device, &plan.candidates, server.as_ref())?
+            recipes(&device, &plan.candidates)?
         };
         trial.progress.begin(&trial.record);
-        trial.stages(server, second)
+        trial.blocks()
     });
     if trial.left {
         (trial.record.ending, done) = (Ending::Stopped, Ok(()));
         trial.progress.show("ending: removing what the trial made");
         trial.progress.turn(trial.rest());
     }
-    let RunningTrial { arena, mut progress, mut record, begun, remark, .. } = trial;
+    let RunningTrial { arena, mut progress, mut record, begun, .. } = trial;
     // Everything is gone before anything is said of it.
     let cleared = after::close(arena, disk.as_ref(), &mut |line| progress.show(line));
     attached.iter().for_each(AttachedLoop::wait_until_gone);
     drop(progress);
-    remark.into_iter().for_each(out::notice);
-    record = record.last_with_blocks();
     let signal = listener.ended();
     if let (Some(_), Err(why)) = (signal, &cleared) {
         // A signal ends with its own code, and what is left on a disk is told all the same.
@@ -107,8 +100,6 @@ struct RunningTrial {
     progress: TrialProgress,
     /// The user has left it.
     left: bool,
-    /// What is to be said once the screen is gone.
-    remark: Option<&'static str>,
     writes: u64,
     record: TrialRecord,
     begun: Instant,
@@ -175,40 +166,15 @@ impl RunningTrial {
         }
     }
 
-    /// The only stage, or both.
-    fn stages(&mut self, server: Option<PlannedServer>, second: Option<PlannedStage>) -> Result<(), String> {
-        let Some(PlannedStage { loads, load_seconds }) = second else {
-            return self.blocks(server.map(|server| server.order), None);
-        };
-        self.blocks(None, Some(FIRST_BLOCKS))?;
-        if self.record.blocks.len() < FIRST_BLOCKS {
-            self.remark = Some("the second stage did not start: name a longer --budget or more --writes");
-            return Ok(());
-        }
-        // Minutes have passed since the plan.
-        server.iter().try_for_each(PlannedServer::is_alone)?;
-        let (order, server) = server.map(|server| (server.order, server.record)).unzip();
-        let Some(next) = self.record.second_stage(loads, load_seconds, server) else {
-            // What nobody can be compared with is told as it is.
-            self.record.ending = Ending::Settled;
-            return Ok(());
-        };
-        self.record = next;
-        self.progress.learn(&self.record);
-        self.blocks(order, None)
-    }
-
-    /// Blocks of a stage: so many, or until it is settled, its budget is used up, or it is stopped.
-    fn blocks(&mut self, server: Option<ServerOrder>, most: Option<usize>) -> Result<(), String> {
+    /// Blocks until it is settled, its budget is used up, or it is stopped.
+    fn blocks(&mut self) -> Result<(), String> {
         let TrialRecord { candidates, loads, load_seconds, .. } = &self.record;
-        let stage = StageOrder {
+        let order = MeasureOrder {
             candidates: candidates.clone(),
             loads: loads.clone(),
             load_seconds: *load_seconds,
-            blocks: most,
-            server,
         };
-        self.arena.measure(stage).map_err(|e| format!("cannot go on: {e}"))?;
+        self.arena.measure(order).map_err(|e| format!("cannot go on: {e}"))?;
         let (cells, first, before) =
             (self.record.candidates.len() + self.record.extent.other_cells(), Instant::now(), self.written);
         loop {
@@ -242,10 +208,7 @@ impl RunningTrial {
             // A block that cannot be finished is not begun.
             let over = self.record.seconds + each.as_secs_f64() > self.record.budget
                 || self.written + bytes > self.writes;
-            if most.is_some_and(|most| done >= most) {
-                return Ok(());
-            }
-            if most.is_none() && self.record.is_settled() {
+            if self.record.is_settled() {
                 self.record.ending = Ending::Settled;
                 return Ok(());
             }
@@ -267,11 +230,7 @@ impl RunningTrial {
 
 /// The candidates as walwise would make them on this very device, with what the measurement needs; the error is a
 /// sentence.
-fn recipes(
-    device: &str,
-    candidates: &[Contender],
-    server: Option<&PlannedServer>,
-) -> Result<Vec<CandidateRecord>, String> {
+fn recipes(device: &str, candidates: &[Contender]) -> Result<Vec<CandidateRecord>, String> {
     let look = || -> Result<_, CliError> {
         let rules = host::rules(None)?;
         host::look(&From::default(), Some(Path::new(device)), rules)
@@ -297,11 +256,6 @@ fn recipes(
             mkfs: program.chain(recipe.mkfs).chain(own).collect(),
             version: cells::version(maker)?,
             mount: mount_of_trials(&recipe.mount, candidate.mount()),
-            settings: server
-                .map_or(&[][..], |server| server.settings_on(*candidate))
-                .iter()
-                .map(|setting| (*setting).to_owned())
-                .collect(),
         });
     }
     if found.is_empty() { Err("no candidate is left".to_owned()) } else { Ok(found) }

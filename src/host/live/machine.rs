@@ -56,20 +56,6 @@ pub fn user_name(uid: u32) -> Result<Vec<u8>, Miss> {
     name_in(&list, uid).ok_or_else(|| Miss::new(MissKind::Absent, "no such user in /etc/passwd"))
 }
 
-/// The id and the group of a user, by his name in /etc/passwd.
-pub fn user_called(name: &str) -> Option<(u32, u32)> {
-    let list = files::read(Path::new("/etc/passwd")).ok()?;
-    numbers_of(&list, name)
-}
-
-fn numbers_of(list: &[u8], name: &str) -> Option<(u32, u32)> {
-    list.split(|b| *b == b'\n').find_map(|line| {
-        let fields: Vec<&str> = str::from_utf8(line).ok()?.split(':').collect();
-        let number = |field: usize| fields.get(field)?.parse().ok();
-        (*fields.first()? == name).then(|| Some((number(2)?, number(3)?)))?
-    })
-}
-
 /// The group of a user, from /etc/passwd; `nobody`'s group for a user who is not listed, such as a container's.
 pub fn group_of(uid: u32) -> u32 {
     let list = files::read(Path::new("/etc/passwd")).unwrap_or_default();
@@ -111,11 +97,6 @@ mod tests {
         let list = b"root:x:0:0:root:/root:/bin/sh\nbroken\npostgres:x:26:26::/:\n";
         assert_eq!(name_in(list, 26).as_deref(), Some(b"postgres".as_slice()));
         assert_eq!(name_in(list, 6), None);
-        assert_eq!(numbers_of(list, "postgres"), Some((26, 26)));
-        assert_eq!(
-            (numbers_of(list, "broken"), numbers_of(list, "nobody"), numbers_of(list, "")),
-            (None, None, None)
-        );
     }
 
     proptest! {

@@ -60,37 +60,6 @@ pub fn person(status: &[u8]) -> Option<Person> {
     Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
 }
 
-/// A process that runs as a user by any of its ids, as `name (pid)`, display-safe; `None` where there is none.
-pub fn one_of(uid: u32) -> Result<Option<String>, Miss> {
-    for pid in files::processes()? {
-        let pid = pid?;
-        let path = format!("/proc/{pid}/status");
-        match files::read(Path::new(&path)) {
-            Ok(status) if runs_as(&status, uid) => return Ok(Some(format!("{} ({pid})", name(&status)))),
-            Ok(_) => {}
-            // It has ended.
-            Err(miss) if miss.kind == MissKind::Absent => {}
-            Err(miss) => return Err(miss),
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a process, by its proc_pid_status(5), runs as a user. One that has ended and is still listed runs nothing; one
-/// whose first thread has ended may run others.
-fn runs_as(status: &[u8], uid: u32) -> bool {
-    let text = String::from_utf8_lossy(status);
-    let after = |word: &str| text.lines().find_map(|line| line.strip_prefix(word)).unwrap_or_default().trim();
-    let has_id = after("Uid:").split_ascii_whitespace().any(|id| id.parse() == Ok(uid));
-    let has_ended = after("State:").starts_with(['Z', 'X']) && matches!(after("Threads:"), "0" | "1");
-    has_id && !has_ended
-}
-
-fn name(status: &[u8]) -> String {
-    let first = status.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    crate::text::safe(first.strip_prefix(b"Name:").unwrap_or(first).trim_ascii())
-}
-
 /// The number after this word, if the real, effective, saved and file-system ids are the same.
 fn one(status: &[u8], word: &str) -> Option<u32> {
     let text = String::from_utf8_lossy(status);
@@ -283,16 +252,6 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_one_of_its_ids_runs_it() {
-        let status = b"Name:\ta\x1b[31m b\nUid:\t4242\t0\t7\t0\nGid:\t9\t9\t9\t9\n";
-        assert!(runs_as(status, 4242) && runs_as(status, 0) && runs_as(status, 7));
-        assert!(!runs_as(status, 9) && !runs_as(status, 42) && !runs_as(b"", 0));
-        assert!(name(status).starts_with('a') && !name(status).contains('\x1b'));
-        let own = rustix::process::getuid().as_raw();
-        assert!(one_of(own).unwrap().is_some());
-    }
-
-    #[test]
     fn only_what_has_ended_or_is_hidden_is_left_out() {
         use nix::errno::Errno;
         let asked = |errno: Errno| unless_hidden::<()>(Err(files::miss(&errno.into())));
@@ -307,17 +266,6 @@ mod tests {
                 "{unknown}"
             );
         }
-    }
-
-    #[test]
-    fn who_has_ended_runs_nothing() {
-        let is_one = |state: &str, threads: &str| {
-            let status = format!("Name:\texe\nState:\t{state}\nUid:\t26\t26\t26\t26\nThreads:\t{threads}\n");
-            runs_as(status.as_bytes(), 26)
-        };
-        assert!(is_one("S (sleeping)", "1") && is_one("D (disk sleep)", "1") && is_one("T (stopped)", "2"));
-        assert!(!is_one("Z (zombie)", "1") && !is_one("X (dead)", "0"));
-        assert!(is_one("Z (zombie)", "2") && is_one("Z (zombie)", ""), "its other threads run");
     }
 
     #[test]

@@ -61,41 +61,8 @@ pub fn run(tool: Tool, arguments: &[String]) -> Result<Vec<u8>, Miss> {
 
 /// Where a program of the system is, if nobody but root could have put it there.
 pub fn location(name: &str) -> Result<PathBuf, Miss> {
-    among(&DIRECTORIES, name)
-}
-
-/// The directories in which the programs of a PostgreSQL may be together, the newest release first.
-pub fn postgres_directories() -> impl Iterator<Item = PathBuf> {
-    // Where a distribution has one release alone, they are among the system's.
-    let releases = (10..=40).rev().flat_map(|major| of_postgres(major, ""));
-    releases.chain(["/usr/bin".into()])
-}
-
-/// A program in one of these directories, if nobody but root could have put it there.
-pub fn within(directory: &Path, name: &str) -> Result<PathBuf, Miss> {
-    find(&[directory.join(name)]).map(|(_, program)| program)
-}
-
-/// A program in the first of these directories that has it, if nobody but root could have put it there.
-pub fn among(directories: &[&str], name: &str) -> Result<PathBuf, Miss> {
-    let candidates: Vec<PathBuf> = directories.iter().map(|place| Path::new(place).join(name)).collect();
+    let candidates = DIRECTORIES.map(|place| Path::new(place).join(name));
     find(&candidates).map(|(_, program)| program)
-}
-
-/// Runs a command that was made for this very purpose, with a deadline; its program was found by [`within`] or [`among`]. It
-/// leaves the session by itself, which the leader of a group cannot.
-pub fn run_command(command: &mut Command, deadline: Duration) -> Result<Vec<u8>, Miss> {
-    printed(command, deadline, false)
-}
-
-/// The environment of all programs: nothing of ours.
-pub fn plain(command: &mut Command) -> &mut Command {
-    command
-        .env_clear()
-        .env("LC_ALL", "C")
-        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
-        .current_dir(WORKING_DIRECTORY)
-        .stdin(Stdio::null())
 }
 
 /// Runs a program of the system that makes something; what it may be told was decided by the caller.
@@ -168,17 +135,22 @@ fn is_roots_alone(program: &Path) -> Result<(), Miss> {
     }
 }
 
-/// Runs a command in a group of its own, which no signal of a terminal reaches.
+/// Runs a command whose program was checked, in a group of its own, which no signal of a terminal reaches. With
+/// `printed_counts` its output is the answer even on a failure status: such tools report the state of a controller or disk
+/// by their status, and in words too.
 fn output(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
-    printed(command.process_group(0), deadline, printed_counts)
-}
-
-/// Runs a command whose program was checked. With `printed_counts` its output is the answer even on a failure status:
-/// such tools report the state of a controller or disk by their status, and in words too.
-fn printed(command: &mut Command, deadline: Duration, printed_counts: bool) -> Result<Vec<u8>, Miss> {
     let deadline = Instant::now() + deadline;
-    let mut process =
-        plain(command).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| files::miss(&e))?;
+    let mut process = command
+        .env_clear()
+        .env("LC_ALL", "C")
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .current_dir(WORKING_DIRECTORY)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| files::miss(&e))?;
     let finished = listen(&mut process, deadline);
     let Ok((printed, complaints, status)) = finished else {
         if let Ok(group) = i32::try_from(process.id()) {

@@ -67,7 +67,7 @@ impl Owner {
 
 /// Becomes a person and nobody else, for good: groups, user, capabilities, and no way to new ones. It leaves root's session
 /// first, as whoever gets hold of this process could type into the terminal of that; the leader of a process group cannot.
-pub fn give_up_root(person: &Person) -> Result<(), Miss> {
+fn give_up_root(person: &Person) -> Result<(), Miss> {
     let refused = |what: &str, e: nix::Error| {
         denied(&format!("walwise cannot become user {} ({what}: {})", person.uid, e.desc()))
     };

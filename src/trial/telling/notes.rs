@@ -1,11 +1,9 @@
 //! What else a reader of a trial has to know: its resolution, what is missing, what each candidate was made of.
 
 use super::{name, percent};
-use crate::trial::candidate::Contender;
 use crate::trial::promise::Promise;
 use crate::trial::record::{ExtentKind, TrialRecord};
 use crate::trial::result::WORTH_WAITING;
-use crate::trial::stages::LeftOut;
 
 /// All notes, in order.
 pub fn all(record: &TrialRecord) -> Vec<String> {
@@ -31,7 +29,6 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         ));
     }
     notes.extend(record.seconds_needed().map(still_needed));
-    notes.extend(stages(record));
     notes.extend(leaf_flushes(record));
     for (at, made) in record.candidates.iter().enumerate() {
         let word = made.candidate.word();
@@ -55,51 +52,16 @@ pub fn all(record: &TrialRecord) -> Vec<String> {
         }
         let attribute = if made.candidate.is_nocow() { ", +C on the directory of the log" } else { "" };
         notes.push(format!(
-            "{word}: {} DEVICE, mounted with {}{attribute} ({}){}",
+            "{word}: {} DEVICE, mounted with {}{attribute} ({})",
             made.mkfs.join(" "),
             mounted(&made.mount),
-            made.version,
-            set(&made.settings)
+            made.version
         ));
-    }
-    if let Some(server) = &record.server {
-        notes.push(format!("The server: {}; {}", server.make.join(" "), server.settings.join(", ")));
-        notes.push(format!("Its load: {}", server.load.join(" ")));
     }
     notes.extend(of_disk(record));
     notes.push("The 95 % confidence holds for each load on its own.".to_owned());
     notes.push("Every file system was new and nearly empty; ageing can change the order.".to_owned());
     notes
-}
-
-/// What the first of two stages did.
-fn stages(record: &TrialRecord) -> Vec<String> {
-    let Some(first) = &record.first else { return Vec::new() };
-    let minutes = first.seconds / 60.0;
-    let begun = format!(
-        "A first stage of {} blocks, which took {minutes:.1} min, left {} of {} candidates for this one.",
-        first.blocks.len(),
-        record.candidates.len(),
-        first.candidates.len()
-    );
-    let told = |(candidate, why): (Contender, LeftOut)| {
-        let word = candidate.word();
-        match why {
-            LeftOut::Failed(why) => format!("{word} was left out: {why}."),
-            LeftOut::Broken => format!("{word} was left out: its commits may be lost."),
-            LeftOut::Slower(share) => format!(
-                "{word} was left out: with 95 % confidence it makes at most {:.0} % of another one's commits, whatever the number of \
-                 clients.",
-                100.0 * share
-            ),
-        }
-    };
-    std::iter::once(begun).chain(record.left_out().into_iter().map(told)).collect()
-}
-
-/// What else a server is told on a candidate.
-fn set(settings: &[String]) -> String {
-    if settings.is_empty() { String::new() } else { format!(", the server with {}", settings.join(", ")) }
 }
 
 /// What differs on a disk.

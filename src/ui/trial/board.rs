@@ -120,9 +120,7 @@ mod tests {
         let sets = [TrialOutcome::Alike(places()), TrialOutcome::Open(places())];
         let outcomes: Vec<_> =
             certain.into_iter().chain(sets).chain((0..all).map(TrialOutcome::Best)).collect();
-        let shapes =
-            [CommitShape::SimpleUpdate, CommitShape::WriteOnly, CommitShape::TpcB, CommitShape::Usual];
-        for shape in shapes.into_iter().chain([CommitShape::Files]) {
+        for shape in [CommitShape::WriteOnly, CommitShape::Usual, CommitShape::Files] {
             let load = TrialLoad { clients: 128, shape }.name();
             for outcome in &outcomes {
                 let (says, _) = answer(outcome, all, |place| Contender::ALL[place].word());
