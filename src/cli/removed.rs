@@ -66,15 +66,14 @@ mod tests {
     #[test]
     fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
         for (removed, sentence) in REMOVED {
-            let verb = if *removed == ["oltp"] { "trial --preset" } else { "check" };
-            let is_verb = ["rules", "generate"].contains(&removed[0]);
-            let before = verb.split(' ').filter(|_| !is_verb);
-            let words: Vec<OsString> = ["walwise"]
-                .into_iter()
-                .chain(before)
-                .chain(removed.iter().copied())
-                .map(OsString::from)
-                .collect();
+            let before = match removed[0] {
+                "rules" | "generate" => "walwise",
+                "oltp" => "walwise trial --preset",
+                "ext4-slowed" => "walwise trial --candidates",
+                _ => "walwise check",
+            };
+            let words: Vec<OsString> =
+                before.split(' ').chain(removed.iter().copied()).map(OsString::from).collect();
             assert!(Cli::try_parse_from(&words).is_err(), "{words:?}");
             assert_eq!(super::sentence(&words), Some(*sentence), "{words:?}");
         }
