@@ -9,7 +9,6 @@ pub mod evidence;
 mod file;
 mod builtin;
 mod template;
-mod command;
 mod own;
 mod finding;
 pub mod model;

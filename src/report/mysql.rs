@@ -2,7 +2,7 @@
 //! an option file and a restart do.
 //!
 //! SET PERSIST keeps a value (MySQL 8.0 and later). SET GLOBAL does not, so the option file needs the line as well. The
-//! table of servers says which settings of which release are dynamic. Commands of a user's rule stay as written.
+//! table of servers says which settings of which release are dynamic. A user's own commands stand beside them.
 
 use super::origin::{self, Stronger};
 use crate::facts::catalog::{cluster, mysql};
@@ -77,12 +77,12 @@ impl MysqlServer {
                 Way::PersistOnly | Way::File => Risk::NeedsRestart,
             };
         }
-        let is_bare = advice.apply.is_empty() && advice.undo.is_empty() && advice.own.is_empty();
+        let is_bare = advice.apply.is_empty() && advice.undo.is_empty();
         if is_bare {
             advice.apply = self.apply(advice, way, &value);
             advice.undo = self.undo(advice, way, now.as_deref());
         }
-        if advice.verify.is_empty() && advice.own.is_empty() {
+        if advice.verify.is_empty() {
             let shown = format!("SELECT @@GLOBAL.{}", advice.setting.own_name());
             advice.verify.extend(self.client(&shown));
         }

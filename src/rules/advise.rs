@@ -4,7 +4,6 @@
 //! observed on this machine. Advice whose value comes from an unknown fact is dropped silently, because there is
 //! nothing to advise.
 
-use super::command::{self, CommandEffect};
 use super::ground::{BoundCondition, ConditionNode, proven};
 use super::model::{AdviceSpec, Author, ChangeSpec, Rule};
 use super::own::OwnCommand;
@@ -66,35 +65,13 @@ pub(super) fn advise(
             held_back
                 .push(HeldBack { advice: format!("{}: {}", spec.setting.name, change.words()), because });
         } else {
-            let advice = Advice { risk, ..spec.advice(rule, change, facts, subject) };
-            match refused(rule.author, &advice) {
-                Some(because) => held_back.push(HeldBack {
-                    advice: format!("{}: {}", spec.setting.name, advice.change.words()),
-                    because: format!("{because}, and the rule is of {}", rule.file),
-                }),
-                None => given.push(advice),
-            }
+            given.push(Advice { risk, ..spec.advice(rule, change, facts, subject) });
         }
     }
     // Usually there is one of several, on each of thousands of disks.
     given.shrink_to_fit();
     held_back.shrink_to_fit();
     (given, held_back)
-}
-
-/// Why advice with these commands is refused: with the facts filled in, a command of a user's rule can lose data.
-fn refused(author: Author, advice: &Advice) -> Option<String> {
-    match author {
-        Author::Walwise => return None,
-        Author::User => {}
-    }
-    let read = [&advice.apply, &advice.verify, &advice.undo].into_iter().flatten().map(AsRef::as_ref);
-    let lines =
-        read.chain(advice.own.iter().map(|own| own.command.as_str())).filter(|line| !line.starts_with('#'));
-    lines.into_iter().find_map(|line| match command::judge(line) {
-        CommandEffect::Loses { what, .. } => Some(what),
-        CommandEffect::Harmless | CommandEffect::Strange { .. } => None,
-    })
 }
 
 fn why_held_back(
@@ -182,7 +159,6 @@ impl AdviceSpec {
                     command: own.command.command(facts, subject).to_string(),
                     file: rule.file.clone(),
                     line: rule.line,
-                    why: own.why.clone(),
                 })
                 .collect(),
         }

@@ -111,8 +111,7 @@ impl FileDiags {
         let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str()).annotation(spot);
         let level = match diag.weight {
             Weight::Mistake => Level::ERROR,
-            Weight::Remark => Level::WARNING,
-            Weight::Note => Level::NOTE,
+            Weight::Remark | Weight::Note => Level::WARNING,
         };
         let group: Group<'_> = level.primary_title(diag.message.as_str()).element(snippet);
         let group = match &diag.help {

@@ -240,7 +240,7 @@ pub struct Advice {
     /// Commands that take it back.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub undo: Vec<Command>,
-    /// Commands of a user's rule that walwise does not understand.
+    /// Commands of a user's rule, which walwise does not check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnCommand>,
 }

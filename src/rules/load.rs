@@ -208,7 +208,7 @@ fn rule(
     let author = terms.author;
     let before = problems.count();
     let fields = CheckedTable::open(item, &RULE, problems)?;
-    let head = RuleHead::read(&fields, author, loaded, problems);
+    let head = RuleHead::read(&fields, loaded, problems);
     let RuleHead { scope, sight, .. } = &head;
     let level = fields.word("level", &Level::ALL, Level::word, problems);
     let caps = head::caps(&head, &fields, level, problems);

@@ -383,7 +383,7 @@ pub struct AdviceSpec {
     pub verify: Vec<Template>,
     /// Commands that undo it.
     pub undo: Vec<Template>,
-    /// Commands of a user's rule that are not understood.
+    /// Commands of a user's rule, which walwise does not check. The others are then empty.
     pub own: Vec<OwnSpec>,
 }
 

@@ -1,7 +1,9 @@
-//! Commands of a user's rule that walwise does not understand: they are shown as the user's own.
+//! Commands of a user's rule: they are shown as the user's own, and nothing checks them.
 //!
 //! They are text and no [`Command`](crate::quote::Command), so that no script and nothing to paste can contain them by
-//! mistake. A command that can lose data never becomes one: its rule is refused.
+//! mistake.
+
+use std::ops::Range;
 
 use serde::Serialize;
 
@@ -31,18 +33,16 @@ impl Purpose {
     }
 }
 
-/// A command as its author wrote it, which is not understood.
+/// A command of a user's rule, as its author wrote it.
 #[derive(Clone, Debug)]
 pub struct OwnSpec {
     /// What it is for.
     pub purpose: Purpose,
     /// The command.
     pub command: Template,
-    /// Why it is not understood.
-    pub why: String,
 }
 
-/// A command of the user's own that is not understood: never in a script, nor among what is to be pasted.
+/// A command of the user's own, not checked by walwise: never in a script, nor among what is to be pasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OwnCommand {
@@ -54,14 +54,90 @@ pub struct OwnCommand {
     pub file: String,
     /// The line that this rule starts on, counted from one.
     pub line: usize,
-    /// Why walwise does not understand it.
-    pub why: String,
 }
 
 impl OwnCommand {
-    /// Its author and why it is not walwise's, in a sentence.
+    /// Its author, and that nobody else answers for it.
     pub fn sentence(&self) -> String {
-        let Self { file, line, why, .. } = self;
-        format!("your own command, of {file}:{line}; walwise does not understand it: {why}")
+        let Self { file, line, .. } = self;
+        format!("your own command, of {file}:{line}, not checked by walwise")
+    }
+}
+
+/// Words of commands that destroy data or give up its safety. `walwise rules check` warns of them; nothing else reads
+/// them, because a command can lose data without any of them.
+const LOSING: [&str; 40] = [
+    "--zero-superblock",
+    "-delete",
+    "^has_journal",
+    "barrier=0",
+    "blkdiscard",
+    "create-md",
+    "data=writeback",
+    "dd",
+    "delete",
+    "destroy",
+    "drop",
+    "dropdb",
+    "eatmydata",
+    "erase",
+    "fdisk",
+    "format",
+    "fsync=off",
+    "full_page_writes=off",
+    "invalidate",
+    "labelclear",
+    "luksformat",
+    "lvremove",
+    "mke2fs",
+    "mkfs",
+    "mkswap",
+    "nobarrier",
+    "nodatacow",
+    "parted",
+    "pg_dropcluster",
+    "pg_resetwal",
+    "pvremove",
+    "rm",
+    "sanitize",
+    "sfdisk",
+    "sgdisk",
+    "shred",
+    "sync=disabled",
+    "truncate",
+    "vgremove",
+    "wipefs",
+];
+
+/// Where a command has the first word of [`LOSING`], in any case, with nothing of a word on either side.
+pub fn losing_word(command: &str) -> Option<Range<usize>> {
+    let lower = command.to_ascii_lowercase();
+    let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_part = |(at, word): &(usize, &str)| {
+        let (before, rest) = lower.split_at_checked(*at).unwrap_or_default();
+        let goes_on = rest.strip_prefix(word).is_some_and(|after| after.starts_with(in_word));
+        goes_on || before.ends_with(in_word) && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+    };
+    let found = LOSING.iter().flat_map(|word| lower.match_indices(*word)).filter(|found| !is_part(found));
+    found.map(|(at, word)| at..at + word.len()).min_by_key(|range| range.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losing_words_are_found_whole_and_in_any_case() {
+        for (command, word) in [
+            ("/usr/sbin/mkfs.ext4 {device.path}", Some("mkfs")),
+            ("mount -o remount,nobarrier {mount.point}", Some("nobarrier")),
+            ("psql -c 'DROP TABLE a; truncate b'", Some("DROP")),
+            ("tune2fs -O^has_journal {mount.source}", Some("^has_journal")),
+            ("find /srv -delete", Some("-delete")),
+            ("docker run --rm x; echo 3 > /proc/sys/vm/drop_caches; add", None),
+            ("echo ä; rm -r /srv", Some("rm")),
+        ] {
+            assert_eq!(losing_word(command).and_then(|range| command.get(range)), word, "{command}");
+        }
     }
 }

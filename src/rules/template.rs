@@ -237,21 +237,6 @@ struct PlaceholderMatch<'s> {
     in_code: bool,
 }
 
-/// A placeholder of a command as written, resolvable or not.
-pub struct Spotted<'s> {
-    /// Its place, braces included.
-    pub range: Range<usize>,
-    /// For an optional fact: the text before it.
-    pub prefix: Option<&'s str>,
-}
-
-/// The placeholders of a command, in order.
-pub fn places(command: &str) -> Vec<Spotted<'_>> {
-    PlaceholderMatches::find_in(command)
-        .map(|PlaceholderMatch { range, prefix, .. }| Spotted { range, prefix })
-        .collect()
-}
-
 /// The placeholders of a text, in order. Each character is examined once, from the brace before it.
 struct PlaceholderMatches<'s> {
     source: &'s str,

@@ -1,5 +1,5 @@
-//! Commands of a user's rules: those that walwise understands appear everywhere, the others as the user's own and
-//! nowhere else. And mistakes between two files, which the command in a report must show.
+//! Commands of a user's rules, which appear as the user's own and in nothing to run. And mistakes between two files,
+//! which the command in a report must show.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,55 +39,65 @@ fn with<'t>(text: &'t str, part: &str) -> Vec<&'t str> {
     text.lines().filter(|line| line.contains(part)).collect()
 }
 
+/// Every command of `commands.toml`, with the facts in it.
+const OWN: [(&str, &str); 9] = [
+    ("apply", "/opt/site/mount-it /data"),
+    ("verify", "findmnt -no OPTIONS /data"),
+    ("undo", "/opt/site/mount-it --undo /data"),
+    ("undo", "mount -o remount,strictatime /data"),
+    ("apply", "sysctl -w vm.dirty_background_bytes=67108864"),
+    ("apply", "/opt/site/tell-us"),
+    ("verify", "sysctl vm.dirty_background_bytes"),
+    ("undo", "sysctl -w vm.dirty_background_bytes=0"),
+    ("undo", "rm /var/lib/site/told"),
+];
+
 #[test]
-fn what_is_not_understood_is_the_users_own_and_in_no_script() {
+fn commands_of_users_are_shown_as_their_own_and_are_in_nothing_to_run() {
     let (_dir, rules) = rules();
-    let understood = [
-        "findmnt -no OPTIONS /",
-        "mount -o remount,relatime /",
-        "sysctl -w vm.dirty_background_bytes=67108864",
-    ];
-    let more = ["sysctl vm.dirty_background_bytes", "sysctl -w vm.dirty_background_bytes=0"];
-    for format in ["text", "markdown", "json", "script"] {
+    for format in ["text", "markdown", "html"] {
         let report = check(format, &rules);
-        for command in understood.iter().chain(&more) {
-            assert!(report.contains(command), "{command} is not in the {format}:\n{report}");
-        }
-        let own = with(&report, "/opt/site/");
-        match format {
-            "script" => {
-                assert!(own.is_empty(), "{own:?}");
-                let left_out = with(&report, "is left out: walwise does not understand it");
-                assert!(
-                    left_out.len() >= 3 && left_out.iter().all(|line| line.starts_with('#')),
-                    "{left_out:?}"
-                );
-            }
-            "text" => {
-                assert_eq!(with(&report, "yours    ").len(), 3, "{own:?}");
-                let ours = |line: &&&str| {
-                    ["apply    /opt", "verify   /opt", "undo     /opt"].iter().any(|o| line.contains(o))
-                };
-                assert_eq!(own.iter().filter(ours).count(), 0, "{own:?}");
-            }
-            "markdown" => assert!(
-                !own.is_empty() && own.iter().all(|line| line.contains("your own command")),
-                "{own:?}"
-            ),
-            _ => assert!(!own.is_empty(), "{report}"),
+        assert!(with(&report, "your own command, of ").len() >= OWN.len(), "{report}");
+        for (purpose, command) in OWN {
+            let line = match format {
+                "text" => format!("yours    {purpose}: {command}"),
+                "markdown" => format!("- {purpose}: `{command}` — your own command, of "),
+                _ => format!("<code>{command}</code> — your own command, of "),
+            };
+            assert!(report.contains(&line), "{line} is not in the {format}:\n{report}");
+            let ours = |line: &&str| {
+                let line = line.trim_start();
+                line.starts_with(command) || line.starts_with(&format!("{purpose:<9}{command}"))
+            };
+            assert_eq!(report.lines().find(ours), None, "{format}");
         }
     }
+    for format in ["script", "fstab", "conf", "udev"] {
+        let printed = check(format, &rules);
+        for (_, command) in OWN {
+            assert!(!printed.contains(command), "{command} is in the {format}:\n{printed}");
+        }
+        let left_out = with(&printed, "is left out: it is not checked by walwise");
+        assert_eq!(left_out.is_empty(), format != "script", "{printed}");
+        assert!(left_out.iter().all(|line| line.starts_with('#')), "{left_out:?}");
+    }
     let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
-    let finding =
-        report["findings"].as_array().unwrap().iter().find(|one| one["rule"] == "site.kernel").unwrap();
-    let advice = &finding["advice"][0];
-    assert_eq!(advice["apply"].as_array().unwrap().len(), 1);
-    let own = &advice["own"][0];
-    assert_eq!(
-        (own["purpose"].as_str(), own["command"].as_str()),
-        (Some("apply"), Some("/opt/site/tell-us"))
-    );
-    assert!(own["why"].as_str().unwrap().contains("/opt/site/tell-us"), "{own}");
+    let mut own: Vec<(&str, &str)> = Vec::new();
+    for finding in report["findings"].as_array().unwrap() {
+        let of_user = finding["rule"].as_str().unwrap().starts_with("site.");
+        for advice in finding["advice"].as_array().unwrap().iter().filter(|_| of_user) {
+            for purpose in ["apply", "verify", "undo"] {
+                assert_eq!(advice[purpose].as_array().unwrap().len(), 0, "{advice}");
+            }
+            let commands = advice["own"].as_array().unwrap().iter();
+            own.extend(
+                commands.map(|one| (one["purpose"].as_str().unwrap(), one["command"].as_str().unwrap())),
+            );
+        }
+    }
+    for one in OWN {
+        assert!(own.contains(&one), "{one:?} is not in {own:?}");
+    }
     let show = walwise().args(["rules", "show", "site.kernel", "--rules", &rules]).output_in_time();
     let show = stdout(&show);
     for part in
@@ -98,24 +108,19 @@ fn what_is_not_understood_is_the_users_own_and_in_no_script() {
 }
 
 #[test]
-fn the_author_is_told_what_is_not_understood_and_it_costs_nothing() {
+fn the_author_is_warned_of_a_command_that_looks_as_if_it_destroys_data() {
     let output = walwise()
         .current_dir(ROOT)
         .args(["rules", "check", "tests/rules/user/commands.toml"])
         .output_in_time();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let warned = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{warned}");
     assert_eq!(stdout(&output), "2 rules, no mistakes\n");
-    assert_eq!(
-        stderr(&output).matches("note: shown as your own and in no script").count(),
-        3,
-        "{}",
-        stderr(&output)
-    );
-    let tested = walwise()
-        .current_dir(ROOT)
-        .args(["rules", "test", "tests/rules/user/commands.toml"])
-        .output_in_time();
-    assert!(stdout(&tested).contains("all as expected"), "{}", stdout(&tested));
+    assert_eq!(warned.matches("warning: ").count(), 1, "{warned}");
+    assert!(warned.contains("warning: this command looks as if it destroys data: `rm`"), "{warned}");
+    let (_dir, rules) = rules();
+    let report: Value = serde_json::from_str(&check("json", &rules)).unwrap();
+    assert!(!report["warnings"].to_string().contains("destroys data"), "{}", report["warnings"]);
 }
 
 /// The command that a report names, run.

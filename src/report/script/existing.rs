@@ -69,7 +69,7 @@ pub fn one(number: usize, step: &Step) -> String {
 fn left_out(own: &OwnCommand) -> String {
     let OwnCommand { purpose, file, line, .. } = own;
     format!(
-        "{}: your own command, of {file}:{line}, is left out: walwise does not understand it",
+        "{}: your own command, of {file}:{line}, is left out: it is not checked by walwise",
         purpose.word()
     )
 }

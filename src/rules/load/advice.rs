@@ -6,10 +6,9 @@ use super::cond::{self, Sight};
 use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
 use super::prose::{prose, template};
 use crate::facts::{KeyInfo, ValueKind, catalog};
-use crate::rules::command::{self, CommandEffect};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
-use crate::rules::own::{OwnSpec, Purpose};
+use crate::rules::own::{OwnSpec, Purpose, losing_word};
 use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
@@ -99,15 +98,18 @@ pub(super) fn advice(
     let mut own = Vec::new();
     let mut commands = |purpose: Purpose| {
         let texts = fields.texts(purpose.word(), problems).unwrap_or_default();
-        let mut understood = Vec::new();
+        let mut ours = Vec::new();
         for text in texts {
-            let Some(template) = command(&text, sight, problems) else { continue };
-            match strange(&text, author, problems) {
-                Some(why) => own.push(OwnSpec { purpose, command: template, why }),
-                None => understood.push(template),
+            let Some(command) = command(&text, sight, problems) else { continue };
+            match author {
+                Author::Walwise => ours.push(command),
+                Author::User => {
+                    warn(&text, problems);
+                    own.push(OwnSpec { purpose, command });
+                }
             }
         }
-        understood
+        ours
     };
     let (apply, verify, undo) =
         (commands(Purpose::Apply), commands(Purpose::Verify), commands(Purpose::Undo));
@@ -332,41 +334,13 @@ fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
     rank
 }
 
-/// Judges the commands within the instructions of a user's rule.
-pub(super) fn judge_text(text: &Text, author: Author, problems: &mut Diagnostics) {
-    match author {
-        Author::Walwise => {}
-        Author::User => {
-            if let Some((range, what)) = command::in_text(&text.text) {
-                problems.report(text.at(range), what, NOT_A_USERS.to_owned());
-            }
-        }
-    }
-}
-
-/// The help for something that a user's rule may not contain.
-const NOT_A_USERS: &str = "a user's rule never does this; leave it out, or give the opinion in `because`";
-
-/// Judges a command of a user's rule by the settings: returns why it is not understood, where it is not. One that can
-/// lose data is a mistake. Built-in rules are held by their tests.
-fn strange(text: &Text, author: Author, problems: &mut Diagnostics) -> Option<String> {
-    match author {
-        Author::Walwise => return None,
-        Author::User => {}
-    }
-    match command::judge(&text.text) {
-        CommandEffect::Harmless => None,
-        CommandEffect::Loses { range, what } => {
-            problems.report(text.at(range), what, NOT_A_USERS.to_owned());
-            None
-        }
-        CommandEffect::Strange { why } => {
-            let message = format!("shown as your own and in no script: {why}");
-            let help = "walwise shows as its own only what it understands to the last word";
-            problems.note(text.span.clone(), message, help.to_owned());
-            Some(why)
-        }
-    }
+/// Warns of a word in a command of a user's rule that looks as if it destroys data.
+fn warn(text: &Text, problems: &mut Diagnostics) {
+    let Some(range) = losing_word(&text.text) else { return };
+    let word = text.text.get(range.clone()).unwrap_or_default();
+    let message = format!("this command looks as if it destroys data: `{word}`");
+    let help = "walwise checks no command of a user's rule; be sure of this one".to_owned();
+    problems.note(text.at(range), message, help);
 }
 
 fn command(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Option<Template> {

@@ -1,7 +1,6 @@
 //! The keys that rules and releases share, and the cap of the verdict.
 
 use super::Loaded;
-use super::advice;
 use super::cond::{self, Sight};
 use super::fields::{CheckedTable, Text};
 use super::prose::flowing;
@@ -11,7 +10,6 @@ use crate::facts::Scope;
 use crate::facts::catalog::target::Standing;
 use crate::rules::Level;
 use crate::rules::diagnostic::Diagnostics;
-use crate::rules::model::Author;
 use crate::rules::template::Template;
 
 /// The longest title, in bytes.
@@ -40,12 +38,7 @@ pub(super) struct HeadTemplates {
 
 impl RuleHead {
     /// Reads them and reports every mistake.
-    pub fn read(
-        fields: &CheckedTable<'_>,
-        author: Author,
-        loaded: &mut Loaded,
-        problems: &mut Diagnostics,
-    ) -> Self {
+    pub fn read(fields: &CheckedTable<'_>, loaded: &mut Loaded, problems: &mut Diagnostics) -> Self {
         let id = fields.text("id", problems);
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
@@ -63,9 +56,6 @@ impl RuleHead {
             problems.report(title.span.clone(), message, "say the rest in `because`".to_owned());
         }
         let (remedy, no_remedy) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
-        for text in [&remedy, &no_remedy].into_iter().flatten() {
-            advice::judge_text(text, author, problems);
-        }
         let refs = fields.texts("refs", problems);
         if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
             problems.missing(

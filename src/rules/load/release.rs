@@ -49,7 +49,7 @@ pub(super) fn release(
 ) -> Option<(Rule, Span)> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &RELEASE, problems)?;
-    let head = RuleHead::read(&fields, terms.author, loaded, problems);
+    let head = RuleHead::read(&fields, loaded, problems);
     let texts = head.texts(false, problems);
     let product = fields.text("product", problems);
     let effect = fields.word("effect", &FaultEffect::ALL, FaultEffect::word, problems);
