@@ -26,7 +26,6 @@ pub const USERS: usize = 64;
 pub struct Bounds {
     /// Mounts, in the order of the kernel's table.
     pub mounts: usize,
-    /// Block devices.
     pub devices: usize,
     /// Processes that are named like a server, of all users together.
     pub servers: usize,

@@ -12,9 +12,7 @@ use jiff::civil::Date;
 pub enum SourceCheck {
     /// Nobody says that a source was opened.
     Unverified,
-    /// Compared on a day.
     Against {
-        /// The day, in UTC.
         day: Date,
         /// The product and its release or document.
         source: String,

@@ -10,7 +10,6 @@ use crate::facts::catalog::device::Transport;
 /// The properties of a driver.
 #[derive(Debug)]
 pub struct Driver {
-    /// Its name.
     pub name: &'static str,
     /// The attachment of disks behind it; `None` where their place in the device tree tells it.
     pub transport: Option<Transport>,
@@ -49,13 +48,11 @@ pub enum Family {
     SmartRaid,
     /// MegaRAID 9600 and PERC 12.
     MegaRaid9600,
-    /// Adaptec's.
     Adaptec,
     /// Those whose tools walwise cannot read.
     Unread,
 }
 
-/// All of them.
 pub const ALL: &[Driver] = &[
     Driver { transport: Some(Transport::Megaraid), ..raid("megaraid_sas", Family::MegaRaid, MEGARAID) },
     Driver { transport: Some(Transport::Megaraid), ..raid("megaraid", Family::Unread, MEGARAID) },

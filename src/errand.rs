@@ -29,7 +29,6 @@ pub type Message = (u8, Vec<u8>);
 pub enum Silence {
     /// The other side is gone, or violates the protocol.
     Ended,
-    /// The deadline passed.
     Late,
 }
 
@@ -120,10 +119,8 @@ impl SocketChannel {
     }
 }
 
-/// An errand in progress.
 pub struct Errand {
     child: Child,
-    /// The connection to it.
     pub line: SocketChannel,
 }
 

@@ -25,7 +25,6 @@
 //! - [`report`] — one value from which every output is made
 //! - [`pipeline`] — joins them in order
 //! - [`ui`], [`cli`] — front ends
-#![warn(missing_docs)]
 
 mod truth;
 mod version;

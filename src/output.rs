@@ -30,14 +30,10 @@ const LONGEST_WRITE: Duration = Duration::from_secs(60);
 pub enum OutputError {
     /// A file of that name exists and may not be replaced.
     #[error("{} exists", path.display())]
-    Exists {
-        /// The name given.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// The path is unsafe, or the system refused.
     #[error("cannot write {}: {why}", path.display())]
     Refused {
-        /// The name given.
         path: PathBuf,
         /// The error and a remedy, display-safe.
         why: String,
@@ -50,9 +46,7 @@ pub enum Access {
     /// For root, readable by root alone; for others, by the umask.
     #[default]
     Usual,
-    /// Its owner alone.
     Private,
-    /// An explicit mode.
     Exactly(u32),
 }
 

@@ -220,7 +220,6 @@ pub fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The day, in UTC.
 pub fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }

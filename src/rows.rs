@@ -28,7 +28,6 @@ impl TableErrors {
         format!("line {}: {what}", self.lines.line(at))
     }
 
-    /// Reads a version.
     pub fn version(&mut self, place: &str, text: &str) -> Option<Version> {
         let version = Version::parse(text);
         if version.is_none() {

@@ -33,7 +33,6 @@ pub struct Setting {
     pub name: &'static str,
     /// Its kind, for code that acts on it.
     pub kind: SettingKind,
-    /// One sentence.
     pub doc: &'static str,
     /// Whether it is one value or a list of options.
     pub shape: Shape,

@@ -66,7 +66,6 @@ use queue::InputQueue;
 use terminal::{Display, Tty};
 use theme::Theme;
 
-/// How to draw.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Whether colours may be used (`NO_COLOR` says no).

@@ -32,52 +32,27 @@ const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// Why a way cannot be followed to its end.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The system refused.
     #[error("{}: {}", shown(at), errno_words(*error))]
-    System {
-        /// Where.
-        at: PathBuf,
-        /// The system's error.
-        error: Errno,
-    },
+    System { at: PathBuf, error: Errno },
     /// A link that another user created, or that lies where another user rules.
     #[error("{} is a link that {who} put there, and it is not followed; name where it leads", shown(at))]
-    Link {
-        /// The link.
-        at: PathBuf,
-        /// Its owner.
-        who: String,
-    },
+    Link { at: PathBuf, who: String },
     /// A link of the kernel's, which leads to an open file instead of a name.
     #[error("{} leads through /proc to an open file; write to standard output instead", shown(at))]
-    OpenFile {
-        /// The link.
-        at: PathBuf,
-    },
+    OpenFile { at: PathBuf },
     /// A link whose target does not exist.
     #[error("{} leads to {}, which does not exist", shown(at), shown(to))]
-    Dangling {
-        /// The given path.
-        at: PathBuf,
-        /// The missing target.
-        to: PathBuf,
-    },
+    Dangling { at: PathBuf, to: PathBuf },
     /// A directory in which others can exchange every name.
     #[error(
         "others can write {}, which has no sticky bit, so they could put something else in its place; name a directory that \
          only you can write",
         shown(at)
     )]
-    Shared {
-        /// The directory.
-        at: PathBuf,
-    },
+    Shared { at: PathBuf },
     /// The given path is a directory, or empty.
     #[error("{} is a directory; name a regular file", shown(at))]
-    Directory {
-        /// The given path.
-        at: PathBuf,
-    },
+    Directory { at: PathBuf },
     /// The given path is empty.
     #[error("no name was given; name a regular file")]
     Nameless,
@@ -86,7 +61,6 @@ pub enum Obstacle {
 /// The treatment of missing directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreationPolicy {
-    /// They are an error.
     Refused,
     /// They are created, with this mode less the umask.
     Made(u32),
@@ -95,7 +69,6 @@ pub enum CreationPolicy {
 /// The user who walks: his own files and root's are trusted.
 #[derive(Clone, Copy, Debug)]
 pub struct Walker {
-    /// The effective user.
     pub uid: u32,
     /// The effective group, which on most systems is the user's own.
     pub gid: u32,
@@ -104,13 +77,11 @@ pub struct Walker {
 /// Another user's directory on the way: its owner decides what lies at the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stranger {
-    /// Their directory.
     pub at: PathBuf,
     /// Who they are, in words.
     pub who: String,
 }
 
-/// The end of a way.
 #[derive(Debug)]
 pub struct End {
     /// The directory, open for looking only.
@@ -122,7 +93,6 @@ pub struct End {
 /// The end of a way to a file: the name in the last directory, and the object of that name.
 #[derive(Debug)]
 pub struct FileEnd {
-    /// The directory.
     pub end: End,
     /// The name in it; never that of a link.
     pub name: OsString,
@@ -131,7 +101,6 @@ pub struct FileEnd {
 }
 
 impl Walker {
-    /// This process.
     pub fn ourselves() -> Self {
         Self { uid: nix::unistd::geteuid().as_raw(), gid: nix::unistd::getegid().as_raw() }
     }
@@ -177,9 +146,7 @@ impl Walker {
     }
 }
 
-/// The object of a name.
 enum NameLookup {
-    /// Nothing.
     Nothing,
     /// Neither a directory nor a link.
     Something(Stat),
@@ -187,7 +154,6 @@ enum NameLookup {
     Further,
 }
 
-/// A walk in progress.
 struct Steps {
     walker: Walker,
     missing: CreationPolicy,

@@ -31,9 +31,7 @@ const LONGEST_END: Duration = Duration::from_secs(10);
 
 /// A loop device, open and locked, so that it stays and nobody else takes it up.
 pub struct LoopDevice {
-    /// The device.
     pub held: OwnedFd,
-    /// Its path.
     pub path: String,
     /// Its number, as the descriptor tells it.
     number: u64,

@@ -12,9 +12,7 @@ use crate::settings::NewFilesystem;
 
 /// Where file systems are made.
 pub enum CellExtent {
-    /// A loop file.
     Loop(Image),
-    /// A disk or a partition.
     Disk(HeldDisk),
 }
 

@@ -48,7 +48,6 @@ impl Image {
         has_room(&self.file)
     }
 
-    /// The device's path.
     pub fn path(&self) -> &str {
         &self.device.path
     }

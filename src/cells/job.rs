@@ -12,7 +12,6 @@ use crate::trial::{CandidateRecord, TrialBlock, TrialLoad};
 /// What is to be done, before anything is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialJob {
-    /// Where the extent is.
     pub place: TrialPlace,
     /// Bytes of the extent.
     pub bytes: u64,
@@ -31,7 +30,6 @@ pub struct TrialJob {
 pub struct MeasureOrder {
     /// The candidates, the reference first.
     pub candidates: Vec<CandidateRecord>,
-    /// The loads.
     pub loads: Vec<TrialLoad>,
     /// Seconds of each load in a cell.
     pub load_seconds: f64,
@@ -59,28 +57,24 @@ pub fn path(directory: &[u8]) -> PathBuf {
     OsString::from_vec(directory.to_vec()).into()
 }
 
-/// The extent is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
     /// The path of its device.
     pub device: String,
 }
 
-/// What the inside tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum News {
     /// So many bytes of the loop file are written, or of the disk are read.
     Prepared(u64),
     /// The extent is there, and the candidates may be named.
     Ready(Ready),
-    /// A cell begins.
     Cell {
         /// Its number in the block, from 1 on.
         nth: usize,
         /// Bytes that were written in the block before it.
         written: u64,
     },
-    /// A block is complete.
     Block(TrialBlock),
     /// It cannot go on: a sentence.
     Failed(String),
@@ -111,7 +105,6 @@ const PART: usize = 512 << 10;
 /// The longest message in bytes: a block of a hundred cells has a tenth of it.
 const WHOLE_MESSAGE: usize = 16 << 20;
 
-/// Says something.
 pub fn say<T: Serialize>(line: &mut SocketChannel, what: &T) -> std::io::Result<()> {
     let text = serde_json::to_vec(what).map_err(std::io::Error::other)?;
     let mut parts = text.chunks(PART).peekable();

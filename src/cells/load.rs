@@ -87,7 +87,6 @@ fn made(path: &Path, flags: OFlags) -> Result<rustix::fd::OwnedFd, Errno> {
     rustix::fs::open(path, create | flags, Mode::RUSR | Mode::WUSR)
 }
 
-/// One session.
 fn single(writer: &Writer, pages: usize, wrap: u64, means: &LoadMeans<'_>) -> Result<Sample, String> {
     let (bytes, mut at) = (means.pages.bytes(pages * PAGE), 0);
     alone(means, || {

@@ -96,7 +96,6 @@ impl Arena {
         Ok(Self { errand: Some(errand), ear: Ear::default(), clears, cleared: false })
     }
 
-    /// Orders the blocks.
     pub fn measure(&mut self, order: MeasureOrder) -> io::Result<()> {
         let errand = self.errand.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         say(&mut errand.line, &Order::Measure(order))

@@ -23,9 +23,7 @@ const OTHERS_WRITE: u32 = 0o022;
 /// A directory, open, in which a loop file may be made.
 #[derive(Debug)]
 pub struct LoopPlace {
-    /// The directory.
     pub directory: OwnedFd,
-    /// The room in it.
     pub room: HostRoom,
 }
 

@@ -7,7 +7,6 @@ use crate::probes::Disks;
 /// For how long nothing may be written.
 const QUIET: Duration = Duration::from_millis(150);
 
-/// The longest wait.
 const LONGEST: Duration = Duration::from_secs(3);
 
 /// Waits until nothing is written to our device any more, within bounds.

@@ -14,11 +14,9 @@ const WARM_UP: f64 = 0.2;
 
 /// The devices whose flushes are counted.
 pub struct Meters {
-    /// Our own.
     pub own: Disks,
     /// That which counts the flushes of our own.
     pub flushing: Disks,
-    /// Those below it.
     pub leaves: Disks,
 }
 
@@ -28,7 +26,6 @@ pub struct LoadMeans<'a> {
     pub seconds: f64,
     /// Bytes to write.
     pub pages: &'a Pages,
-    /// The meters.
     pub meters: &'a Meters,
 }
 

@@ -223,7 +223,6 @@ fn ordinal(number: usize) -> String {
 }
 
 impl DrillMethod {
-    /// As the probe writes.
     fn method(self) -> Method {
         match self {
             Self::Fdatasync => Method::Fdatasync,

@@ -79,7 +79,6 @@ pub(super) fn request(host: &dyn Host, from: &From, target: Option<&Path>) -> Re
     }
 }
 
-/// A record of drills.
 pub(super) fn drill_record(path: &Path) -> Result<Record, CliError> {
     parse_drill_record(path, &whole(path, LARGEST_RECORD)?)
 }

@@ -31,7 +31,6 @@ const LONGEST: usize = 100;
 
 /// The reports that are kept of a host and a target.
 pub(super) struct Shelf {
-    /// Their directory.
     pub directory: PathBuf,
 }
 

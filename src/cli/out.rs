@@ -73,9 +73,7 @@ pub(super) fn takes_more() -> bool {
 
 /// The destination of a document, found before anything is read or measured for it.
 pub(super) enum Delivery {
-    /// To standard output.
     Printed,
-    /// To a file.
     Written(Box<Destination>),
 }
 

@@ -41,7 +41,6 @@ impl Together {
     }
 }
 
-/// Reads them here.
 pub(super) fn read_named(paths: &[PathBuf]) -> RuleFileSelection {
     let mut all = Vec::new();
     for path in paths {
@@ -171,7 +170,6 @@ pub(super) fn says(what: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot {what} {}: {}", shown(path), text::error_words(error))
 }
 
-/// A path as it is shown.
 pub(super) fn shown(path: &Path) -> String {
     text::safe(path_bytes(path))
 }

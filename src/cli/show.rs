@@ -8,7 +8,6 @@ use crate::report::KeptReport;
 use crate::report::difference::LARGEST;
 use crate::text;
 
-/// Tells a kept report.
 pub(super) fn run(args: &Show) -> ExitResult {
     let delivery = Delivery::find(&args.output, false)?;
     let refuse = |what: String| CliError::Usage(format!("cannot show {}: {what}", args.report.display()));

@@ -20,7 +20,6 @@ use crate::report::html;
 use crate::text;
 use crate::trial::{TrialRecord, tell};
 
-/// Runs a trial.
 pub(super) fn run(args: &Trial) -> ExitResult {
     if args.clear {
         after::clear_left(&before::disk::to_clear(args)?)?;

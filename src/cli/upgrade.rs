@@ -11,7 +11,6 @@ use crate::host::RememberingHost;
 use crate::pipeline::upgrade::{self, ComponentVersions};
 use crate::report::{self, json, text};
 
-/// Prints the changes.
 pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
     let delivery = Delivery::find(&args.output, false)?;
     let next = ComponentVersions {

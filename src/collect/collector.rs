@@ -8,7 +8,6 @@ use crate::facts::{FactSet, Subject};
 use crate::host::Host;
 use crate::workers;
 
-/// The request of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The directory, mount point or block device asked for; `None` for everything found.
@@ -23,7 +22,6 @@ pub struct Request {
     pub without_programs: bool,
 }
 
-/// What a run does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectStep {
     /// It reads this: `mounts`, `block devices`.
@@ -46,7 +44,6 @@ impl CollectStep {
 pub struct Collector {
     /// What is being read, for progress: `mounts`, `block devices`.
     pub id: &'static str,
-    /// Reads it.
     pub run: fn(&dyn Host, &Request, &mut FactSet),
 }
 

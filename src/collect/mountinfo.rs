@@ -24,11 +24,9 @@ pub struct Entry {
     pub root: Vec<u8>,
     /// Where it is mounted, as seen from this process' root.
     pub point: Vec<u8>,
-    /// Options of this mount.
     pub options: Vec<Vec<u8>>,
     /// File system type, with its subtype: `fuse.sshfs`.
     pub fstype: Vec<u8>,
-    /// What is mounted.
     pub source: Vec<u8>,
     /// Options of the superblock.
     pub super_options: Vec<Vec<u8>>,

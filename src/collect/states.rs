@@ -8,7 +8,6 @@ use crate::host::Tool;
 
 /// What becomes of a field.
 enum FieldUse {
-    /// It becomes this fact.
     Fact(&'static str),
     /// It is left out, for this reason.
     Left(&'static str),

@@ -26,7 +26,6 @@ use crate::host::{Host, path_of};
 use crate::text::raw;
 use crate::workers;
 
-/// Reads the targets.
 pub const COLLECTOR: Collector = Collector { id: "targets", run };
 
 /// The error in the target that was asked for, as far as it shows before anything is read.

@@ -53,24 +53,20 @@ impl Fake {
         self.answer(Question::Stat(path.into()), stat.encode())
     }
 
-    /// A symbolic link.
     pub(crate) fn symlink(self, path: impl AsRef<Path>, to: &str) -> Self {
         self.answer(Question::Link(path.as_ref().to_owned()), to)
     }
 
-    /// Any answer.
     pub(crate) fn answer(mut self, question: Question, answer: impl AsRef<[u8]>) -> Self {
         self.answers.insert(question, Ok(answer.as_ref().to_vec()));
         self
     }
 
-    /// A refusal.
     pub(crate) fn refuse(mut self, question: Question, kind: MissKind) -> Self {
         self.answers.insert(question, Err(Miss::new(kind, "refused")));
         self
     }
 
-    /// The questions so far.
     pub(crate) fn asked(&self) -> Vec<Question> {
         self.asked.lock().unwrap().clone()
     }

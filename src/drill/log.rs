@@ -15,7 +15,6 @@ pub struct Head {
     pub run: u64,
     /// The method of writing, as in `wal_sync_method`.
     pub method: String,
-    /// `recycled` or `fresh`.
     pub segments: String,
     /// When it began, RFC 3339 in UTC.
     pub when: String,

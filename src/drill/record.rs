@@ -24,7 +24,6 @@ pub struct Record {
     cuts: Vec<Cut>,
 }
 
-/// One power cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Cut {
     /// The run, in hexadecimal digits.
@@ -58,7 +57,6 @@ impl Record {
         Ok(record)
     }
 
-    /// As a document.
     pub fn render(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
@@ -72,7 +70,6 @@ impl Record {
         stack
     }
 
-    /// The number of cuts.
     pub fn cuts(&self) -> usize {
         self.cuts.len()
     }
@@ -137,7 +134,6 @@ impl Record {
     }
 }
 
-/// The date in a time.
 pub fn day(when: &str) -> &str {
     when.split_once('T').map_or(when, |(day, _)| day)
 }

@@ -26,7 +26,6 @@ use crate::truth::Truth;
 /// The disks at the bottom of a way, for judging a hop above them.
 #[derive(Clone, Copy, Debug)]
 pub struct Bottom {
-    /// The worst cache.
     pub cache: Cache,
     /// Whether a disk there reports *write back*.
     pub write_back: Truth,

@@ -14,9 +14,7 @@ use crate::truth::Truth;
 /// A rule with a cap on a subject.
 #[derive(Clone, Debug)]
 pub struct Cap {
-    /// The rule's id.
     pub rule: String,
-    /// What it is about.
     pub subject: Subject,
     /// The best verdict above it where the rule applies.
     pub standing: Standing,
@@ -34,7 +32,6 @@ pub struct Cap {
     pub assumed: Vec<String>,
 }
 
-/// All caps, by subject.
 #[derive(Debug, Default)]
 pub struct Caps(BTreeMap<Subject, Vec<Cap>>);
 

@@ -29,7 +29,6 @@ use statement::{CacheStatement, claim};
 pub enum Passage {
     /// Dropped here, for this reason.
     Dropped(Suppressor),
-    /// Unknown.
     Unknown,
     /// Passed on: to the layer below, or at the bottom to the driver.
     Sent,
@@ -57,7 +56,6 @@ impl Passage {
 /// The judgement of one disk at the bottom of a stack.
 #[derive(Clone, Debug)]
 pub struct Leaf {
-    /// The kind of its cache.
     pub cache: Cache,
     /// The fate of a flush in its queue.
     pub passage: Passage,
@@ -73,7 +71,6 @@ pub struct Leaf {
     pub asked: FactDependencies,
 }
 
-/// Judges one disk.
 pub fn leaf(facts: &FactSet, disk: &Subject) -> Leaf {
     let mut ask = Ask::new(facts);
     let name = disk.name();

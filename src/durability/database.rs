@@ -41,7 +41,6 @@ pub struct ClusterJudgement {
     pub off: bool,
     /// The evidence that follows from them.
     pub evidence: Vec<Evidence>,
-    /// Sessions that deviate.
     pub exceptions: Exceptions,
     /// The fate of commits when this host is lost, in a sentence; empty where nothing is promised.
     pub host_loss: String,

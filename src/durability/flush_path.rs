@@ -18,11 +18,9 @@ use crate::truth::Truth;
 /// What was judged of one place on a way.
 #[derive(Clone, Debug)]
 pub struct JudgedHop {
-    /// The place.
     pub subject: Subject,
     /// What becomes of a flush there; nothing at disks, which are judged by themselves.
     pub passages: Vec<Passage>,
-    /// The evidence.
     pub evidence: Vec<Evidence>,
 }
 
@@ -46,7 +44,6 @@ pub enum Unseen {
 
 /// All that the path is made of.
 pub struct Judged<'a> {
-    /// The facts.
     pub facts: &'a FactSet,
     /// The servers: whether each turns flushes off, and the evidence.
     pub servers: &'a [(Subject, bool, Vec<Evidence>)],
@@ -58,7 +55,6 @@ pub struct Judged<'a> {
     pub disks: &'a BTreeMap<Subject, Leaf>,
     /// What a measurement or a drill says of the whole.
     pub measured: &'a [Evidence],
-    /// What cannot be seen.
     pub unseen: &'a [Unseen],
 }
 

@@ -24,13 +24,10 @@ use crate::truth::Truth;
 /// All conclusions about a target.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: Verdict,
-    /// The worst cache below.
     pub cache: Cache,
     /// The fate of its flushes.
     pub flush: Passage,
-    /// What drops them.
     pub suppressed_by: BTreeSet<Suppressor>,
     /// Sessions that may lose commits although the server's default keeps them.
     pub commit_off_for: Reading<Vec<String>>,

@@ -36,32 +36,23 @@ impl Bears {
     }
 }
 
-/// The remedy of a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mend {
     /// Give this value to a setting of a server.
     Set {
         /// The setting's name in the server.
         setting: &'static str,
-        /// Its value.
         value: &'static str,
-        /// The server.
         server: Subject,
     },
     /// Leave a setting of a server to its default.
     LeaveOut {
         /// The setting's name in the server.
         setting: &'static str,
-        /// The server.
         server: Subject,
     },
     /// Start a server without a preloaded library.
-    Unload {
-        /// The library.
-        library: String,
-        /// The server.
-        server: Subject,
-    },
+    Unload { library: String, server: Subject },
     /// Make a file system send flushes again.
     Barriers(Subject),
     /// Give a file system of the ext family a journal.
@@ -96,7 +87,6 @@ pub enum Mend {
     Damaged(Subject),
     /// Add the missing member to an array.
     Rebuild(Subject),
-    /// The remedy of a rule.
     Rule {
         /// Whether it can be done on this machine.
         here: bool,

@@ -93,11 +93,9 @@ fn unread<T: FactValue>(facts: &FactSet, of: &Subject, key: &Key<T>) -> Reading<
 
 /// The conclusions about the pages on a target.
 pub struct PageConclusion {
-    /// What becomes of them.
     pub writes: Reading<PageWrites>,
     /// The first link that does not hold.
     pub link: Reading<String>,
-    /// Every link.
     pub links: Reading<Vec<String>>,
 }
 

@@ -7,7 +7,6 @@
 use crate::bounds::{HOPS, ROUTES};
 use crate::facts::{FactSet, Subject};
 
-/// One way down.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The hops from the target to the end.

@@ -77,7 +77,6 @@ macro_rules! choice {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[allow(missing_docs, reason = "its word says what it is")]
         pub enum $name { $($(#[$of_value])* $value),+ }
 
         impl $crate::facts::Choice for $name {

@@ -47,7 +47,6 @@ pub enum SettingSyntax {
 
 /// A directory of a server: the word for its contents, the fact that holds the path, and whether it is optional.
 pub struct DirectorySpec {
-    /// What it holds.
     pub role: Role,
     /// The fact that holds its path, or a list of paths.
     pub key: &'static KeyInfo,

@@ -37,7 +37,6 @@ macro_rules! notes {
     )+ }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "its sentence says what it is")]
         pub enum $name { $($(#[$about])* $kind $({ $($field: $type),+ })?),+ }
 
         impl std::fmt::Display for $name {

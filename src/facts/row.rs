@@ -6,13 +6,10 @@ use std::sync::{Arc, LazyLock};
 
 use super::{FactId, KeyInfo, Reading, Value};
 
-/// A fact of a subject.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
     id: FactId,
-    /// Its name.
     pub name: &'static str,
-    /// What is known of it.
     pub reading: Arc<Reading<Value>>,
 }
 

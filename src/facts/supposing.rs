@@ -25,7 +25,6 @@ pub enum Supposing {
 pub enum Propagation {
     /// Collectors conclude all of it from the fact.
     Collected,
-    /// Options of one mount.
     Mount,
     /// Options of a superblock, which every mount of it and the file system's own files show.
     Superblock,

@@ -193,7 +193,6 @@ impl Archive {
         found.find(|(other, _)| other == question).map(|(_, answer)| answer)
     }
 
-    /// Every question.
     pub fn questions(&self) -> impl Iterator<Item = Question> {
         self.places.iter().filter_map(|(_, place)| entry(&self.text, place)).map(|(question, _)| question)
     }
@@ -209,7 +208,6 @@ fn narrow(place: Range<usize>) -> Range<u32> {
     narrow(place.start)..narrow(place.end)
 }
 
-/// The entry at a place.
 fn entry(text: &[u8], place: &Range<u32>) -> Option<(Question, HostAnswer)> {
     let text = text.get(usize::try_from(place.start).ok()?..usize::try_from(place.end).ok()?)?;
     let mut found = None;

@@ -87,9 +87,7 @@ struct Running {
 
 /// Why a child gave no answer.
 enum ReplyFailure {
-    /// It has exited.
     Ended,
-    /// The deadline passed.
     Late,
 }
 

@@ -15,7 +15,6 @@ pub enum Look {
 }
 
 impl Look {
-    /// Both looks.
     pub const ALL: [Self; 2] = [Self::Passing, Self::Named];
 }
 

@@ -21,9 +21,7 @@ const SMALL: [&str; 8] = ["-q", "-F", "-t", "ext2", "-b", "4096", "-E", "nodisca
 /// A program that makes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MakerProgram {
-    /// e2fsprogs' mke2fs.
     Mke2fs,
-    /// xfsprogs' mkfs.xfs.
     MkfsXfs,
     /// btrfs-progs' mkfs.btrfs.
     MkfsBtrfs,
@@ -34,7 +32,6 @@ pub enum MakerProgram {
 }
 
 impl MakerProgram {
-    /// Its file name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mke2fs => "mke2fs",

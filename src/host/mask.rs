@@ -34,17 +34,13 @@ enum IdentityKind {
     Wwn,
     /// A serial number, or any other name that a person chose.
     Serial,
-    /// A host's name.
     Host,
     /// The name of a person's account or home.
     User,
     /// A word that a person chose for a source that is no device.
     Name,
-    /// An Ethernet address.
     Mac,
-    /// An IPv4 address.
     Ipv4,
-    /// An IPv6 address.
     Ipv6,
 }
 
@@ -134,7 +130,6 @@ impl MaskRanges {
     }
 }
 
-/// Masks a capture.
 pub fn mask(answers: &Answers) -> Answers {
     let masks = Masks::learn(answers);
     answers

@@ -84,7 +84,6 @@ pub mod tests {
 
     use super::*;
 
-    /// Any moment.
     pub fn any_moment() -> impl Strategy<Value = Moment> {
         (any::<u64>(), prop::option::of(0..SECOND)).prop_map(|(second, nanos)| Moment { second, nanos })
     }

@@ -29,7 +29,6 @@ pub mod counters {
     pub const CHECKPOINT: &str = "(checkpoint_time)";
     /// Bytes of WAL made since [`WAL_SINCE`] (14 and later), as are the next three.
     pub const WAL_BYTES: &str = "(wal_bytes)";
-    /// Records in it.
     pub const WAL_RECORDS: &str = "(wal_records)";
     /// Full-page images in it.
     pub const WAL_IMAGES: &str = "(wal_fpi)";
@@ -39,7 +38,6 @@ pub mod counters {
     pub const WAL_SINCE: &str = "(wal_stats_reset)";
     /// Checkpoints that the time made due, since [`CHECKPOINTS_SINCE`].
     pub const TIMED: &str = "(checkpoints_timed)";
-    /// All other checkpoints.
     pub const REQUESTED: &str = "(checkpoints_req)";
     /// When these were last reset, in microseconds since 1970.
     pub const CHECKPOINTS_SINCE: &str = "(checkpoints_stats_reset)";

@@ -14,7 +14,6 @@ pub struct RecordingHost<'a> {
 }
 
 impl<'a> RecordingHost<'a> {
-    /// Asks this host.
     pub fn new(host: &'a dyn Host) -> Self {
         Self { host, answers: Mutex::default() }
     }

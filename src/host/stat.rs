@@ -19,9 +19,7 @@ fn field<T: FromStr>(text: &[u8], name: &str) -> Result<T, Miss> {
 pub struct Stat {
     /// Type and permission bits.
     pub mode: u64,
-    /// Owner.
     pub uid: u64,
-    /// Group.
     pub gid: u64,
     /// Device the file is on: major.
     pub major: u64,
@@ -31,7 +29,6 @@ pub struct Stat {
     pub node_major: u64,
     /// For a device node, its own minor.
     pub node_minor: u64,
-    /// Inode.
     pub inode: u64,
     /// Size in bytes.
     pub size: u64,
@@ -56,7 +53,6 @@ impl Stat {
         self.mode & 0o170_000 == 0o060_000
     }
 
-    /// As an answer.
     pub fn encode(&self) -> Vec<u8> {
         let Self { mode, uid, gid, major, minor, node_major, node_minor, inode, size, changed } = self;
         let changed = changed.map(|changed| format!(" changed={changed}")).unwrap_or_default();
@@ -94,14 +90,12 @@ pub struct StatFs {
     pub available: u64,
     /// Number of inodes; 0 where it is not fixed.
     pub inodes: u64,
-    /// Number of free inodes.
     pub inodes_free: u64,
     /// Size of a block, in bytes (`f_bsize`). `None` in captures without it.
     pub block: Option<u64>,
 }
 
 impl StatFs {
-    /// As an answer.
     pub fn encode(&self) -> Vec<u8> {
         let Self { magic, size, available, inodes, inodes_free, block } = self;
         let block = block.map(|bytes| format!(" block={bytes}")).unwrap_or_default();

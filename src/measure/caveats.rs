@@ -32,7 +32,6 @@ pub struct SampleContext {
     pub idle: Option<DiskTraffic>,
     /// Traffic of the disks in each round.
     pub traffic: Vec<DiskTraffic>,
-    /// Names of those disks.
     pub disks: Vec<String>,
     /// Processor time that the hypervisor gave to others meanwhile, in percent.
     pub steal_percent: Option<f64>,

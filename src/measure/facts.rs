@@ -12,7 +12,6 @@ use crate::facts::{FactSet, Reading, Source, Subject, Why};
 pub enum WalFlushMethod {
     /// There is no PostgreSQL server, so the default is compared.
     Default,
-    /// A known method.
     Is(WalSyncMethod),
     /// There is a server, and its method is unknown.
     Unknown,

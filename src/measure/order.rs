@@ -10,7 +10,6 @@ use super::Estimate;
 /// The probability of error of an interval, for figures shown on their own.
 pub const ALPHA: f64 = 0.05;
 
-/// Sorts a copy.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);

@@ -4,18 +4,15 @@
 use super::Method;
 use super::group::Group;
 
-/// One test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PgTest {
     /// So many pages, each in a write of its own, made durable with this method.
     Pages(u8, Method),
     /// 16 kB in so many synchronous writes.
     Sizes(u8),
-    /// Write, fsync, close.
     WriteFsyncClose,
     /// Write, close, open, fsync.
     WriteCloseFsync,
-    /// One page, not flushed.
     NotSynced,
 }
 
@@ -53,7 +50,6 @@ impl PgTest {
         }
     }
 
-    /// The tool's label.
     pub fn label(self) -> String {
         match self {
             Pages(_, method) => method.server_method().map_or_else(String::new, |method| method.to_string()),

@@ -11,18 +11,15 @@ pub enum Phase {
     Preparing,
     /// First commits of each method, discarded.
     WarmUp,
-    /// Measuring.
     Rounds,
     /// A few commits with pauses between them, as a quiet server makes them.
     Paced,
-    /// Measuring a workload.
     Workload(Workload),
     /// Removing the scratch directory.
     CleaningUp,
 }
 
 impl Phase {
-    /// The words on screens.
     pub fn words(self) -> &'static str {
         match self {
             Self::Preparing => "writing the scratch file",
@@ -45,9 +42,7 @@ impl Phase {
 /// A progress message of a running probe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// The current activity.
     pub phase: Phase,
-    /// Rounds completed.
     pub round: u32,
     /// Seconds since the beginning.
     pub seconds: f64,

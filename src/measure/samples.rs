@@ -9,7 +9,6 @@ use super::order::median_of;
 /// One method with one write size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// The method.
     pub method: Method,
     /// Pages of the log per commit, written at once.
     pub pages: u32,
@@ -91,7 +90,6 @@ impl Samples {
         methods
     }
 
-    /// Completed rounds.
     pub fn rounds(&self) -> usize {
         self.cells.iter().filter(|c| c.error.is_none()).map(|c| c.rounds.len()).min().unwrap_or(0)
     }

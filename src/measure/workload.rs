@@ -56,7 +56,6 @@ impl Series {
     }
 }
 
-/// One row in one round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pass {
     /// Microseconds of each operation, of all threads.

@@ -56,7 +56,6 @@ fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
     Some((path, WriteOptions { existing, mode, runs: runs == "runs", series: series == "series", missing }))
 }
 
-/// Why it ended early.
 enum WriteFailure {
     Refused(Refused),
     /// The parent is gone, or gave up.

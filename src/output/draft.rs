@@ -19,7 +19,6 @@ use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 /// Why a document is not written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// The file exists.
     Exists,
     /// Another reason, in words.
     For(String),
@@ -43,7 +42,6 @@ impl From<Errno> for Refused {
     }
 }
 
-/// How to write it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WriteOptions {
     /// What becomes of a file that exists.
@@ -110,7 +108,6 @@ impl OutputLocation {
         Ok(location)
     }
 
-    /// Writes the draft.
     pub fn write(&self, document: &[u8]) -> Result<Draft<'_>, Refused> {
         let mut draft = Draft::make(self)?;
         draft.file.write_all(document)?;

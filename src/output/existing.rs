@@ -21,7 +21,6 @@ impl Existing {
         }
     }
 
-    /// The inverse.
     pub(super) fn from_word(word: &str) -> Option<Self> {
         match word {
             "kept" => Some(Self::Kept),

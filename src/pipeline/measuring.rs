@@ -28,11 +28,9 @@ pub struct MeasurementOptions {
     pub scratch: Option<PathBuf>,
     /// The longest time in seconds.
     pub seconds: f64,
-    /// Which rows.
     pub rows: RowSelection,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
-    /// Options of the probe.
     pub probe: ProbeOptions,
 }
 

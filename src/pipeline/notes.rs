@@ -30,13 +30,11 @@ fn reports() -> Vec<Report> {
 
 /// A document taken apart.
 struct DocumentText {
-    /// All but its notes.
     rest: String,
     /// Its notes, as words where the document breaks lines.
     told: Vec<String>,
     /// The sentences of the notes in that form.
     expected: Vec<String>,
-    /// The number of notes.
     count: usize,
 }
 

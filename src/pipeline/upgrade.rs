@@ -21,9 +21,7 @@ pub struct ComponentVersions {
     pub kernel: Option<String>,
     /// The distribution, such as `rhel10`.
     pub os: Option<String>,
-    /// Version of e2fsprogs.
     pub e2fsprogs: Option<String>,
-    /// Version of xfsprogs.
     pub xfsprogs: Option<String>,
     /// Version of btrfs-progs.
     pub btrfs_progs: Option<String>,

@@ -110,7 +110,6 @@ mod tests {
         report.plan(&sample::new_disk()).unwrap()
     }
 
-    /// What each step sets.
     fn steps(plan: &Plan) -> Vec<(&'static str, Vec<String>)> {
         let one =
             |step: &crate::report::Step| (step.advice.setting.name, step.advice.change.values().to_vec());

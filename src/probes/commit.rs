@@ -101,7 +101,6 @@ impl Writer {
         }
     }
 
-    /// Makes a commit.
     pub fn commit(&self, pages: &[u8], offset: u64) -> Result<CommitTiming, Errno> {
         let mut interrupted = false;
         let begun = Instant::now();

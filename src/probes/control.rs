@@ -30,13 +30,10 @@ impl From<Arc<AtomicBool>> for Control {
     }
 }
 
-/// Why it stops.
 pub(super) enum Stop {
-    /// It was cancelled.
     Cancelled,
     /// Time or bytes are used up.
     Over,
-    /// Something went wrong.
     Failed(ProbeError),
 }
 

@@ -53,40 +53,21 @@ pub enum Refusal {
     #[error(
         "{directory} is on a {class} file system, which walwise measures only when --scratch DIR names it, or with probe --force"
     )]
-    Class {
-        /// The directory.
-        directory: String,
-        /// `network` or `FUSE`.
-        class: &'static str,
-    },
+    Class { directory: String, class: &'static str },
     /// The directory to write in does not respond.
     #[error("{directory}: {why}; name a directory of a file system that works")]
     Silent {
-        /// The directory.
         directory: String,
         /// How long the probe waited.
         why: String,
     },
-    /// Too little space.
     #[error(
         "{directory} has {free} free, and a probe needs {needed}; free some space, name a directory on a file system of the same kind with --scratch DIR, or let probe --force fill it further"
     )]
-    Space {
-        /// The directory.
-        directory: String,
-        /// The free space.
-        free: String,
-        /// The space needed.
-        needed: String,
-    },
+    Space { directory: String, free: String, needed: String },
     /// Any other error of the system.
     #[error("{directory} cannot be probed: {error}")]
-    System {
-        /// The directory.
-        directory: String,
-        /// The system's error.
-        error: String,
-    },
+    System { directory: String, error: String },
 }
 
 impl Refusal {
@@ -108,7 +89,6 @@ impl Refusal {
 pub enum ErrorKind {
     /// No space or quota left.
     Full,
-    /// The disk failed.
     Disk,
     /// The file system became read-only.
     ReadOnly,
@@ -169,7 +149,6 @@ impl ProbeError {
     }
 }
 
-/// A path, display-safe.
 pub(super) fn shown(path: &Path) -> String {
     text::safe(path_bytes(path))
 }

@@ -29,7 +29,6 @@ pub struct Disks {
 }
 
 impl Disks {
-    /// Disks by kernel name.
     pub fn new(names: &[String]) -> Self {
         let usable = names.iter().filter(|name| !name.contains('/') && *name != "..");
         Self { stats: usable.map(|name| Path::new("/sys/class/block").join(name).join("stat")).collect() }
@@ -61,7 +60,6 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Both now.
     pub fn read() -> Self {
         let now = |clock| {
             let time = rustix::time::clock_gettime(clock);
@@ -87,7 +85,6 @@ pub struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Now.
     pub fn read() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }

@@ -13,13 +13,9 @@ use crate::measure::{Method, OpenMode};
 /// The settings that decide how a server writes its WAL. An unknown one counts as its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WalSettings {
-    /// Major version.
     pub major: Option<u64>,
-    /// `wal_level`.
     pub wal_level: Option<WalLevel>,
-    /// `max_wal_senders`.
     pub max_wal_senders: Option<u64>,
-    /// `debug_io_direct`.
     pub debug_io_direct: Option<String>,
 }
 

@@ -13,10 +13,8 @@ use crate::host::{Host, LiveHost, Miss, MissKind};
 use crate::measure::{MeasuredLog, Method, SpeedLimit, Workload};
 use crate::text;
 
-/// One row of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BenchmarkCase {
-    /// The method.
     pub method: Method,
     /// Pages of the log per commit.
     pub pages: u32,
@@ -24,7 +22,6 @@ pub struct BenchmarkCase {
     pub as_server: bool,
 }
 
-/// What a probe will do.
 #[derive(Clone, Debug)]
 pub struct ProbePlan {
     /// The parent of the scratch directory, links followed.
@@ -41,7 +38,6 @@ pub struct ProbePlan {
     pub total_seconds: f64,
     /// The rows of the comparison; empty where only workloads are measured.
     pub rows: Vec<BenchmarkCase>,
-    /// The workloads.
     pub workloads: Vec<Workload>,
     /// The sentence that the user confirms.
     pub says: String,

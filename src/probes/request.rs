@@ -21,7 +21,6 @@ use crate::text;
 /// Size of a scratch file: a WAL segment, in bytes.
 const SEGMENT: u64 = 16 << 20;
 
-/// Options of a probe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbeOptions {
     /// Whether every sample is kept in the result.
@@ -37,7 +36,6 @@ pub struct ProbeOptions {
 pub enum ServerLog {
     /// PostgreSQL's WAL, also where there is no server.
     Wal(WalSettings),
-    /// InnoDB's redo log.
     Redo(RedoShape),
 }
 
@@ -71,7 +69,6 @@ pub struct ProbeRequest {
     pub extra: Vec<Method>,
     /// Further workloads, each measured for the same time.
     pub workloads: Vec<Workload>,
-    /// Its options.
     pub options: ProbeOptions,
     /// Kernel names of the disks at the bottom of the target's stack.
     pub leaves: Vec<String>,

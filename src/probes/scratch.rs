@@ -89,12 +89,10 @@ impl Scratch {
         rustix::fs::openat(&self.directory, file_name(what), flags, Mode::empty())
     }
 
-    /// Renames a file.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), Errno> {
         rustix::fs::renameat(&self.directory, file_name(from), &self.directory, file_name(to))
     }
 
-    /// Removes a file.
     pub fn unlink(&self, what: &str) -> Result<(), Errno> {
         rustix::fs::unlinkat(&self.directory, file_name(what), AtFlags::empty())
     }
@@ -160,7 +158,6 @@ impl Scratch {
         ProbeError::from_errno(errno, doing, &self.path)
     }
 
-    /// Removes the directory.
     pub fn remove(mut self) -> Result<(), ProbeError> {
         self.clear()
     }

@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::{comment, shell};
 
-/// A shell command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Command(String);

@@ -42,7 +42,6 @@ pub struct Input<'a> {
     pub wanted: &'a BTreeMap<Subject, NewFilesystem>,
     /// Why a file system cannot be made on a free disk.
     pub refusal: &'a FilesystemRefusal<'a>,
-    /// Time, place and tool.
     pub circumstances: RunContext,
     /// The last check of every piece of advice.
     pub guard: &'a Guard<'a>,
@@ -51,11 +50,9 @@ pub struct Input<'a> {
 /// Properties of the run rather than of the machine.
 #[derive(Clone, Debug)]
 pub struct RunContext {
-    /// Time, RFC 3339 in UTC.
     pub when: String,
     /// Whether it is the machine itself rather than a capture.
     pub live: bool,
-    /// Version of walwise.
     pub version: String,
     /// The number of evaluated rules.
     pub rules: usize,
@@ -65,7 +62,6 @@ pub struct RunContext {
     pub pack: Pack,
 }
 
-/// Makes the report.
 pub fn build(input: Input<'_>) -> Report {
     let Input { facts, mut verdicts, evaluation, measurements, .. } = input;
     let Input { overrides, wanted, refusal, circumstances, guard, .. } = input;
@@ -177,7 +173,6 @@ fn refusals(finding: &Finding, guard: &Guard<'_>) -> Vec<Option<String>> {
     advice.iter().map(|piece| guard(subject, piece, &beside).err()).collect()
 }
 
-/// The machine in a line.
 pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
     let machine = Subject::host();
     let text = |key| facts.value(&machine, key).unwrap_or_else(|| "unknown".to_owned());

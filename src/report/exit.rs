@@ -36,7 +36,6 @@ pub(super) enum ReportConcern {
     Found(Level),
     /// A rule that is undecided.
     Undecided,
-    /// Neither.
     Nothing,
 }
 

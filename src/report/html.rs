@@ -26,7 +26,6 @@ const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\
     <meta name=\"color-scheme\" content=\"light dark\">\n<style>\n";
 const STYLE: &str = include_str!("html/style.css");
 
-/// The document.
 pub fn render(report: &Report) -> String {
     let targets = telling::worst_first(report);
     let facts = FactsTold::of(report);

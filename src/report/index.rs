@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::facts::Subject;
 use crate::rules::Finding;
 
-/// Findings by subject.
 pub struct Index<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<(usize, &'a Finding)>>,
 }

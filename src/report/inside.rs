@@ -12,16 +12,13 @@ pub const END: &str = "</script>\n";
 /// The largest piece of a line that is held at once, in bytes.
 const PIECE: u64 = 64 << 10;
 
-/// What is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagePart {
     /// The beginning, which says which of both it is.
     Start,
-    /// JSON alone.
     Plain,
     /// HTML before the data, or behind it.
     Outside,
-    /// The data.
     Inside,
 }
 
@@ -35,7 +32,6 @@ pub struct ReportReader<R> {
 }
 
 impl<R: BufRead> ReportReader<R> {
-    /// Reads from a document.
     pub fn new(document: R) -> Self {
         Self { document, place: PagePart::Start, piece: Vec::new(), used: 0, at_line_start: true }
     }

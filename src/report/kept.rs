@@ -9,14 +9,12 @@ use super::inside::ReportReader;
 use super::telling::kept::sections;
 use super::{html, json, markdown, text};
 
-/// A kept report.
 pub struct KeptReport {
     kept: Kept,
     json: String,
 }
 
 impl KeptReport {
-    /// Reads one.
     pub fn read(document: impl Read) -> Result<Self, Unusable> {
         let mut bytes = Vec::new();
         ReportReader::new(BufReader::new(document))
@@ -31,7 +29,6 @@ impl KeptReport {
         &self.json
     }
 
-    /// As text.
     pub fn text(&self) -> String {
         text::sections(&sections(&self.kept))
     }

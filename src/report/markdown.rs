@@ -13,7 +13,6 @@ use crate::text::page::TextBuilder;
 use crate::workers;
 use write::{MarkdownWriter, cell, code, phrase, text};
 
-/// The document.
 pub fn render(report: &Report) -> String {
     let mut document = MarkdownWriter::default();
     document.heading(1, &format!("Storage under databases on {}", code(&report.host.name)));

@@ -19,7 +19,6 @@ pub struct Chosen {
     pub fstype: &'static str,
     /// The sixth field of its fstab line (fstab(5)).
     pub pass: u8,
-    /// Its mount options.
     pub mount: String,
 }
 

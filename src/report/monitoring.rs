@@ -35,7 +35,6 @@ pub enum Protocol {
 pub enum Health {
     /// Nothing at a warning or above.
     Good,
-    /// A warning.
     Warning,
     /// A critical finding, or a verdict that counts like one.
     Critical,

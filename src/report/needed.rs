@@ -10,7 +10,6 @@ use super::{Report, TargetSummary};
 use crate::facts::{FactSet, Need, Scope, Subject};
 use crate::rules::{Finding, Outcome};
 
-/// An unknown fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needed {
     /// The fact, why it is unknown, and its remedy.

@@ -18,11 +18,9 @@ pub enum Urgency {
     Unproven,
     /// Durable, proven by a drill.
     ProvenByDrill,
-    /// Durable.
     Durable,
     /// Not judged, and no disk.
     Unjudged,
-    /// A free disk.
     Device,
 }
 

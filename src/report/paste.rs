@@ -30,7 +30,6 @@ fn head(report: &Report, what: &str, how: &[&str]) -> String {
     comments(&lines)
 }
 
-/// Lines as comments.
 fn comments<S: AsRef<str>>(lines: &[S]) -> String {
     comment::lines(lines)
 }

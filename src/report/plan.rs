@@ -22,7 +22,6 @@ use join::AdviceItem;
 
 /// What plans are made of, apart from findings.
 pub struct PlanBasis<'a> {
-    /// All facts.
     pub facts: &'a FactSet,
     /// The rules that each rule overrides.
     pub overrides: &'a Overrides,

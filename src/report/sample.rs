@@ -50,7 +50,6 @@ pub fn disks(count: usize) -> Report {
     report(&facts, Vec::new(), findings, BTreeMap::new())
 }
 
-/// All of them.
 pub fn all() -> [Report; 2] {
     [at_risk(), free_disk()]
 }
@@ -152,7 +151,6 @@ pub fn advice(setting: &str, change: Change) -> Advice {
     }
 }
 
-/// Words as a list.
 pub fn words(text: &str) -> Vec<String> {
     text.split(',').map(str::to_owned).collect()
 }

@@ -14,7 +14,6 @@ use crate::facts::catalog::mount::{self, Barrier};
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{FactSet, Scope, Subject};
 
-/// The stack of a target.
 pub fn stack(facts: &FactSet, top: &Subject, verdict: Option<&Verdict>) -> Stack {
     let weakest = verdict.map(weakest).unwrap_or_default();
     let mut layers = Vec::new();

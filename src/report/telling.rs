@@ -35,7 +35,6 @@ pub enum ReportPart {
     Plan,
     /// What each verdict rests on.
     Evidence,
-    /// What was measured.
     Price,
     /// What is not known, what it leaves undecided, and what would help.
     Unknown,

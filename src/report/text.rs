@@ -37,7 +37,6 @@ pub fn only(report: &Report, part: ReportPart) -> String {
     page.finish()
 }
 
-/// The whole report.
 pub fn render(report: &Report) -> String {
     let mut page = TextBuilder::default();
     for group in workers::each(&telling::groups(report), |sections| drawn(sections)) {

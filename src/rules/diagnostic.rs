@@ -28,19 +28,14 @@ pub enum Weight {
 /// A mistake in a file, or a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diag {
-    /// Mistake or remark.
     pub weight: Weight,
-    /// Where.
     pub span: Span,
-    /// What is wrong.
     pub message: String,
-    /// What to do.
     pub help: Option<String>,
     /// The other place that it refers to, where that is in another file.
     pub beside: Option<SourceLocation>,
 }
 
-/// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceLocation {
     /// The file's name as the user knows it.
@@ -50,17 +45,14 @@ pub struct SourceLocation {
 }
 
 impl Diag {
-    /// A mistake.
     pub fn mistake(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self { weight: Weight::Mistake, span, message: message.into(), help: help.into(), beside: None }
     }
 
-    /// A remark.
     pub fn remark(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self { weight: Weight::Remark, ..Self::mistake(span, message, help) }
     }
 
-    /// A note to the author.
     pub fn note(span: Span, message: impl Into<String>, help: impl Into<Option<String>>) -> Self {
         Self { weight: Weight::Note, ..Self::mistake(span, message, help) }
     }
@@ -71,7 +63,6 @@ impl Diag {
 pub struct FileDiags {
     /// The file's name as the user knows it.
     pub file: String,
-    /// What it contains.
     pub text: String,
     /// Its mistakes and remarks, in order.
     pub diags: Vec<Diag>,
@@ -83,7 +74,6 @@ impl FileDiags {
         self.diags.iter().filter(|diag| diag.weight == Weight::Mistake)
     }
 
-    /// The remarks.
     pub fn remarks(&self) -> impl Iterator<Item = &Diag> {
         self.diags.iter().filter(|diag| diag.weight == Weight::Remark)
     }
@@ -174,7 +164,6 @@ impl Diagnostics {
         self.broken.entry(line).or_insert(Diag::mistake(span, message, help.to_owned()));
     }
 
-    /// A mistake.
     pub fn report(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
         self.diags.push(Diag::mistake(span, message, help));
     }

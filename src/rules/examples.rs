@@ -17,13 +17,10 @@ use crate::text::page::TextBuilder;
 /// An example with another outcome than it states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The rule's id.
     pub rule: String,
     /// Where the example stands: `file:line`.
     pub place: String,
-    /// The example's name.
     pub example: String,
-    /// The difference.
     pub problem: String,
     /// The condition with the readings, as lines.
     pub trace: String,

@@ -15,7 +15,6 @@ pub struct TraceCondition {
     pub branch: String,
     /// The condition in words.
     pub label: String,
-    /// Its result.
     pub truth: Truth,
     /// The reading, or why there is none.
     pub seen: String,

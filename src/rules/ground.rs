@@ -22,14 +22,12 @@ pub(super) struct BoundCondition<'a> {
     says: Says<'a>,
     /// The element of a quantifier that it is about.
     pub element: Option<Subject>,
-    /// What it is.
     pub node: ConditionNode<'a>,
 }
 
 /// The statement of a condition; worded only where it is read.
 #[derive(Debug)]
 enum Says<'a> {
-    /// This condition.
     Cond(&'a Cond),
     /// That the devices below this one are unknown.
     Unseen(Subject),
@@ -42,7 +40,6 @@ pub(super) enum ConditionNode<'a> {
     All(Vec<BoundCondition<'a>>),
     /// One of them holds; unknown for none.
     Any(Vec<BoundCondition<'a>>),
-    /// It does not hold.
     Not(Box<BoundCondition<'a>>),
     /// A test of a fact that was looked up.
     Test(&'a Test, Seen),
@@ -61,7 +58,6 @@ impl<'a> BoundCondition<'a> {
         LookupScope { view, elements: &[] }.ground(cond)
     }
 
-    /// In words.
     pub fn label(&self) -> String {
         let says = match &self.says {
             Says::Cond(cond) => cond.label(),
@@ -73,7 +69,6 @@ impl<'a> BoundCondition<'a> {
         }
     }
 
-    /// Its result.
     pub fn truth(&self) -> Truth {
         match &self.node {
             ConditionNode::All(kids) => Truth::every(kids.iter().map(Self::truth)),
@@ -117,7 +112,6 @@ impl<'a> BoundCondition<'a> {
         kids.iter().find_map(|kid| kid.which_come_to(wanted))
     }
 
-    /// Its parts.
     pub fn kids(&self) -> &[Self] {
         match &self.node {
             ConditionNode::All(kids) | ConditionNode::Any(kids) => kids,

@@ -66,11 +66,9 @@ pub(super) struct Loaded {
     pub ids: Vec<(String, Span)>,
     /// The ids that rules say they override.
     pub overridden: Vec<(String, Span)>,
-    /// Rules it switches off.
     pub off: Vec<(Off, Span)>,
     /// Rules to which it gives another level.
     pub levels: Vec<(Override, Span)>,
-    /// The mistakes.
     pub diags: Vec<Diag>,
 }
 

@@ -15,7 +15,6 @@ use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area}
 use crate::settings::{Setting, SettingKind};
 use crate::version::{ReleaseRange, Version};
 
-/// A rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Unique and stable: `area.name`.
@@ -30,13 +29,10 @@ pub struct Rule {
     pub title: Template,
     /// The open point where it is undecided: a question to which "yes" means that it applies.
     pub question: Template,
-    /// How much it matters.
     pub level: Level,
     /// The best verdict of a target above a subject where it applies.
     pub caps: Option<Standing>,
-    /// How sure it is.
     pub confidence: Confidence,
-    /// Why it matters.
     pub because: Template,
     /// The remedy, where none of its advice is given.
     pub remedy: Option<Template>,
@@ -46,17 +42,13 @@ pub struct Rule {
     pub refs: Arc<[String]>,
     /// Rules that it takes precedence over where both advise different values for one setting.
     pub overrides: Vec<String>,
-    /// When it applies.
     pub when: Cond,
     /// The advice where it applies.
     pub advise: Vec<AdviceSpec>,
     /// Published measurements.
     pub evidence: Vec<Study>,
-    /// Its tests.
     pub examples: Vec<Example>,
-    /// Who wrote it.
     pub author: Author,
-    /// The file it stands in.
     pub file: String,
     /// The line it starts on, counted from one.
     pub line: usize,
@@ -84,14 +76,12 @@ pub enum FaultEffect {
     DoesNotMount,
     /// The server or the pool does not start.
     DoesNotStart,
-    /// Commits stop.
     Hangs,
     /// The file system turns read-only.
     GoesReadOnly,
 }
 
 impl FaultEffect {
-    /// All of them.
     pub const ALL: [Self; 6] = [
         Self::LosesFlushedData,
         Self::CorruptsData,
@@ -119,7 +109,6 @@ impl FaultEffect {
     }
 }
 
-/// The author of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     /// walwise itself; its tests prove what the rule may advise.
@@ -132,26 +121,20 @@ pub enum Author {
 /// need them, and the tests of the tree have read them. A user's always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleExamples {
-    /// Read and checked.
     Read,
     /// Left: those rules have none.
     Left,
 }
 
-/// A condition.
 #[derive(Clone, Debug)]
 pub enum Cond {
-    /// All of them hold.
     All(Vec<Cond>),
-    /// One of them holds.
     Any(Vec<Cond>),
-    /// It does not hold.
     Not(Box<Cond>),
     /// It holds for each element of the subject's stack.
     Every(Relation, Box<Cond>),
     /// It holds for an element of the subject's stack.
     Some(Relation, Box<Cond>),
-    /// A test of one fact.
     Fact(Test),
 }
 
@@ -250,17 +233,13 @@ impl Rule {
 pub enum Relation {
     /// The disks at the bottom.
     Leaf,
-    /// Every block device.
     Layer,
-    /// Every file system.
     Mount,
 }
 
 impl Relation {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Leaf, Self::Layer, Self::Mount];
 
-    /// Its word in rules.
     pub fn word(self) -> &'static str {
         match self {
             Self::Leaf => "leaf",
@@ -278,10 +257,8 @@ impl Relation {
     }
 }
 
-/// A test of one fact.
 #[derive(Clone, Debug)]
 pub struct Test {
-    /// The fact.
     pub fact: &'static KeyInfo,
     /// The operator and its operand.
     pub op: Op,
@@ -290,15 +267,12 @@ pub struct Test {
 /// The operator of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
-    /// It equals the value.
     Is(Value),
     /// It does not equal the value.
     IsNot(Value),
-    /// It equals one of them.
     In(Vec<Value>),
     /// It equals none of them.
     NotIn(Vec<Value>),
-    /// The list has the word.
     Has(String),
     /// The list lacks the word.
     Lacks(String),
@@ -310,7 +284,6 @@ pub enum Op {
     LacksOption(String),
     /// At or above.
     AtLeast(Value),
-    /// Below.
     Below(Value),
     /// The version has a fix that landed in these lines ([`Version::has_fix`]).
     FixedIn(Vec<Version>),
@@ -318,13 +291,10 @@ pub enum Op {
     InRange(ReleaseRange),
     /// At or above a build of one vendor ([`Version::build_at_least`]).
     BuildAtLeast(Version),
-    /// Below it.
     BuildBelow(Version),
     /// The text, or the version as written, begins with this.
     StartsWith(String),
-    /// It ends with this.
     EndsWith(String),
-    /// It contains this.
     Contains(String),
     /// Whether it is known at all: the only test whose result is never unknown.
     Known(bool),
@@ -333,7 +303,6 @@ pub enum Op {
 }
 
 impl Op {
-    /// Its word in rules.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Is(_) => "is",
@@ -363,25 +332,20 @@ impl Op {
 /// Advice in the words of a rule; [`super::advise`] turns it into [`super::Advice`].
 #[derive(Clone, Debug)]
 pub struct AdviceSpec {
-    /// The setting.
     pub setting: &'static Setting,
-    /// The change.
     pub change: ChangeSpec,
     /// A further condition for the advice.
     pub when: Option<Cond>,
     /// Who else is affected.
     pub reach: Reach,
-    /// What could go wrong.
     pub risk: Risk,
     /// 1 for the first choice among several for the same setting.
     pub rank: Option<u32>,
-    /// What it costs.
     pub price: Option<Template>,
     /// Commands that apply it.
     pub apply: Vec<Template>,
     /// Commands that verify it.
     pub verify: Vec<Template>,
-    /// Commands that undo it.
     pub undo: Vec<Template>,
     /// Commands of a user's rule, which walwise does not check. The others are then empty.
     pub own: Vec<OwnSpec>,
@@ -420,9 +384,7 @@ pub struct Example {
     pub name: String,
     /// Facts of the subject and of what it is linked to.
     pub facts: Vec<Given>,
-    /// Its stack, when given.
     pub stack: Option<ExampleStack>,
-    /// The expected outcome.
     pub expect: Expect,
     /// Exactly the settings that should be advised; `None` leaves them open.
     pub advise: Option<Vec<String>>,
@@ -451,13 +413,11 @@ impl Example {
     }
 }
 
-/// A fact of an example.
 pub type Given = (&'static KeyInfo, Reading<Value>);
 
 /// The elements of quantifiers in an example: complete, even where a list is empty.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleStack {
-    /// Disks at the bottom.
     pub leaves: Vec<Vec<Given>>,
     /// Block devices above them.
     pub layers: Vec<Vec<Given>>,
@@ -468,19 +428,15 @@ pub struct ExampleStack {
 /// The expected outcome of an example; [`super::Outcome`] without its needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// The condition holds.
     Applies,
-    /// It does not.
     DoesNotApply,
     /// The outcome is undecided.
     Undecided,
 }
 
 impl Expect {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Applies, Self::DoesNotApply, Self::Undecided];
 
-    /// The words in rules.
     pub fn word(self) -> &'static str {
         match self {
             Self::Applies => "applies",

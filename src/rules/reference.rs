@@ -26,7 +26,6 @@ the rule is about, `{which}` names what of its stack the condition found.
 
 ";
 
-/// The document.
 pub fn render() -> String {
     let set = RuleSet::builtin();
     let mut page = MarkdownBuilder { text: HEAD.to_owned() };

@@ -201,12 +201,10 @@ impl RuleSet {
         found
     }
 
-    /// All rules.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// The rule of this id.
     pub fn find(&self, id: &str) -> Option<&Rule> {
         self.rules.iter().find(|rule| rule.id == id)
     }
@@ -241,7 +239,6 @@ impl RuleSet {
         &self.remarks
     }
 
-    /// The user's files.
     pub fn user_files(&self) -> &[UserFile] {
         &self.user_files
     }

@@ -28,7 +28,6 @@ enum TemplateSegment {
     Place(Placeholder),
 }
 
-/// A placeholder.
 #[derive(Clone, Debug)]
 struct Placeholder {
     means: Means,
@@ -63,7 +62,6 @@ impl Means {
 }
 
 impl Placeholder {
-    /// As it was written.
     fn source(&self) -> String {
         let prefix = self.prefix.as_ref().map(|prefix| format!("?{prefix}")).unwrap_or_default();
         format!("{{{}{prefix}}}", self.means.name())
@@ -129,7 +127,6 @@ impl Template {
         })
     }
 
-    /// The facts in it.
     pub fn facts(&self) -> impl Iterator<Item = &'static KeyInfo> {
         self.places().filter_map(|place| match place.means {
             Means::Fact(fact) => Some(fact),
@@ -150,7 +147,6 @@ impl Template {
         self.places().any(|place| matches!(place.means, Means::Which))
     }
 
-    /// As it was written.
     pub fn source(&self) -> String {
         self.written(Placeholder::source)
     }

@@ -17,7 +17,6 @@ pub const TEXT: &str = include_str!("../../rules/tables/leaving.toml");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leave {
-    /// Its value.
     #[default]
     Value,
     /// Its value; the bare name switches it on.
@@ -26,7 +25,6 @@ pub enum Leave {
     Shape,
 }
 
-/// The whole table.
 #[derive(Debug, Default)]
 pub struct LeavingTable {
     /// The names of servers' programs, and the area of each.

@@ -63,7 +63,6 @@ impl Postgres {
 /// The default of a setting of MySQL or MariaDB in a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReleaseDefault<'t> {
-    /// A fixed value.
     Fixed(&'t str),
     /// A value that the server computes.
     Computed,

@@ -15,20 +15,15 @@ pub enum ChangedBy {
     Statement,
     /// A statement for one session, a reload for all.
     Session,
-    /// A reload.
     Reload,
-    /// A restart.
     Restart,
     /// None: it is chosen when the cluster is created.
     Initdb,
 }
 
-/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueSyntax {
-    /// Anything.
     Anything,
-    /// `on` or `off`.
     Switch,
     /// One of the words that the table lists.
     Words,
@@ -48,29 +43,24 @@ impl ValueSyntax {
 /// Values, each from a release on, in ascending order.
 pub type ByRelease<T> = Vec<(Version, T)>;
 
-/// Defaults of a setting.
 pub type Defaults = ByRelease<String>;
 
-/// A PostgreSQL setting.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     /// The releases that introduced it.
     pub since: Vec<Version>,
     /// The release that removed it.
     pub removed: Option<Version>,
-    /// Its replacement.
     pub instead: String,
     /// Its default by release.
     pub default: Defaults,
     /// The action by which a new value takes effect.
     pub changed_by: ChangedBy,
-    /// The form of its value.
     pub takes: ValueSyntax,
     /// The fact that holds it, where it is read.
     pub fact: Option<String>,
     /// The unit of a size without one, in bytes, by release.
     pub unit: ByRelease<u64>,
-    /// The source.
     pub source: String,
 }
 
@@ -81,9 +71,7 @@ pub struct PostgresValue {
     pub since: Option<Version>,
     /// Its effect on Linux from then on.
     pub is: OnLinux,
-    /// Why.
     pub because: String,
-    /// The source.
     pub source: String,
 }
 
@@ -91,7 +79,6 @@ pub struct PostgresValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLinux {
-    /// The server accepts it.
     Taken,
     /// The server refuses to start with it.
     Refused,
@@ -120,7 +107,6 @@ pub struct Losing {
 pub struct Mysql {
     /// The server it belongs to.
     pub of: ServerKind,
-    /// Its name.
     pub name: String,
     /// The values that this row is about; empty, without a range, for all.
     pub values: Vec<String>,
@@ -132,7 +118,6 @@ pub struct Mysql {
     pub deprecated: Option<Version>,
     /// The release that removed it.
     pub removed: Option<Version>,
-    /// Its replacement.
     pub instead: String,
     /// Its default by release.
     pub default: Defaults,
@@ -140,13 +125,10 @@ pub struct Mysql {
     pub dynamic: Option<Version>,
     /// The release from which on SET GLOBAL may change it, where some minor releases before `dynamic` do.
     pub perhaps_dynamic: Option<Version>,
-    /// Why it is deprecated.
     pub because: String,
-    /// The source.
     pub source: String,
 }
 
-/// The whole table.
 #[derive(Clone, Debug, Default)]
 pub struct ServerTable {
     /// PostgreSQL settings by name.

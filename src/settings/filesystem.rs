@@ -11,9 +11,7 @@ use serde::{Serialize, Serializer};
 /// A file system to make on a free disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewFilesystem {
-    /// By mke2fs.
     Ext4,
-    /// By mkfs.xfs.
     Xfs,
     /// By mkfs.btrfs, on one device.
     Btrfs,
@@ -47,14 +45,12 @@ impl NewFilesystem {
     }
 }
 
-/// As its word.
 impl fmt::Display for NewFilesystem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
 }
 
-/// As its word.
 impl Serialize for NewFilesystem {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(self.word())

@@ -16,7 +16,6 @@ pub enum SettingKind {
     MountOptions,
     /// Options of a mount at the next boot.
     BootOptions,
-    /// ext4's fast commits.
     FastCommit,
     /// Inode flags of a directory: `+C`, `-C`.
     DirectoryFlags,
@@ -109,7 +108,6 @@ impl SettingKind {
 /// The mount that options belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mounting {
-    /// The present one.
     Now,
     /// The one at the next boot.
     AtBoot,

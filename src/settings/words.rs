@@ -40,5 +40,4 @@ pub fn plain(value: &str) -> String {
 
 /// Servers' words for off.
 pub const OFF: &[&str] = &["off", "false", "no", "0"];
-/// Servers' words for on.
 pub const ON: &[&str] = &["on", "true", "yes", "1"];

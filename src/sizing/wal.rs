@@ -32,7 +32,6 @@ pub struct WalCounts {
     pub contents: Option<WalContents>,
     /// Checkpoints that were due.
     pub timed: u64,
-    /// All others.
     pub requested: u64,
     /// For how long checkpoints were counted, in seconds.
     pub seconds: f64,
@@ -41,9 +40,7 @@ pub struct WalCounts {
 /// What a stretch of WAL holds.
 #[derive(Clone, Copy, Debug)]
 pub struct WalContents {
-    /// Its size.
     pub bytes: f64,
-    /// Its records.
     pub records: f64,
     /// Full-page images in them.
     pub images: f64,

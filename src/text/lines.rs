@@ -5,7 +5,6 @@
 pub struct Lines(Vec<usize>);
 
 impl Lines {
-    /// Of this text.
     pub fn new(text: &str) -> Self {
         Self(text.match_indices('\n').map(|(at, _)| at).collect())
     }

@@ -28,7 +28,6 @@ impl TextBuilder {
         Self { out: String::new(), width: usize::MAX }
     }
 
-    /// The text.
     pub fn finish(self) -> String {
         self.out
     }
@@ -52,14 +51,12 @@ impl TextBuilder {
         self.para(0, text);
     }
 
-    /// One line, unchanged.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         self.spaces(indent);
         self.out.push_str(text);
         self.end_line();
     }
 
-    /// A paragraph, wrapped.
     pub fn para(&mut self, indent: usize, text: &str) {
         self.hanging(indent, "", text);
     }

@@ -12,7 +12,6 @@ pub enum Contender {
     Ext4,
     /// The same with fast commits.
     Ext4FastCommit,
-    /// XFS.
     Xfs,
     /// btrfs with copy on write.
     Btrfs,

@@ -15,7 +15,6 @@ const TOO_MUCH: f64 = 1.3;
 pub enum Certificate {
     /// None is needed: nothing lies between the file systems and the disk.
     NotNeeded,
-    /// Too few blocks for it.
     Unknown,
     /// The loop device is as fast as the file: whatever the interval holds is within a third.
     Faithful,
@@ -28,7 +27,6 @@ pub enum Certificate {
 }
 
 impl TrialRecord {
-    /// The certificate.
     pub fn certificate(&self) -> Certificate {
         match self.extent {
             ExtentKind::Loop => self.certificate_of_loop(),

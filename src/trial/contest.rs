@@ -12,13 +12,11 @@ use super::ranks::{Interval, WalshAverages, cut};
 /// What is said of one candidate against another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairOutcome {
-    /// It is faster.
     Faster,
     /// It is slower.
     Slower,
     /// Neither is more than 5 % faster.
     Alike,
-    /// The blocks do not say.
     Open,
     /// The machine told the reference from itself.
     CannotTell,
@@ -55,7 +53,6 @@ pub struct PairedFigures {
 }
 
 impl PairedFigures {
-    /// Complete blocks.
     pub fn blocks(&self) -> usize {
         self.candidates.iter().chain([&self.twin]).map(Vec::len).min().unwrap_or(0)
     }
@@ -76,7 +73,6 @@ pub struct Contest {
     candidates: usize,
     /// The lower bound of the log-ratio of one candidate to another, row by row; minus infinity before there is one.
     lower: Vec<f64>,
-    /// The estimate of each.
     middle: Vec<f64>,
     /// The interval of each candidate's log-ratio to the reference.
     to_reference: Vec<Option<Interval>>,
@@ -200,7 +196,6 @@ impl Contest {
         set.iter().copied().filter(near).collect()
     }
 
-    /// What follows.
     pub fn outcome(&self) -> TrialOutcome {
         let set = self.may_be_best();
         if self.cannot_tell() {

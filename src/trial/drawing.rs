@@ -23,7 +23,6 @@ impl Telling {
         lines.join("\n") + "\n"
     }
 
-    /// As Markdown.
     pub fn markdown(&self) -> String {
         let mut lines = vec!["# Trial".to_owned(), String::new()];
         lines.extend(self.head.iter().map(|line| format!("{line}  ")));

@@ -13,7 +13,6 @@ pub struct ForestRow {
     pub name: String,
     /// Commits per second, the median of the blocks; `None` before the first.
     pub rate: Option<f64>,
-    /// Where it stands.
     pub place: ForestPlace,
 }
 
@@ -27,7 +26,6 @@ pub enum ForestPlace {
     },
     /// It is compared with the first.
     Ranked {
-        /// The same.
         may_be_best: bool,
         /// The interval of the log-ratio to the first; `None` with too few blocks.
         interval: Option<Interval>,
@@ -42,7 +40,6 @@ pub enum ForestPlace {
 }
 
 impl ForestPlace {
-    /// Its interval.
     pub fn interval(self) -> Option<Interval> {
         match self {
             Self::Ranked { interval, .. } | Self::Twin { interval } => interval,

@@ -14,19 +14,16 @@ pub struct TrialLoad {
     pub shape: CommitShape,
 }
 
-/// The shape of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommitShape {
     /// One page overwritten in a recycled segment, then fdatasync.
     Usual,
-    /// Two pages at once.
     TwoPages,
     /// A page appended to a growing file.
     Appends,
     /// The file is opened with O_DSYNC, and no call follows the write.
     OpenDatasync,
-    /// One page, then fsync.
     Fsync,
     /// The file is opened with O_SYNC, and no call follows the write.
     OpenSync,
@@ -48,10 +45,8 @@ impl CommitShape {
     ];
 }
 
-/// What a trial is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// Commits to a log.
     Commits,
     /// Commits of one session by each sync method.
     Methods,
@@ -101,7 +96,6 @@ impl TrialLoad {
         matches!(self.shape, CommitShape::Usual | CommitShape::WriteOnly)
     }
 
-    /// Its name for people.
     pub fn name(self) -> String {
         match (self.shape, self.clients) {
             (CommitShape::Usual, 1) => "commits, 1 client".to_owned(),

@@ -21,9 +21,7 @@ pub const LAST: usize = 124;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// It goes on.
     Running,
-    /// A look settled it.
     Settled,
     /// Its time is over: the time was declared before, and the end is a look of its own.
     Budget,

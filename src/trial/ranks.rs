@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 pub struct Interval {
     /// The lower end.
     pub low: f64,
-    /// The estimate.
     pub value: f64,
     /// The upper end.
     pub high: f64,
@@ -32,7 +31,6 @@ impl Interval {
 pub struct WalshAverages(Vec<f64>);
 
 impl WalshAverages {
-    /// Those of values.
     pub fn new(values: &[f64]) -> Self {
         let of = |(at, a): (usize, &f64)| {
             let a = *a;
@@ -56,7 +54,6 @@ impl WalshAverages {
         self.nth(self.0.len().checked_sub(cut + 1)?)
     }
 
-    /// Their median.
     pub fn middle(&mut self) -> Option<f64> {
         let half = self.0.len() / 2;
         let upper = self.nth(half)?;

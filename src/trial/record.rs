@@ -18,7 +18,6 @@ const MOST: usize = 64;
 /// More blocks than a day has room for.
 const MOST_BLOCKS: usize = 20_000;
 
-/// A trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// The version of the format: [`FORMAT`].
@@ -27,15 +26,12 @@ pub struct TrialRecord {
     pub walwise: String,
     /// When it began, RFC 3339.
     pub started: String,
-    /// How it ended.
     pub ending: Ending,
     /// Seconds it took.
     pub seconds: f64,
     /// The budget in seconds.
     pub budget: f64,
-    /// The seed of its dice.
     pub seed: u64,
-    /// What the extent is.
     #[serde(default)]
     pub extent: ExtentKind,
     /// The directory of the loop file, or the node of the disk.
@@ -50,7 +46,6 @@ pub struct TrialRecord {
     pub stack: Vec<String>,
     /// Seconds of each load in a cell.
     pub load_seconds: f64,
-    /// The loads.
     pub loads: Vec<TrialLoad>,
     /// The candidates, the reference first.
     pub candidates: Vec<CandidateRecord>,
@@ -62,7 +57,6 @@ pub struct TrialRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExtentKind {
-    /// A loop file.
     #[default]
     Loop,
     /// The beginning of a disk or partition.
@@ -82,13 +76,11 @@ impl ExtentKind {
 /// A candidate as it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CandidateRecord {
-    /// Which one.
     pub candidate: Contender,
     /// The program and arguments that made it, without the device.
     pub mkfs: Vec<String>,
     /// The version of the program, as it prints it.
     pub version: String,
-    /// Its mount options.
     pub mount: String,
 }
 
@@ -101,24 +93,19 @@ pub struct TrialBlock {
     pub written: u64,
 }
 
-/// Who ran in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Runner {
     /// The candidate of this number.
     Candidate(usize),
-    /// The reference again.
     Twin,
-    /// The bare extent.
     Floor,
     /// The loop file directly, beside what the loop device shows; a disk has none.
     Host,
 }
 
-/// A cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialCell {
-    /// Who ran.
     pub runner: Runner,
     /// A sample for each load, in the order of the record; the floor and the host's file have one.
     pub samples: Vec<Sample>,
@@ -129,7 +116,6 @@ pub struct TrialCell {
 /// The figures of a load in a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Commits.
     pub commits: u64,
     /// Seconds they took together.
     pub seconds: f64,

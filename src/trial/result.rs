@@ -11,13 +11,10 @@ pub const WORTH_WAITING: f64 = 86_400.0;
 /// What the blocks say about one load.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
-    /// Its number.
     pub at: usize,
-    /// The load.
     pub load: TrialLoad,
     /// The ranked candidates, by number in the record; the contest counts in this order.
     pub ranked: Vec<usize>,
-    /// The contest.
     pub contest: Contest,
 }
 

@@ -13,12 +13,10 @@ use super::result::LoadResult;
 use crate::measure::{ALPHA, interval, median_of};
 use crate::text;
 
-/// A trial in words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Telling {
     /// What was done, and what it is worth.
     pub head: Vec<String>,
-    /// A part for each load.
     pub loads: Vec<TableOfLoad>,
     /// What else a reader has to know.
     pub notes: Vec<String>,
@@ -27,13 +25,10 @@ pub struct Telling {
 /// What is said about a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableOfLoad {
-    /// Its name.
     pub title: String,
-    /// The answer.
     pub sentence: String,
     /// Whether the trial goes on until it is settled; otherwise a terminal shows the answer alone.
     pub decides: bool,
-    /// The heads of columns.
     pub columns: Vec<&'static str>,
     /// A row for each ranked candidate.
     pub rows: Vec<Vec<TableCell>>,
@@ -41,10 +36,8 @@ pub struct TableOfLoad {
     pub below: Vec<Vec<TableCell>>,
 }
 
-/// A figure in a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableCell {
-    /// What it says.
     pub says: String,
     /// Its interval, where the reader has room for it.
     pub interval: Option<String>,
@@ -63,7 +56,6 @@ fn columns(rows: &'static str) -> Vec<&'static str> {
     [&[rows], FIGURES.as_slice()].concat()
 }
 
-/// Tells a trial.
 pub fn tell(record: &TrialRecord) -> Telling {
     Telling {
         head: head(record),
@@ -251,7 +243,6 @@ pub fn percent(found: Interval) -> String {
     format!("{} % ({} to {})", signed(value), signed(low), signed(high))
 }
 
-/// The answer of a load.
 fn answer(record: &TrialRecord, result: &LoadResult) -> String {
     sentence(record, &result.contest, result.ranked.len(), &|places| names(record, &result.named(places)))
 }

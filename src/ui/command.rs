@@ -26,27 +26,20 @@ pub struct UserAction {
     pub enabled: Result<(), String>,
     /// Its label in the footer; empty for commands that are only in help.
     pub footer: &'static str,
-    /// Its action.
     pub action: Action,
 }
 
-/// Headings in help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HelpSection {
     /// About the selected line.
     Here,
-    /// Moving about.
     Move,
-    /// Work on the machine.
     Work,
-    /// Screens and targets.
     Look,
-    /// The program itself.
     Program,
 }
 
 impl HelpSection {
-    /// The heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Here => "this line",
@@ -58,10 +51,8 @@ impl HelpSection {
     }
 }
 
-/// An action of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Move on the page.
     Go(Motion),
     /// Select the next or the previous block that is not all right.
     Seek(Seek),
@@ -75,13 +66,11 @@ pub enum Action {
     Filter,
     /// Keep what was typed; keys are commands again.
     FilterKeep,
-    /// Show everything again.
     FilterEnd,
     /// Show only what is unknown, or everything again.
     OnlyUnknown,
     /// Show names and sources of all facts, or fold them again.
     Sources,
-    /// Show this screen.
     Show(ScreenId),
     /// Show the list of targets.
     AskTarget,
@@ -89,13 +78,11 @@ pub enum Action {
     TargetGo(Motion),
     /// Show the chosen target.
     TargetTake,
-    /// Show the next target.
     NextTarget,
     /// Show the target before.
     PreviousTarget,
     /// Find out what a probe would write.
     PlanProbe,
-    /// Measure as planned.
     StartProbe,
     /// Stop measuring, keep what was measured.
     CancelProbe,
@@ -127,17 +114,14 @@ pub enum Action {
     Save,
     /// Save it in place of the file that has that name.
     Replace,
-    /// Ask for another name.
     Rename,
     /// Change the name that is being typed.
     Edit(Edit),
     /// Take the mouse, or leave it to the terminal.
     Mouse,
-    /// Show every command.
     Help,
     /// Move in the list of commands.
     HelpGo(Motion),
-    /// Do the chosen command.
     HelpRun,
     /// Take back the last character of what was typed to find something.
     Erase,
@@ -145,11 +129,9 @@ pub enum Action {
     Clear,
     /// Close what lies over the screen.
     Close,
-    /// Redraw everything.
     Redraw,
     /// Give the terminal back until continued.
     Suspend,
-    /// Leave.
     Quit,
     /// Leave at once, as by an interrupt.
     Interrupt,
@@ -194,7 +176,6 @@ fn always() -> [UserAction; 3] {
     ]
 }
 
-/// What the key does now.
 pub fn lookup(model: &Model, view: &PageView, key: &KeyPress) -> Option<UserAction> {
     let mut of_key: Vec<UserAction> =
         commands(model, view).into_iter().filter(|c| key.is_in(c.keys)).collect();

@@ -19,7 +19,6 @@ use crate::rules::RuleSet;
 /// The data for the screens.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// The report so far.
     pub report: Option<Box<Report>>,
     /// Whether reading is complete. Before that no judgement is shown, because the rest may change it.
     pub complete: bool,
@@ -37,7 +36,6 @@ pub struct Data {
     pub export: Export,
     /// The raw lines behind facts that were viewed.
     pub raw: Raw,
-    /// How to draw.
     pub theme: Theme,
 }
 
@@ -58,7 +56,6 @@ impl Data {
         plan.map(|plan| plan.filesystems.as_slice()).unwrap_or_default()
     }
 
-    /// The assumptions.
     pub fn suppositions(&self) -> &[Supposition] {
         self.supposed.as_ref().map(|supposed| supposed.suppositions.as_slice()).unwrap_or_default()
     }
@@ -100,7 +97,6 @@ impl Data {
 /// The results of a probe that are not in the report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeReport {
-    /// The target.
     pub target: Subject,
     /// Times of its commits with the default, as [`Progress::histogram`].
     pub histogram: Vec<(f64, u64)>,
@@ -111,27 +107,19 @@ pub struct ProbeReport {
 /// The one thing that goes on in the background.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
-    /// Nothing.
     Idle,
     /// The machine is being read.
     Collecting {
-        /// The job.
         job: JobId,
-        /// The step of reading.
         what: String,
     },
     /// It is being found out what a probe would write.
     Planning {
-        /// The job.
         job: JobId,
-        /// The target.
         target: Subject,
     },
-    /// A probe runs.
     Probing {
-        /// The job.
         job: JobId,
-        /// The target.
         target: Subject,
         /// How it goes, once it has said so.
         progress: Option<Box<Progress>>,
@@ -140,18 +128,15 @@ pub enum Activity {
     },
     /// It is worked out what would be different.
     Supposing {
-        /// The job.
         job: JobId,
     },
     /// The plan is made for another file system.
     Wanting {
-        /// The job.
         job: JobId,
     },
 }
 
 impl Activity {
-    /// The job that runs.
     pub fn job(&self) -> Option<JobId> {
         match self {
             Self::Idle => None,

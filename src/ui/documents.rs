@@ -34,10 +34,8 @@ impl Export {
     }
 }
 
-/// A report in one form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportDocument {
-    /// All of it.
     pub text: Arc<str>,
     /// How many lines that are.
     pub lines: usize,
@@ -46,20 +44,15 @@ pub struct ExportDocument {
 /// The form shown before a document is saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SaveForm {
-    /// Its form.
     pub format: Format,
-    /// The name of the file.
     pub name: Field,
-    /// How far it is.
     pub stage: SaveState,
 }
 
-/// How far saving is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SaveState {
     /// The name is being typed; why it could not be saved the last time, if there was one.
     Naming(Option<String>),
-    /// It is being written.
     Saving,
     /// There is this file already.
     Exists(String),

@@ -4,10 +4,8 @@
 
 use super::widgets::field::Field;
 
-/// A filter of a screen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// What was typed.
     pub text: Field,
     /// Whether keys still go to it.
     pub typing: bool,

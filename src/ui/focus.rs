@@ -14,11 +14,8 @@ use crate::rules::{Finding, Level, Outcome};
 /// Positions in the report's lists, and the missing facts of the target.
 #[derive(Clone, Debug, Default)]
 pub struct Focus {
-    /// The target.
     pub target: Option<Subject>,
-    /// Its name for people.
     pub title: String,
-    /// Its position.
     pub at: usize,
     /// Its place among the targets from the worst on, from 0, and how many there are.
     pub place: (usize, usize),
@@ -26,9 +23,7 @@ pub struct Focus {
     pub cluster: Option<Subject>,
     /// Position of its verdict.
     pub verdict: Option<usize>,
-    /// Position of its plan.
     pub plan: Option<usize>,
-    /// Position of its probe.
     pub probe: Option<usize>,
     /// Findings that apply without advising anything, apart from what is already right.
     pub noted: Vec<usize>,

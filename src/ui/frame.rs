@@ -32,15 +32,10 @@ const TITLE: usize = 14;
 pub struct FrameLayout {
     /// Host and what is unknown.
     pub header: Rect,
-    /// Screens and target.
     pub tabs: Rect,
-    /// The line beneath them.
     pub rule: Rect,
-    /// The screen.
     pub body: Rect,
-    /// The status line.
     pub status: Rect,
-    /// The keys.
     pub footer: Rect,
 }
 

@@ -8,7 +8,6 @@ use ratatui::layout::{Position, Rect};
 use super::key::KeyPress;
 use super::screen_id::ScreenId;
 
-/// The effect of a click.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// Does what this key does.

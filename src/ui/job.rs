@@ -9,7 +9,6 @@ use crate::report::{Format, Report};
 use crate::rules::RuleSet;
 use crate::settings::NewFilesystem;
 
-/// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Job {
     /// [`super::jobs::Worker::collect`].
@@ -33,7 +32,6 @@ pub enum Job {
 /// A document to be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Save {
-    /// Its form.
     pub format: Format,
     /// The document as displayed, so that exactly that is saved; `None` to make it first.
     pub document: Option<Arc<str>>,
@@ -46,10 +44,8 @@ pub struct Save {
 /// Which job; numbers go up.
 pub type JobId = u64;
 
-/// The result of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JobResult {
-    /// A new report.
     Report(Box<Report>),
     /// The description of a probe.
     Plan(Vec<String>),
@@ -74,12 +70,10 @@ pub enum Saved {
     Exists(String),
 }
 
-/// How far a job is.
 #[derive(Clone, Debug)]
 pub enum Partial {
     /// The step of reading, such as `mounts`.
     Reading(String),
-    /// The facts so far.
     Report(Box<Report>),
     /// The rules by which the machine is going to be judged.
     Rules(Arc<RuleSet>),

@@ -55,7 +55,6 @@ pub trait Worker: Send + Sync {
     fn save(&self, format: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String>;
 }
 
-/// The jobs that run.
 pub struct Jobs {
     worker: Arc<dyn Worker>,
     out: Sender<Msg>,
@@ -68,7 +67,6 @@ impl Jobs {
         Self { worker, out, running: BTreeMap::new() }
     }
 
-    /// Starts one.
     pub fn start(&mut self, id: JobId, job: Job) {
         let cancel = Arc::new(AtomicBool::new(false));
         self.running.insert(id, (job.clone(), Arc::clone(&cancel)));
@@ -85,7 +83,6 @@ impl Jobs {
         }
     }
 
-    /// Asks one to stop.
     pub fn cancel(&self, id: JobId) {
         if let Some((_, cancel)) = self.running.get(&id) {
             cancel.store(true, Ordering::Relaxed);

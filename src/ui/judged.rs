@@ -6,10 +6,8 @@ use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::rules::{Finding, Level, Outcome};
 
-/// The results of a rule.
 #[derive(Clone, Debug)]
 pub struct RuleResults {
-    /// The rule's id.
     pub rule: String,
     /// Positions of its findings in the report: those that apply before those that are undecided.
     pub findings: Vec<usize>,
@@ -36,7 +34,6 @@ impl CameTo {
     /// All of them, as they are shown.
     pub const ALL: [Self; 4] = [Self::Applies, Self::Undecided, Self::DoesNotApply, Self::Nothing];
 
-    /// In words.
     pub fn word(self) -> &'static str {
         match self {
             Self::Applies => "applies",
@@ -48,7 +45,6 @@ impl CameTo {
 }
 
 impl RuleResults {
-    /// Its findings.
     pub fn of<'r>(&'r self, report: &'r Report) -> impl Iterator<Item = &'r Finding> {
         self.findings.iter().filter_map(|at| report.findings.get(*at))
     }

@@ -8,7 +8,6 @@ use std::fmt;
 pub struct KeyPress(String);
 
 impl KeyPress {
-    /// A key by its name.
     pub fn named(name: &str) -> Self {
         Self(name.to_owned())
     }

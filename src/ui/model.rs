@@ -30,30 +30,20 @@ use crate::settings::NewFilesystem;
 pub enum Overlay {
     /// Every command, filtered by what was typed.
     Help {
-        /// The search text.
         filter: Field,
         /// Which of the commands that are left, from 0.
         chosen: usize,
     },
     /// The description of a probe, to be confirmed; the error says why it is refused.
-    Confirm {
-        /// The target.
-        target: Subject,
-        /// Its lines.
-        plan: Result<Vec<String>, String>,
-    },
+    Confirm { target: Subject, plan: Result<Vec<String>, String> },
     /// A fact to be supposed, then its value.
     WhatIf(Box<Picker>),
     /// A file system for the free disk in sight.
-    Filesystem {
-        /// Which of them, from 0.
-        chosen: usize,
-    },
+    Filesystem { chosen: usize },
     /// Where a document is to be saved.
     Save(SaveForm),
     /// The targets, filtered by what was typed.
     Targets {
-        /// The search text.
         filter: Field,
         /// Which of those that are left, from 0.
         chosen: usize,
@@ -75,7 +65,6 @@ impl Overlay {
 /// Whether something changed since the last drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dirty {
-    /// Nothing did.
     No,
     /// Something did, and can wait for the next frame.
     Soon,
@@ -83,20 +72,17 @@ pub enum Dirty {
     Now,
 }
 
-/// Everything.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The data for the screens.
     pub data: Data,
     /// The target that the user chose; until then it is the worst one.
     pub chosen: Option<Subject>,
-    /// The screen in sight.
     pub screen: ScreenId,
     /// The screens that led here.
     pub trail: Vec<ScreenId>,
     /// Where the user is on each screen.
     pub pages: BTreeMap<ScreenId, PageState>,
-    /// The overlay.
     pub overlay: Option<Overlay>,
     /// One line about the last event, until the next key.
     pub notice: Option<String>,
@@ -121,9 +107,7 @@ pub struct Model {
 
 /// The screen in sight as a page, and where the user is on it: made once for all that ask for it until something changes.
 pub struct PageView {
-    /// Where the user is.
     pub state: PageState,
-    /// The page.
     pub page: Arc<Page>,
 }
 
@@ -178,7 +162,6 @@ impl Model {
         SideEffect::Start(job, Job::PlanProbe(target))
     }
 
-    /// Begins to measure.
     pub fn probe(&mut self, target: Subject) -> SideEffect {
         let job = self.number();
         let of = target.clone();
@@ -228,7 +211,6 @@ impl Model {
         self.pages.get(&self.screen).cloned().unwrap_or_default()
     }
 
-    /// What is in sight.
     pub fn view(&self) -> PageView {
         let state = self.page_state();
         let kept = self.kept.as_ref().filter(|(screen, _)| *screen == self.screen);

@@ -6,10 +6,8 @@ use ratatui::layout::Position;
 use super::job::{Job, JobId, JobResult, Partial};
 use super::key::KeyPress;
 
-/// Something happened.
 #[derive(Debug)]
 pub enum Msg {
-    /// A key was pressed.
     Key(KeyPress),
     /// These characters were typed into a text, one after the other.
     Text(String),
@@ -19,15 +17,12 @@ pub enum Msg {
     Mouse(Pointed, Position),
     /// Input was read, and waits in the queue.
     Input,
-    /// A signal arrived.
     Signal(i32),
-    /// The terminal is gone.
     Hangup,
     /// Time for the next frame of what animates.
     Tick,
     /// A job says how far it is.
     Progress(JobId, Partial),
-    /// A job has ended.
     Done(JobId, JobResult),
 }
 
@@ -43,7 +38,6 @@ impl Msg {
     }
 }
 
-/// A mouse action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointed {
     /// The left button was pressed.
@@ -57,7 +51,6 @@ pub enum Pointed {
 /// Something to be done outside of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SideEffect {
-    /// Start a job.
     Start(JobId, Job),
     /// Ask a job to stop; it ends when it can.
     Cancel(JobId),
@@ -73,10 +66,8 @@ pub enum SideEffect {
     Resume,
 }
 
-/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The user left.
     Quit,
     /// This signal, or the key that stands for it.
     Signal(i32),

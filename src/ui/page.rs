@@ -28,18 +28,14 @@ const GUTTER: u16 = 3;
 /// Which of the blocks that are not all right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seek {
-    /// The one below.
     Next,
-    /// The one above.
     Previous,
 }
 
 /// The contents of a screen, from top to bottom.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Its blocks.
     pub blocks: Vec<Block>,
-    /// The pane at its right.
     pub pane: Option<Pane>,
     /// The column at its left.
     pub side: Option<Side>,
@@ -48,7 +44,6 @@ pub struct Page {
 /// A page at the right of another one.
 #[derive(Clone, Debug)]
 pub struct Pane {
-    /// Its page.
     pub page: Box<Page>,
     /// Its columns, with the line at its left.
     pub width: u16,
@@ -68,7 +63,6 @@ pub struct PageState {
     pub selected: Option<String>,
     /// The unfolded blocks, by name.
     pub unfolded: BTreeSet<String>,
-    /// The search.
     pub filter: Option<Filter>,
     /// Whether only what is unknown is shown, where a screen has such a thing.
     pub only_unknown: bool,
@@ -130,13 +124,9 @@ pub enum Motion {
     Up,
     /// To the line or block after.
     Down,
-    /// A screenful up.
     PageUp,
-    /// A screenful down.
     PageDown,
-    /// To the top.
     Top,
-    /// To the bottom.
     Bottom,
 }
 
@@ -231,7 +221,6 @@ impl Page {
         self.blocks.iter().filter(|block| block.key.is_some())
     }
 
-    /// Lines in all.
     pub fn height(&self) -> usize {
         self.blocks.iter().map(|block| block.lines.len()).sum()
     }
@@ -358,7 +347,6 @@ impl Page {
         state.scroll = self.scroll(state, height);
     }
 
-    /// The same upwards.
     fn up(&self, state: &mut PageState, height: usize) {
         let below = state.scroll.saturating_add(height);
         let before = match self.chosen(state) {

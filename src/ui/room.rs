@@ -10,9 +10,7 @@ const MARGINS: usize = 4;
 /// Cells for the content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRoom {
-    /// Columns.
     pub columns: usize,
-    /// Rows in sight at once.
     pub rows: usize,
 }
 

@@ -10,16 +10,13 @@ use super::hits::{Hit, Hits};
 use super::theme::{TextRole, Theme};
 use super::widgets::area;
 
-/// A row of it.
 #[derive(Clone, Debug)]
 pub struct SideRow {
-    /// What it says.
     pub line: Line<'static>,
     /// The place of the target that it is about, from the worst on.
     pub target: Option<usize>,
 }
 
-/// The column.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Its rows; what has no room is not drawn.

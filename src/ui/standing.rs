@@ -13,9 +13,7 @@ use crate::report::{Report, TargetSummary};
 pub struct TargetLine {
     /// The mark of its standing.
     pub mark: &'static str,
-    /// Its standing.
     pub standing: &'static str,
-    /// The style of both.
     pub style: Style,
     /// Its file system; empty where there is none.
     pub filesystem: String,
@@ -24,7 +22,6 @@ pub struct TargetLine {
 }
 
 impl TargetLine {
-    /// The row of a target.
     pub fn new(report: &Report, target: &TargetSummary, theme: Theme) -> Self {
         let verdict = report.verdict(&target.target);
         let (mark, standing, style) = match verdict.map(|verdict| verdict.standing) {

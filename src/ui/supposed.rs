@@ -6,9 +6,7 @@ use crate::report::{Report, WhatIf};
 /// A fact with an assumed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Supposition {
-    /// What it is about.
     pub subject: Subject,
-    /// Its name.
     pub fact: &'static str,
     /// Its assumed value, as typed.
     pub value: String,
@@ -24,9 +22,7 @@ impl Supposition {
 /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Supposed {
-    /// The assumptions.
     pub suppositions: Vec<Supposition>,
-    /// The differences.
     pub what_if: WhatIf,
     /// Its report, for the reasons of what would be found.
     pub report: Report,

@@ -11,12 +11,10 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::text::push_escaped;
 
-/// A cell, in pixels.
 const WIDE: f32 = 8.4;
 const HIGH: f32 = 17.0;
 /// The baseline of letters, from the top of a cell.
 const BASE: f32 = 13.0;
-/// Around the screen.
 const EDGE: f32 = 12.0;
 
 /// The default colours of the terminal.
@@ -53,7 +51,6 @@ pub fn svg(buffer: &Buffer, title: &str) -> String {
 struct CellRun<'a> {
     /// The first one's column.
     at: u16,
-    /// How many columns.
     columns: u16,
     text: String,
     like: &'a Cell,

@@ -48,11 +48,8 @@ const PASTE_OFF: &str = "\x1b[?2004l";
 const PICTURE_BEGINS: &str = "\x1b[?2026h";
 const PICTURE_ENDS: &str = "\x1b[?2026l";
 
-/// A target of pictures.
 pub trait Display {
-    /// Its size in cells.
     fn size(&self) -> Size;
-    /// Draws a picture.
     fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()>;
     /// Forgets the drawn picture, for a screen of this size on which another program may have written.
     fn renew(&mut self, size: Size) -> io::Result<()>;

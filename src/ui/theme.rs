@@ -14,21 +14,16 @@ use crate::rules::Level;
 /// What a piece of text means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextRole {
-    /// Nothing special.
     Plain,
-    /// Opens a section.
     Heading,
     /// Secondary.
     Dim,
     /// Where the selection is, and the keys.
     Accent,
-    /// Right, or holds.
     Good,
-    /// Data can be lost.
     Bad,
     /// Not known, or to be looked at.
     Doubt,
-    /// A command to copy.
     Code,
 }
 
@@ -61,7 +56,6 @@ impl Theme {
         }
     }
 
-    /// The style of a level.
     pub fn level(self, level: Level) -> Style {
         self.style(match level {
             Level::Critical => TextRole::Bad,

@@ -29,7 +29,6 @@ use crate::report::telling::words::count;
 /// How many lines the wheel goes at once.
 const NOTCH: usize = 3;
 
-/// Takes a message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<SideEffect> {
     // A key decides itself whether more than the selection changes.
     if !matches!(msg, Msg::Key(_)) {
@@ -493,7 +492,6 @@ fn target_take(model: &mut Model) {
     }
 }
 
-/// Shows another target.
 fn look_at(model: &mut Model, which: impl FnOnce(&Focus, &Report) -> Focus) {
     let Some(report) = model.data.report.as_deref() else { return };
     model.data.focus = which(&model.data.focus, report);

@@ -35,18 +35,13 @@ const SHORT_LIST: [&str; 13] = [
 pub struct SelectableFact {
     /// The heading it stands under.
     pub group: &'static str,
-    /// What it is about.
     pub subject: Subject,
-    /// The fact.
     pub key: &'static KeyInfo,
-    /// Its real reading.
     pub really: Reading<crate::facts::Value>,
-    /// Its assumed value.
     pub supposed: Option<String>,
 }
 
 impl SelectableFact {
-    /// Its reading, in words.
     pub fn now(&self) -> String {
         match &self.really {
             Reading::Known { value, .. } => self.key.show(value),
@@ -55,10 +50,8 @@ impl SelectableFact {
     }
 }
 
-/// A line of the list.
 #[derive(Clone, Copy, Debug)]
 pub enum MenuItem<'a> {
-    /// A fact.
     Fact(&'a SelectableFact),
     /// A value that the fact can have.
     Word(&'static str),
@@ -81,7 +74,6 @@ pub struct Picker {
     choices: Vec<SelectableFact>,
     /// The fact whose value is asked for.
     pub of: Option<Box<SelectableFact>>,
-    /// The typed text.
     pub typed: Field,
     /// Which entry is chosen, from 0.
     pub chosen: usize,

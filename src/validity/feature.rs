@@ -32,7 +32,6 @@ pub enum FeatureKind {
 pub struct Feature {
     /// The file system it belongs to.
     pub of: String,
-    /// Its name.
     pub name: String,
     /// Its name in the superblock, where that differs.
     pub on_disk: String,
@@ -56,7 +55,6 @@ pub struct Feature {
     pub needed: bool,
     /// Why the later version of the tool is advised.
     pub because: String,
-    /// The source.
     pub source: String,
 }
 

@@ -10,11 +10,9 @@ pub enum Form {
     Any,
     /// Anything that is not empty.
     Text,
-    /// A whole number.
     Number(Number),
     /// A size with an optional suffix k, m or g.
     Size(Size),
-    /// One of these.
     Words(Vec<String>),
 }
 
@@ -50,7 +48,6 @@ pub struct Size {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counts {
-    /// The whole value.
     #[default]
     All,
     /// The whole value, which must be a power of two.
@@ -59,7 +56,6 @@ pub enum Counts {
     LowestBit,
 }
 
-/// The error in a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// It is refused; the accepted form.

@@ -17,9 +17,7 @@ pub struct EffectChange {
     pub from: Version,
     /// The effect on the option.
     pub is: Effect,
-    /// Why.
     pub because: String,
-    /// Who says so.
     pub source: String,
 }
 

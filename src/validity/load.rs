@@ -45,7 +45,6 @@ struct RawInForce {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum ValueType {
-    /// Any non-empty text.
     Text,
 }
 

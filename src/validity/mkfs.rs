@@ -158,7 +158,6 @@ pub fn mkfs_defaults(fs: &str, tool: &Version, kernel: &Version, vendor: &str, w
 /// A feature of the table as it can be made, for tests against real tools.
 #[derive(Clone, Debug)]
 pub struct FeatureExample {
-    /// Its name.
     pub name: &'static str,
     /// The arguments that make mkfs set it: `-O`, `fast_commit`.
     pub with: [String; 2],

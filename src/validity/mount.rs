@@ -98,14 +98,12 @@ pub fn is_option_of(fs: &str, option: &str) -> bool {
 pub enum DiskFormat {
     /// XFS without checksums in its metadata.
     XfsV4,
-    /// A linear md array.
     MdLinear,
     /// An md array with a superblock of version 0.90.
     Md090,
 }
 
 impl DiskFormat {
-    /// What it is, in words.
     pub fn words(self) -> &'static str {
         match self {
             Self::XfsV4 => "an XFS of the old format (V4, crc=0)",
@@ -114,7 +112,6 @@ impl DiskFormat {
         }
     }
 
-    /// Its name in the table.
     fn name(self) -> &'static str {
         match self {
             Self::XfsV4 => "xfs v4",
@@ -150,7 +147,6 @@ pub enum BlockDriver {
 }
 
 impl BlockDriver {
-    /// Its name in the table.
     fn name(self) -> &'static str {
         match self {
             Self::Md => "md",

@@ -17,30 +17,21 @@ use crate::version::Version;
 /// The table, compiled in.
 pub(super) const TEXT: &str = include_str!("../../rules/tables/releases.toml");
 
-/// What has releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub enum Product {
-    /// The kernel.
     Linux,
-    /// The server.
     #[serde(rename = "PostgreSQL")]
     Postgres,
-    /// The server.
     #[serde(rename = "MySQL")]
     Mysql,
-    /// The server.
     #[serde(rename = "MariaDB")]
     Mariadb,
-    /// The tools of ext4.
     #[serde(rename = "e2fsprogs")]
     E2fsprogs,
-    /// The tools of XFS.
     #[serde(rename = "xfsprogs")]
     Xfsprogs,
-    /// The tools of btrfs.
     #[serde(rename = "btrfs-progs")]
     Btrfsprogs,
-    /// The module.
     #[serde(rename = "OpenZFS")]
     Zfs,
 }
@@ -97,7 +88,6 @@ fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
 /// A release of a product.
 #[derive(Clone, Debug)]
 pub struct ProductRelease {
-    /// Of what.
     pub of: Product,
     /// Which, as it is written.
     pub version: String,

@@ -17,7 +17,6 @@ pub use crate::servers::ChangedBy;
 /// A setting that a release of a server knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerSetting {
-    /// Its name.
     pub name: &'static str,
     /// The default, as written in a configuration; `None` where it depends on the machine or on other settings.
     pub default: Option<&'static str>,

@@ -39,22 +39,17 @@ pub struct OptionConflict {
 /// The effect of an option while the file system is mounted with another one.
 #[derive(Clone, Debug)]
 pub struct CombinedEffect {
-    /// The option in force.
     pub option: String,
     /// The effect of the row's option.
     pub is: Effect,
-    /// Why.
     pub because: String,
 }
 
 /// A row: options that share their life.
 #[derive(Clone, Debug)]
 pub struct OptionEntry {
-    /// Its effects by kernel.
     pub life: Life,
-    /// The form of its value.
     pub form: Form,
-    /// A value for tests.
     pub example: Option<String>,
     /// Options of which one must stand beside it.
     pub needs_any: Vec<String>,
@@ -70,14 +65,11 @@ pub struct OptionEntry {
     pub untried: bool,
     /// The reason, for steps without one of their own.
     pub because: String,
-    /// The source.
     pub source: String,
 }
 
-/// The whole table.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// All rows of options.
     pub rows: Vec<OptionEntry>,
     /// Index of an option's row, by (component that accepts it, name in the table).
     pub names: BTreeMap<(String, String), usize>,

@@ -4,7 +4,6 @@
 //! outside. They need root, which plays both sides: it runs walwise as cron would, and everything else as another user.
 //! `tests/attacks/run` shows the counts.
 #![allow(
-    missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

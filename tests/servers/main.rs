@@ -1,7 +1,6 @@
 //! What walwise says to servers that it does not see: for each release in a file, its table of settings, its ruling on
 //! values, and every piece of advice as its outputs print it. `tests/servers/run` compares all of it with real servers.
 #![allow(
-    missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

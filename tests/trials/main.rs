@@ -1,7 +1,6 @@
 //! What takes too long for every change: the tables of simulated trials (`tests/trials/run`) and of real ones
 //! (`tests/trials/controls`), and a thousand kills (`tests/trials/kills`).
 #![allow(
-    missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

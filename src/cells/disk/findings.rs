@@ -23,7 +23,6 @@ pub type LookedAt<T> = Result<T, String>;
 /// A device, as it is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceFindings {
-    /// The user of its node.
     pub owner: u32,
     /// Whether others than its group may write to its node.
     pub is_open_to_all: bool,
@@ -45,9 +44,7 @@ pub struct DeviceFindings {
     pub openers: LookedAt<Vec<String>>,
     /// What the kernel has over it without a claim.
     pub exports: LookedAt<Vec<String>>,
-    /// Files that name it.
     pub mentions: LookedAt<Vec<String>>,
-    /// How it is known.
     pub known_by: LookedAt<KnownBy>,
 }
 
@@ -61,11 +58,8 @@ impl DeviceFindings {
 /// Where a device is in sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DevicePlace {
-    /// Its number.
     pub number: u64,
-    /// Its kernel name.
     pub name: String,
-    /// Its directory.
     home: PathBuf,
     /// The directory of the disk that it is or is a part of.
     disk: PathBuf,
@@ -108,7 +102,6 @@ impl DevicePlace {
         Ok((start * SECTOR, number(&self.home.join("size"))? * SECTOR))
     }
 
-    /// How it is known.
     pub fn known_by(&self) -> LookedAt<KnownBy> {
         known_by(&self.disk_name(), &plates()).map_err(str::to_owned)
     }

@@ -28,15 +28,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The disk that a person agreed to have erased, as it was then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EraseOrder {
-    /// Its node.
     pub node: String,
-    /// Its number.
     pub number: u64,
     /// What the kernel counts up with every new disk; empty before Linux 5.15.
     pub sequence: String,
     /// Where it begins on its disk, and how large it is, in bytes.
     pub extent: (u64, u64),
-    /// How it is known.
     pub known_by: KnownBy,
 }
 
@@ -89,7 +86,6 @@ impl SpareDisk {
     }
 }
 
-/// The disk of a trial.
 pub struct HeldDisk {
     held: OwnedFd,
     place: DevicePlace,
@@ -98,7 +94,6 @@ pub struct HeldDisk {
     seal: TrialSeal,
     /// How many file systems were made.
     nth: Cell<u16>,
-    /// The one that is there.
     last: RefCell<Option<Uuid>>,
     /// Whether something was not as it should be after a write: nothing more is written then.
     is_doubtful: Cell<bool>,
@@ -331,7 +326,6 @@ impl HeldDisk {
         again(&self.held, OFlags::RDWR | OFlags::DIRECT | OFlags::EXCL)
     }
 
-    /// Its kernel name.
     pub fn kernel_name(&self) -> &str {
         &self.place.name
     }

@@ -55,12 +55,10 @@ pub fn written(uuid: &Uuid) -> String {
     parts.map(|part| hex.get(part).unwrap_or_default()).join("-")
 }
 
-/// A mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialMark {
     /// Bytes of the extent, from the device's beginning on.
     pub bytes: u64,
-    /// The trial.
     pub seal: TrialSeal,
     /// Whether it was about to make a file system or to clear the extent: then there may be no superblock.
     pub is_changing: bool,

@@ -8,7 +8,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The names of a device.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceNames {
     /// Its node, such as /dev/sdb2.

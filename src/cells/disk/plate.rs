@@ -11,32 +11,25 @@ use serde::{Deserialize, Serialize};
 /// What a disk shows of itself in sysfs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskPlate {
-    /// Its kernel name.
     pub name: String,
-    /// Its serial number.
     pub serial: Option<String>,
-    /// Its WWN.
     pub wwn: Option<String>,
 }
 
 /// How a disk is named by a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KnownBy {
-    /// By its serial number.
     Serial(String),
-    /// By its WWN.
     Wwn(String),
 }
 
 impl KnownBy {
-    /// The word.
     pub fn typed(&self) -> &str {
         match self {
             Self::Serial(word) | Self::Wwn(word) => word,
         }
     }
 
-    /// What the word is.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Serial(_) => "serial number",

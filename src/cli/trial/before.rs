@@ -22,7 +22,6 @@ use crate::text;
 use crate::trial::{Contender, Ending, ExtentKind, FORMAT, LOOKS, TrialLoad, TrialRecord};
 use crate::way::random;
 
-/// What a trial would do.
 pub(super) struct TrialPlan {
     /// What the inside is told.
     pub(super) job: TrialJob,

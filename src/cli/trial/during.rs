@@ -22,11 +22,8 @@ use crate::trial::{
 /// How long one wait for news is; signals are looked for between.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How a trial ended.
 pub(super) enum Ended {
-    /// As planned.
     Whole,
-    /// By a signal.
     Signal(i32),
     /// By an error: a sentence.
     Failed(String),
@@ -98,7 +95,6 @@ struct RunningTrial {
     arena: Arena,
     control: Control,
     progress: TrialProgress,
-    /// The user has left it.
     left: bool,
     writes: u64,
     record: TrialRecord,

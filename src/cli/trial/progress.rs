@@ -8,16 +8,13 @@ use crate::cli::{out, screens};
 use crate::trial::TrialRecord;
 use crate::ui::TrialScreen;
 
-/// What is shown.
 pub(super) enum TrialProgress {
-    /// Nothing.
     Silent,
     /// Lines on standard error; a screen follows where it may.
     Lines {
         /// Whether one may.
         then_screen: bool,
     },
-    /// The screen.
     Screen(Box<TrialScreen>),
 }
 
@@ -32,7 +29,6 @@ impl TrialProgress {
         Self::Lines { then_screen: text && both }
     }
 
-    /// The cells begin.
     pub(super) fn begin(&mut self, record: &TrialRecord) {
         match self {
             Self::Lines { then_screen: true } => {
@@ -46,7 +42,6 @@ impl TrialProgress {
         }
     }
 
-    /// What is done now.
     pub(super) fn show(&mut self, doing: &str) {
         match self {
             Self::Silent => {}

@@ -12,7 +12,6 @@ use crate::servers;
 /// The host as one user sees it.
 pub struct Behalf<'a> {
     host: &'a dyn Host,
-    /// The user's id.
     pub uid: u32,
 }
 

@@ -38,7 +38,6 @@ enum ConfigEvent {
 }
 
 impl Conf {
-    /// Adds one setting.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<Vec<u8>>, source: Source) {
         self.steps.push(ConfigEvent::Set { name: name.into(), value: value.into(), source });
     }

@@ -19,7 +19,6 @@ use crate::text::safe;
 pub struct ConfigArgument<'a> {
     /// The option that names it.
     pub option: &'static str,
-    /// The file, absolute.
     pub file: &'a Path,
     dialect: Dialect,
 }

@@ -18,7 +18,6 @@ use crate::host::{Host, LAST_SYSTEM_USER, Miss, MissKind, Question};
 use crate::servers::program;
 use crate::text::{raw, safe};
 
-/// One server.
 #[derive(Debug)]
 pub struct ServerProcess {
     /// Process id, as in /proc here.
@@ -27,7 +26,6 @@ pub struct ServerProcess {
     pub parent: u32,
     /// Who runs it; `None` where that is not one user with a number here.
     pub uid: Option<u32>,
-    /// Its command name.
     pub name: String,
 }
 
@@ -45,7 +43,6 @@ pub struct Listing {
 pub struct Unproven {
     /// Who runs it; `None` where that is not known.
     pub uid: Option<u32>,
-    /// Why it is unproven.
     pub detail: String,
 }
 
@@ -67,7 +64,6 @@ impl ServerProcess {
     }
 }
 
-/// Our effective user id.
 pub fn our_uid(host: &dyn Host) -> Option<u32> {
     let identity = host.ask(&Question::Identity).ok()?;
     String::from_utf8_lossy(&identity).lines().find_map(|line| line.strip_prefix("euid=")?.parse().ok())
@@ -120,7 +116,6 @@ fn hides_others(host: &dyn Host) -> bool {
     our_uid(host).is_some_and(|uid| uid != 0) && mounts().is_ok_and(|table| table.entries.iter().any(hides))
 }
 
-/// `pid ppid uid comm`.
 fn row(line: &str) -> Option<ServerProcess> {
     let mut words = line.splitn(4, ' ');
     Some(ServerProcess {
@@ -131,7 +126,6 @@ fn row(line: &str) -> Option<ServerProcess> {
     })
 }
 
-/// `more uid count`.
 fn more(line: &str) -> Option<(Option<u32>, u64)> {
     let (uid, count) = line.strip_prefix("more ")?.split_once(' ')?;
     Some((user(uid).ok()?, count.parse().ok()?))

@@ -21,7 +21,6 @@ use crate::host::{Host, StatFs, path_bytes};
 use crate::text::safe;
 use crate::workers;
 
-/// Reads what is mounted.
 pub const COLLECTOR: Collector = Collector { id: "mounts", run };
 
 const MOUNTINFO: &str = "/proc/self/mountinfo";

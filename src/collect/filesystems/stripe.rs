@@ -10,7 +10,6 @@ use crate::facts::catalog::mount::{self, StripeFit};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 
-/// Compares stripes.
 pub const COLLECTOR: Collector = Collector { id: "stripes", run };
 
 /// The unit of XFS's `sunit` and `swidth` in bytes, independent of the disk's block size.

@@ -20,7 +20,6 @@ use crate::text::{raw, safe};
 use crate::version::Version;
 use crate::workers;
 
-/// Reads ZFS.
 pub const COLLECTOR: Collector = Collector { id: "ZFS", run };
 
 const GET: [&str; 7] =
@@ -44,7 +43,6 @@ struct Pool {
     damage: Option<String>,
 }
 
-/// A device of a pool.
 #[derive(Clone, Debug, PartialEq)]
 struct PoolDevice {
     /// Its path, or the number of one whose path is not printed.

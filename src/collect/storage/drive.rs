@@ -25,7 +25,6 @@ use crate::host::{Host, path_bytes};
 use crate::text::safe;
 use crate::workers;
 
-/// Asks the disks.
 pub const COLLECTOR: Collector = Collector { id: "disks", run };
 
 /// The largest number of disks that are asked.
@@ -34,10 +33,8 @@ const MOST: usize = 64;
 /// The number of disks asked at a time.
 const AT_A_TIME: usize = 8;
 
-/// How a disk is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueryMethod {
-    /// NVMe on its own bus.
     Nvme,
     /// SATA and SAS disks that are really there.
     Disk,

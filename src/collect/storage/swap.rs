@@ -15,7 +15,6 @@ use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
 use crate::text::safe;
 
-/// Reads swap.
 pub const COLLECTOR: Collector = Collector { id: "swap", run };
 
 const SWAPS: &str = "/proc/swaps";

@@ -20,7 +20,6 @@ use crate::host::{Dialect, Host, Question};
 use crate::text::safe;
 use crate::version::Version;
 
-/// Reads the kernel.
 pub const COLLECTOR: Collector = Collector { id: "kernel", run };
 
 const BUILD: &str = "/proc/version";

@@ -18,7 +18,6 @@ enum For {
     Devices,
     /// File systems of this type: those that are mounted, and one that a disk may get which is free as far as we can see.
     FileSystem(&'static str),
-    /// Arrays of md.
     Arrays,
 }
 

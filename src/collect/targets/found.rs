@@ -61,7 +61,6 @@ pub fn places(host: &dyn Host, homes: &[ServerDirectories], facts: &mut FactSet)
     places
 }
 
-/// A path that is a fact.
 fn path(facts: &FactSet, subject: &Subject, key: &Key<String>) -> Option<PathBuf> {
     facts.value(subject, key).map(|text| path_of(raw(&text)))
 }

@@ -27,7 +27,6 @@ pub struct ServerDirectories {
 #[derive(Clone)]
 pub struct ServerDirectory {
     role: Role,
-    /// Its real path.
     pub path: PathBuf,
     mount: Option<Subject>,
     file_system: Option<Subject>,

@@ -18,7 +18,6 @@ use crate::facts::catalog::device::{self, DriveCache};
 const IDENTIFY: &str = "ask the controller as root: nvme id-ctrl -H DEVICE (line vwc)";
 const HEALTH: &str = "ask for the drive's warnings as root: nvme smart-log DEVICE (line critical_warning)";
 
-/// The drive's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
     let presented = is_presented(ask, disk);

@@ -13,7 +13,6 @@ use crate::facts::catalog::device::{self, CacheType, DriveCache};
 const ASK_IT: &str =
     "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
 
-/// The disk's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     let name = disk.name();
     let kept = ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes);

@@ -9,7 +9,6 @@ use crate::durability::ask::Ask;
 use crate::facts::Subject;
 use crate::facts::catalog::device::{self, CacheType};
 
-/// The disk's statement.
 pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
     match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
         Some(true) => CacheStatement::Volatile,

@@ -279,9 +279,7 @@ fn unflushed_pages(facts: &FactSet, of: &Subject, name: &str, setting: &str, men
 }
 
 enum CacheSafety {
-    /// No disk needs a flush.
     Safe,
-    /// A disk does.
     Volatile,
     Unknown,
 }

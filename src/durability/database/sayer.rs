@@ -34,9 +34,7 @@ impl Exceptions {
 
 /// Collects evidence, and statements beside it.
 pub struct Sayer {
-    /// The evidence so far.
     pub evidence: Vec<Evidence>,
-    /// Sessions that deviate.
     pub exceptions: Exceptions,
     /// The fate of commits when this host is lost, in a sentence; empty where nothing is promised.
     pub host_loss: String,

@@ -16,7 +16,6 @@ use crate::truth::Truth;
 
 /// A setting that makes a server keep copies of pages.
 pub struct Copies<'k, T> {
-    /// The setting.
     pub key: &'k Key<T>,
     /// Whether copies are kept; `None` where that is unknown.
     pub kept: Option<bool>,

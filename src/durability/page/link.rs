@@ -15,11 +15,9 @@ const SMALLEST_PAGE: u64 = 4096;
 /// A part of the way of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkPlace {
-    /// The page itself.
     Page,
     /// How the server writes it.
     Server,
-    /// The kernel's release.
     Kernel,
     /// Where the file system puts it, and whether it passes direct I/O on.
     FileSystem,
@@ -27,7 +25,6 @@ pub enum LinkPlace {
     Partition,
     /// Where a linear device-mapper device, such as a logical volume, begins.
     Mapping,
-    /// Any other layer.
     Layer,
     /// What the device promises.
     Device,
@@ -48,10 +45,8 @@ impl LinkPlace {
     }
 }
 
-/// A link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Which part of the way.
     pub place: LinkPlace,
     /// Whether a page passes it in one piece, at a place of the right alignment.
     pub holds: Truth,
@@ -89,7 +84,6 @@ impl Link {
     }
 }
 
-/// A size in words.
 pub fn size(bytes: u64) -> String {
     text::bytes(bytes)
 }

@@ -4,14 +4,12 @@ use crate::durability::{Caps, Verdict, judge};
 use crate::facts::catalog::{self, target};
 use crate::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, Why, testing};
 
-/// A machine.
 #[derive(Clone, Debug)]
 pub struct Machine {
     pub facts: FactSet,
     pub live: bool,
 }
 
-/// `/data`.
 pub fn data() -> Subject {
     Subject::target("/data")
 }
@@ -161,7 +159,6 @@ impl Machine {
             .with("pg.fsync_disabled_by", "none")
     }
 
-    /// The verdict of /data.
     pub fn verdict(&self) -> Verdict {
         self.clone().judged().1
     }

@@ -76,7 +76,6 @@ const LAYERS: &[&str] = &["lvm", "crypt", "md", "multipath", "dm", "dmraid", "vd
 
 type Words = &'static [(&'static str, &'static str)];
 
-/// Realistic disks.
 const DISKS: &[Words] = &[
     &[
         ("device.transport", "sata"),

@@ -6,9 +6,7 @@ use crate::facts::Why;
 notes! {
     /// Notes about the mount table.
     pub enum MountNote {
-        /// There is no table.
         NoTable { file: &'static str, reason: String } = "{file}: {reason}; no mount is known";
-        /// A malformed line.
         MalformedLine { file: &'static str, line: u32, complaint: &'static str }
             = "{file}:{line}: {complaint}; the line was left out";
         /// More mounts than have facts.

@@ -9,7 +9,6 @@ notes! {
     pub enum MeasurementNote {
         /// There is none, although there should be.
         Absence { reason: String } = "not measured: {reason}";
-        /// It was not finished.
         Fragment { reason: String } = "not measured to the end: {reason}";
         /// The same on the screens, right after the request.
         Failure { reason: String } = "{reason}";
@@ -53,9 +52,7 @@ notes! {
     pub enum RulesNote {
         /// Rules that should be in force and are not.
         Loss { sentence: String } = "{sentence}";
-        /// A part without effect.
         Remark { sentence: String } = "{sentence}";
-        /// A rule that is off.
         Off { rule: String, because: String, until: Option<Date>, file: String, line: usize }
             = "rule {rule} is switched off{until}: {because} ({file}:{line})",
             until = last_day(*until);

@@ -4,7 +4,6 @@ use super::notes;
 use crate::facts::Subject;
 
 notes! {
-    /// Notes about storage.
     pub enum StorageNote {
         /// The kernel's list of block devices cannot be read.
         NoDevices { directory: &'static str, reason: String } = "{directory}: {reason}; no block device is known";

@@ -108,7 +108,6 @@ enum Keep {
     Nothing,
 }
 
-/// The time limits.
 #[derive(Clone, Copy)]
 struct Time {
     /// The deadline of everything.

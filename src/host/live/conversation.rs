@@ -24,18 +24,13 @@ pub const LARGEST: usize = 1 << 20;
 /// The largest answer that is passed on, in bytes: all settings, and as many overrides as are read, with names of the longest kind.
 pub const LARGEST_ANSWER: usize = 128 << 10;
 
-/// The next step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ProtocolAction {
-    /// Read more.
     Listen,
-    /// Send this.
     Say(Vec<u8>),
     /// There is an answer; send the farewell, since the server logs a lost connection.
     Done {
-        /// The answer.
         answer: Vec<u8>,
-        /// The farewell message.
         farewell: Vec<u8>,
     },
 }
@@ -51,7 +46,6 @@ pub trait Conversation {
     /// The first message, when all of it is there: its kind or number, its body, and what follows it.
     fn split(bytes: &[u8]) -> Result<Option<WireFrame<'_>>, Miss>;
 
-    /// Handles a message.
     fn message(&mut self, kind: u8, body: &[u8]) -> Result<ProtocolAction, Miss>;
 
     /// Handles bytes from the server, however they are split.

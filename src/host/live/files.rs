@@ -50,9 +50,7 @@ const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOC
 /// The target of a path, held without opening it.
 pub struct PathHandle {
     descriptor: OwnedFd,
-    /// Its file type.
     pub kind: FileType,
-    /// Its device and inode.
     pub identity: (u64, u64),
 }
 
@@ -348,7 +346,6 @@ pub fn is_key(path: &Path) -> bool {
     })
 }
 
-/// stat(2).
 pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
     let found = fs::metadata(path).map_err(|e| miss(&e))?;
     let stat = Stat {
@@ -366,7 +363,6 @@ pub fn stat(path: &Path) -> Result<Vec<u8>, Miss> {
     Ok(stat.encode())
 }
 
-/// statfs(2).
 pub fn statfs(path: &Path) -> Result<Vec<u8>, Miss> {
     let found = rustix::fs::statfs(path).map_err(|e| miss(&e.into()))?;
     // A few file systems leave f_frsize empty; then f_bsize is the unit (statvfs(3)).

@@ -34,7 +34,6 @@ pub fn identity() -> Vec<u8> {
     lines.into_bytes()
 }
 
-/// Memory and processors.
 pub fn summary() -> Result<Vec<u8>, Miss> {
     let what = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let failed = |e: String| Miss::new(MissKind::Failed, e);

@@ -82,7 +82,6 @@ enum ProtocolState {
     Greeting,
     /// The result of the log-in; the number counts requests for another authentication.
     Welcome(u8),
-    /// The number of columns.
     Columns,
     /// A column definition, and how many follow.
     Column(u8),

@@ -20,7 +20,6 @@ struct ReadBudget {
     bytes: usize,
 }
 
-/// The share of one user.
 const SHARE: ReadBudget = ReadBudget { time: Duration::from_secs(15), bytes: 2 << 20 };
 
 /// The total of all persons; later ones get what the first ones leave. A system's own accounts have their share beside it,
@@ -38,7 +37,6 @@ impl ReadBudget {
     }
 }
 
-/// The children, by user.
 pub struct Owners {
     program: PathBuf,
     state: Mutex<OwnerRegistry>,

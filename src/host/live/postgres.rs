@@ -149,7 +149,6 @@ struct PostgresClient {
     told: usize,
 }
 
-/// The query in progress.
 #[derive(Default, PartialEq, Eq)]
 enum Asking {
     #[default]

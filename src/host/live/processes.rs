@@ -34,11 +34,8 @@ const DESCRIPTORS: usize = 4096;
 /// The user and groups of a process (proc_pid_status(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// Its user.
     pub uid: u32,
-    /// Its group.
     pub gid: u32,
-    /// Its other groups.
     pub groups: Vec<u32>,
 }
 

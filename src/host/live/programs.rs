@@ -179,7 +179,6 @@ fn reason(complaint: &str) -> Option<&str> {
     Some(whole.unwrap_or(first).trim())
 }
 
-/// The deadline passed.
 struct Late;
 
 /// Standard output, standard error and exit status.

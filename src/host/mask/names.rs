@@ -10,7 +10,6 @@ use std::path::Path;
 use super::parts::{WORDS, fields, lines, trimmed, words_of};
 use crate::host::{Dialect, Question, Tool, path_bytes};
 
-/// Marks before a label.
 const LABEL_MARKS: [&[u8]; 4] = [b"label=", b"label_enc=", b"part_entry_name=", b"label/"];
 
 /// Accounts that come with a system or a server, and directories beside people's own.
@@ -122,9 +121,7 @@ fn in_file(path: &Path, answer: &[u8]) -> Vec<Range<usize>> {
 pub struct Mount {
     /// Root, mount point and source, as far as the table has them.
     pub names: Vec<Range<usize>>,
-    /// The type.
     pub fstype: Range<usize>,
-    /// The source.
     pub source: Range<usize>,
 }
 
@@ -193,7 +190,6 @@ pub fn serials_in_labels(question: &Question, answer: &[u8]) -> Vec<Range<usize>
     labels.into_iter().flat_map(|label| serials(answer, label)).collect()
 }
 
-/// The same in a path.
 pub fn serials_in_path(path: &[u8]) -> Vec<Range<usize>> {
     label_marks(path).into_iter().flat_map(|label| serials(path, label)).collect()
 }

@@ -35,7 +35,6 @@ pub fn pieces_of(text: &[u8], range: Range<usize>, separator: u8) -> impl Iterat
     pieces(bytes, separator).map(move |piece| piece.start + start..piece.end + start)
 }
 
-/// The lines of a text.
 pub fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     pieces(text, b'\n')
 }

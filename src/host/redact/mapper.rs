@@ -13,7 +13,6 @@ use std::fmt::Write as _;
 pub enum StatusFields {
     /// Its numbers and the words of [`WORDS`], by which its state is known.
     Kept,
-    /// Nothing.
     Left,
 }
 

@@ -27,7 +27,6 @@ const SHORTEST: usize = 5;
 
 /// The part of a name that may leave, normalised, with its prefixes.
 pub enum Name {
-    /// A known name.
     Known(String),
     /// The beginning of a known name.
     Abbreviated(String),

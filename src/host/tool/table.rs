@@ -7,9 +7,7 @@
 use super::{Identities, InstallLocation, OutputPolicy, ToolSpec};
 
 tools! {
-    /// e2fsprogs' mke2fs.
     Mke2fs = "mke2fs" of "e2fsprogs", System, Success, NOTHING => { ["-V"] };
-    /// xfsprogs' mkfs.xfs.
     MkfsXfs = "mkfs.xfs" of "xfsprogs", System, Success, NOTHING => { ["-V"] };
     /// btrfs-progs' mkfs.btrfs.
     MkfsBtrfs = "mkfs.btrfs" of "btrfs-progs", System, Success, NOTHING => { ["--version"] };
@@ -96,7 +94,6 @@ tools! {
 
     /// MySQL's server, or MariaDB's under its old name.
     Mysqld = "mysqld" of "mysql-server", Server, Success, NOTHING => { ["--version"] };
-    /// MariaDB's server.
     Mariadbd = "mariadbd" of "mariadb-server", Server, Success, NOTHING => { ["--version"] };
 
 // One for each major release of PostgreSQL.

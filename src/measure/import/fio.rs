@@ -141,7 +141,6 @@ impl JobOptions {
 struct IoCounters {
     /// Writes per second.
     writes_per_second: Option<f64>,
-    /// Reads and writes.
     operations: f64,
     /// Separate flushes, without those of `sync=`.
     flushes: Option<f64>,

@@ -4,7 +4,6 @@ use super::result::{Workload, WorkloadResult, WorkloadRow};
 use crate::facts::catalog::probe;
 use crate::facts::{FactSet, Key, Source, Subject};
 
-/// The figure of a row.
 type Figure<'f> = &'f dyn Fn(&WorkloadRow) -> Option<f64>;
 
 /// Puts the facts that these workloads found about a target.

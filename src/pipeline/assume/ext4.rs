@@ -5,10 +5,8 @@
 //! A word that is no longer printed has the superblock's own value: for a switch that is the opposite, for a number it
 //! is unknown.
 
-/// Both lists.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MountOptionLists {
-    /// All options in force.
     pub listed: Vec<String>,
     /// The options printed among the mounts.
     pub printed: Vec<String>,

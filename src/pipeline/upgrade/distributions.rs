@@ -15,7 +15,6 @@ use crate::version::Version;
 /// The table, compiled in.
 pub const TEXT: &str = include_str!("../../../rules/tables/distributions.toml");
 
-/// A distribution.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Distribution {
@@ -31,9 +30,7 @@ pub(super) struct Release {
     of: Vec<String>,
     version: String,
     kernel: Vec<Kernel>,
-    /// Version of e2fsprogs.
     pub(super) e2fsprogs: Option<String>,
-    /// Version of xfsprogs.
     pub(super) xfsprogs: Option<String>,
     /// Version of btrfs-progs.
     pub(super) btrfs_progs: Option<String>,
@@ -41,7 +38,6 @@ pub(super) struct Release {
     source: String,
 }
 
-/// A kernel of a release.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Kernel {
@@ -144,7 +140,6 @@ impl Release {
 }
 
 impl DistributionChoice {
-    /// `ID` of os-release(5).
     pub(super) fn id(&self) -> &'static str {
         &self.distribution.id
     }

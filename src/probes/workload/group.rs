@@ -37,7 +37,6 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
 pub(super) struct GroupCommit {
     /// Its row, with the number of sessions as threads.
     pub(super) row: Series,
-    /// The log.
     pub(super) log: Arc<SharedLog>,
     /// The largest number of commits of a session in a round.
     pub(super) most: u64,

@@ -34,7 +34,6 @@ pub(super) fn prepare(stage: &WorkloadContext<'_>) -> Result<Vec<Box<dyn LoadGen
 
 /// The state of the file that a test needs.
 enum Opened {
-    /// Kept open.
     Kept(OwnedFd),
     /// Opened for every operation.
     Anew,

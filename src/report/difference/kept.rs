@@ -19,7 +19,6 @@ pub struct Kept {
     pub made: Made,
     /// The rules that were evaluated, by id.
     pub rules: BTreeSet<String>,
-    /// What was looked at.
     pub targets: BTreeMap<Subject, KeptTarget>,
     /// Facts by subject and name.
     pub facts: BTreeMap<Subject, BTreeMap<&'static str, KeptFact>>,
@@ -42,7 +41,6 @@ pub struct KeptTarget {
     pub title: String,
     /// Everything whose facts and findings concern it.
     pub subjects: Vec<Subject>,
-    /// The mount it lies on.
     pub mount: Option<Subject>,
     /// The first block device beneath it.
     pub device: Option<Subject>,
@@ -66,7 +64,6 @@ pub struct KeptProbe {
 /// Whose log it is decides with what it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptLog {
-    /// Which.
     pub kind: LogKind,
     /// Size of its pages in bytes.
     pub page_bytes: u32,
@@ -75,7 +72,6 @@ pub struct KeptLog {
 }
 
 impl KeptLog {
-    /// What is kept of a log.
     pub(super) fn new(log: &MeasuredLog) -> Self {
         Self { kind: log.kind, page_bytes: log.page_bytes, in_force: log.in_force }
     }
@@ -97,7 +93,6 @@ impl Default for KeptLog {
 pub struct KeptRow {
     /// Whether a server would do it like that.
     pub as_server: bool,
-    /// Mean time.
     pub mean_us: f64,
     /// Median time with its interval.
     pub median_us: Estimate,

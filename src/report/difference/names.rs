@@ -28,7 +28,6 @@ impl Names {
         names
     }
 
-    /// The name it has now.
     pub fn of(&self, subject: &Subject) -> Subject {
         self.0.get(subject).unwrap_or(subject).clone()
     }
@@ -242,7 +241,6 @@ impl<'k> Matching<'k> {
         }
     }
 
-    /// The resulting renames.
     fn names(self) -> BTreeMap<Subject, Subject> {
         self.found.into_iter().filter(|(old, new)| old != new).collect()
     }

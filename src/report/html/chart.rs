@@ -24,7 +24,6 @@ const LINE: f64 = 20.0;
 /// How many lines differ by their dashes.
 const DASHES: usize = 5;
 
-/// A chart.
 struct Illustration {
     /// Its name among the charts of a target.
     name: &'static str,
@@ -33,7 +32,6 @@ struct Illustration {
     /// The same in a sentence, for those who do not see it.
     says: String,
     height: f64,
-    /// What is drawn.
     drawn: Vec<Tag>,
     /// Whether something drawn is a link.
     has_links: bool,
@@ -45,9 +43,7 @@ struct Illustration {
 /// A target of which charts are drawn.
 #[derive(Clone, Copy)]
 pub struct Charted<'a> {
-    /// The report.
     pub report: &'a Report,
-    /// The target.
     pub target: &'a TargetSummary,
     /// Its place in the document, from 1.
     pub place: usize,
@@ -113,7 +109,6 @@ impl Illustration {
     }
 }
 
-/// Rows of texts.
 fn texts(rows: Vec<Vec<String>>) -> Vec<Vec<Markup>> {
     rows.into_iter().map(|row| row.iter().map(|cell| Markup::text(cell)).collect()).collect()
 }

@@ -10,7 +10,6 @@ use crate::report::Report;
 use crate::report::telling::short::{Piece, pieces};
 use crate::report::telling::{self, Bullet, Mark};
 
-/// The dashboard.
 pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
     let told: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
     let mut out = Markup::default();

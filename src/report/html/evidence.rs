@@ -66,12 +66,10 @@ fn seen(finding: &Finding) -> String {
 /// rest is in the data.
 pub struct FactsTold<'a> {
     by_subject: BTreeMap<&'a Subject, Vec<FactRow<'a>>>,
-    /// How many are not told.
     left: usize,
 }
 
 impl<'a> FactsTold<'a> {
-    /// Those of a report.
     pub fn of(report: &'a Report) -> Self {
         let room = FACTS.saturating_mul(report.targets.len().max(1));
         let hops = report.verdicts.iter().flat_map(|verdict| &verdict.flush_path);

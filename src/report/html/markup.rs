@@ -6,7 +6,6 @@ use crate::report::telling::flush::UNBROKEN;
 use crate::report::telling::{Fragment, Phrase};
 use crate::text::push_escaped;
 
-/// A piece of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Markup(String);
 
@@ -31,7 +30,6 @@ pub fn tag(name: &'static str) -> Tag {
 }
 
 impl Markup {
-    /// Words, escaped.
     pub fn text(words: &str) -> Self {
         let mut out = String::with_capacity(words.len());
         escape(&mut out, words);
@@ -80,7 +78,6 @@ impl Markup {
         self.0.is_empty()
     }
 
-    /// The document.
     pub fn finish(self) -> String {
         self.0
     }

@@ -80,7 +80,6 @@ pub fn framed(name: &str, inner: Tag) -> Tag {
     frame.with("aria-label", &format!("Table: {name}")).add(inner)
 }
 
-/// Figures under a head.
 pub fn figures(grid: &Grid) -> Markup {
     let rows = grid.rows.iter().map(|row| row.iter().map(Markup::phrase).collect()).collect();
     table(&named(&grid.head), &grid.head, &grid.right, rows)

@@ -7,7 +7,6 @@ use super::{page, section};
 use crate::report::json;
 use crate::trial::{LoadResult, TableCell, TableOfLoad, TrialRecord, tell};
 
-/// The document.
 pub fn render(record: &TrialRecord) -> String {
     let told = tell(record);
     let results = record.results();

@@ -7,14 +7,12 @@
 use crate::quote::comment;
 use crate::report::telling::{Fragment, Phrase};
 
-/// A document.
 #[derive(Default)]
 pub struct MarkdownWriter {
     out: String,
 }
 
 impl MarkdownWriter {
-    /// The text.
     pub fn finish(self) -> String {
         self.out
     }
@@ -31,7 +29,6 @@ impl MarkdownWriter {
         }
     }
 
-    /// A list of markup.
     pub fn list(&mut self, items: &[String]) {
         if !items.is_empty() {
             self.block(&items.iter().map(|item| format!("- {item}")).collect::<Vec<_>>().join("\n"));
@@ -85,7 +82,6 @@ fn longest_run(line: &str) -> usize {
 /// What sites link by themselves wherever it stands, unless it is code: accounts, tickets, formulas, addresses.
 const LINKED: [&str; 4] = ["@", "#", "$", "://"];
 
-/// A sentence, escaped.
 pub fn text(sentence: &str) -> String {
     let mut out = String::with_capacity(sentence.len());
     escape(&mut out, comment::inline(sentence).trim());

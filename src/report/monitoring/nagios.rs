@@ -13,7 +13,6 @@ const MOST_PRICES: usize = 16;
 /// The longest text before the performance data, in characters; Nagios cuts at 8 kB.
 const LONGEST: usize = 1000;
 
-/// The line.
 pub fn render(report: &Report) -> String {
     let count = |level| applying(report, level).len();
     let health = Health::from_report(report);

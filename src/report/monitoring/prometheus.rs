@@ -14,7 +14,6 @@ use crate::report::exit;
 use crate::report::model::Report;
 use crate::rules::Level;
 
-/// The metrics.
 pub fn render(report: &Report) -> String {
     let mut page = Metrics::default();
     page.metric("walwise_build_info", "The version of walwise.");

@@ -15,10 +15,8 @@ use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
 use crate::text::raw;
 
-/// The place of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclarationSite {
-    /// A line of /etc/fstab.
     Fstab,
     /// A mount unit, by its path.
     Unit(String),
@@ -28,17 +26,13 @@ pub enum DeclarationSite {
 
 /// A boot mount, with the plans' changes to it.
 pub struct BootMountEdit<'a> {
-    /// What it is about.
     pub subject: &'a Subject,
-    /// Where it is written.
     pub place: DeclarationSite,
     /// The same for display: `/etc/fstab:9`.
     pub shown: String,
     /// The options as they are written.
     pub now: Vec<String>,
-    /// The options to remove.
     pub remove: Vec<String>,
-    /// The options to append.
     pub add: Vec<String>,
     /// The steps behind the changes, the most serious first.
     pub steps: Vec<&'a Step>,
@@ -181,7 +175,6 @@ fn same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
 
 /// A target that will not be mounted after the next boot.
 pub struct AbsentMount {
-    /// The target.
     pub title: String,
     /// The statement that nothing mounts it, and the remedy.
     pub says: Vec<String>,

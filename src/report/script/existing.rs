@@ -36,7 +36,6 @@ fn unmounts(step: &Step) -> bool {
     step.advice.apply.iter().any(|command| command.as_str().starts_with("umount "))
 }
 
-/// One step.
 pub fn one(number: usize, step: &Step) -> String {
     let advice = &step.advice;
     let mut lines = vec![

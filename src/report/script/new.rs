@@ -188,7 +188,6 @@ impl Recipe {
     }
 }
 
-/// The lines of a block.
 fn indented(text: &str) -> String {
     text.lines().flat_map(|line| ["    ", line, "\n"]).collect()
 }

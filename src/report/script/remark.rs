@@ -3,7 +3,6 @@
 use crate::quote::comment;
 use crate::report::TargetSummary;
 
-/// Lines as comments.
 pub fn commented(text: &str) -> String {
     comment::lines(text.lines())
 }

@@ -16,7 +16,6 @@ pub type Numbered<'a> = (usize, &'a Finding);
 
 /// The findings of a report, sorted by target.
 pub struct FindingsByTarget<'a> {
-    /// What is told.
     pub report: &'a Report,
     about: BTreeMap<&'a Subject, Vec<Numbered<'a>>>,
 }
@@ -106,7 +105,6 @@ pub struct SharedSections<'t, 'a> {
 }
 
 impl<'t, 'a> SharedSections<'t, 'a> {
-    /// What no target told.
     pub fn rest(&'t self) -> Chapter<'t, 'a> {
         self.chapter(self.like.len())
     }
@@ -127,7 +125,6 @@ impl<'t, 'a> SharedSections<'t, 'a> {
 
 /// What is told under one target, as its sections are made.
 pub struct Chapter<'t, 'a> {
-    /// What is told.
     pub report: &'a Report,
     /// For a free disk of which all is said that was said of an earlier one: that one's title.
     pub like: Option<&'a str>,

@@ -7,10 +7,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Phrase(Vec<Fragment>);
 
-/// A piece of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fragment {
-    /// Words.
     Plain(String),
     /// A name, a value or a command.
     Code(String),
@@ -25,7 +23,6 @@ pub enum Fragment {
 }
 
 impl Phrase {
-    /// Words alone.
     pub fn plain(words: impl Into<String>) -> Self {
         Self(vec![Fragment::Plain(words.into())])
     }

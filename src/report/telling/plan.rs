@@ -9,7 +9,6 @@ use crate::report::{Report, Step, TargetSummary, origin};
 use crate::rules::{Advice, Change, Finding, Level, Outcome};
 use crate::settings::Mounting;
 
-/// The plan of a target.
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
     let Some(plan) = chapter.report.plan(&target.target) else { return Vec::new() };
     let (keep, change): (Vec<&Step>, Vec<&Step>) =

@@ -38,7 +38,6 @@ pub fn section(report: &Report, target: &TargetSummary, measurement: &Measuremen
     section
 }
 
-/// What is measured.
 pub const PRICE: &str = "Price of one commit";
 
 /// How, where and how long it was measured.

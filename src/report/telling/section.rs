@@ -18,13 +18,11 @@ pub struct Section {
     pub heading: Phrase,
     /// What continues the heading in the same sentence, where there is room.
     pub lead: Phrase,
-    /// What it says.
     pub elements: Vec<Element>,
     /// Whether only a document for later reading has it.
     pub is_appendix: bool,
 }
 
-/// How deep a section is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// Of the host, or of a whole target.
@@ -33,14 +31,11 @@ pub enum Rank {
     Part,
 }
 
-/// A piece of a section.
 #[derive(Clone, Debug)]
 pub enum Element {
-    /// One or more sentences.
     Sentence(Phrase),
     /// Things of a kind, each with what is said of it.
     Bullets(Bullets),
-    /// Figures under a head.
     Grid(Grid),
     /// A stack, the top first.
     Stack(Vec<LayerRow>),
@@ -48,29 +43,24 @@ pub enum Element {
     Instructions(Vec<Instruction>),
 }
 
-/// Things of a kind.
 #[derive(Clone, Debug)]
 pub struct Bullets {
     /// Names of the columns that the bullets fill, in the order of their fields; none where each bullet is a sentence.
     pub head: &'static [&'static str],
-    /// The things.
     pub bullets: Vec<Bullet>,
 }
 
 /// A thing with what is said of it.
 #[derive(Clone, Debug, Default)]
 pub struct Bullet {
-    /// Words in front of it.
     pub marks: Vec<Mark>,
     /// What it is about; nothing where the sentence says so.
     pub of: String,
-    /// The sentence.
     pub says: Phrase,
     /// What stands in parentheses behind it.
     pub aside: Phrase,
     /// The rule that says so, where there is room.
     pub rule: String,
-    /// What stands beneath.
     pub beneath: Vec<Detail>,
 }
 
@@ -83,9 +73,7 @@ pub enum Mark {
     Standing(Standing),
     /// A verdict as a heading, or what stands in its place.
     Verdict(Phrase, Option<Standing>),
-    /// Who says so.
     Layer(Layer),
-    /// What becomes of it.
     Change(String),
     /// What kind of remark it is.
     Remark(&'static str),
@@ -96,28 +84,21 @@ pub enum Mark {
 /// Columns of figures or names.
 #[derive(Clone, Debug)]
 pub struct Grid {
-    /// What the columns hold.
     pub head: Vec<&'static str>,
     /// Which of them are aligned to the right.
     pub right: Vec<bool>,
     /// Where one row is too wide: the columns of each of several grids.
     pub narrow: &'static [&'static [usize]],
-    /// The rows.
     pub rows: Vec<Vec<Phrase>>,
 }
 
-/// A step of a plan.
 #[derive(Clone, Debug)]
 pub struct Instruction {
     /// Its place in the plan, from 1; none for an option.
     pub number: Option<usize>,
-    /// How much it matters.
     pub level: Level,
-    /// The setting's name.
     pub setting: &'static str,
-    /// What it is set on.
     pub of: String,
-    /// What becomes of it.
     pub change: String,
     /// Who else is affected, and what it takes.
     pub affects: String,
@@ -128,7 +109,6 @@ pub struct Instruction {
 /// A line beneath a bullet or an instruction.
 #[derive(Clone, Debug)]
 pub enum Detail {
-    /// A sentence.
     Sentence(Phrase),
     /// What a word in front of it names.
     Field(&'static str, Phrase),
@@ -138,9 +118,7 @@ pub enum Detail {
     Aside(&'static str, Phrase),
     /// What a setting reads now and will read; the whole of it where it is to be written somewhere.
     Becomes {
-        /// Now.
         before: Vec<String>,
-        /// Then.
         after: Vec<String>,
         /// All of it then, as it is written.
         whole: Option<String>,
@@ -183,7 +161,6 @@ impl Section {
         }
     }
 
-    /// Adds sentences.
     pub fn say_all(&mut self, sentences: Vec<String>) {
         for sentence in sentences {
             self.say(sentence);
@@ -211,7 +188,6 @@ impl Section {
 }
 
 impl Bullet {
-    /// A sentence alone.
     pub fn sentence(says: impl Into<Phrase>) -> Self {
         Self { says: says.into(), ..Self::default() }
     }
@@ -223,7 +199,6 @@ impl Bullet {
 }
 
 impl Mark {
-    /// What is written.
     pub fn words(&self) -> String {
         match self {
             Self::Level(level, open) => format!("{}{}", level.word(), if *open { "?" } else { "" }),

@@ -23,7 +23,6 @@ use things::ToDo;
 pub enum Piece {
     /// A line behind a label, with commands beneath it.
     Line(Bullet),
-    /// Several targets.
     Targets(Grid),
     /// A section as in the whole report.
     Section(Section),
@@ -84,7 +83,6 @@ fn once(mut pieces: Vec<Piece>) -> Vec<Piece> {
     pieces
 }
 
-/// A line behind a word.
 fn labelled(label: &'static str, says: impl Into<Phrase>) -> Bullet {
     Bullet::marked(Mark::Remark(label), says)
 }
@@ -124,7 +122,6 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
     [Piece::Targets(grid)].into_iter().chain(more).collect()
 }
 
-/// All about one target.
 fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
     let report = chapter.report;
     let mut lines = vec![verdict(report, of)];
@@ -176,7 +173,6 @@ fn verdict(report: &Report, of: &TargetSummary) -> Bullet {
     )
 }
 
-/// What a commit costs.
 fn cost(report: &Report, of: &TargetSummary) -> Bullet {
     let measured = price::line(report, of);
     if let Some(says) = measured {

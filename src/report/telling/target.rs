@@ -69,7 +69,6 @@ fn known_faults(verdict: &Verdict) -> Option<String> {
     (checked > 0).then(|| format!("Known faults that lose flushed data: {checked} checked, {here}."))
 }
 
-/// All about one target.
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
     let report = chapter.report;
     let verdict = report.verdict(&target.target);
@@ -152,7 +151,6 @@ fn evidence(verdict: &Verdict) -> Vec<Section> {
     [Some(section), missing.unless_empty()].into_iter().flatten().collect()
 }
 
-/// The hops of a path.
 fn way(path: &Path) -> Phrase {
     let hops = path.hops.iter().map(Subject::name).map(Phrase::code);
     hops.reduce(|all, hop| all.and(" → ").join(hop)).unwrap_or_default()

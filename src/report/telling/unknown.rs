@@ -81,11 +81,9 @@ fn counted(report: &Report) -> Option<Phrase> {
 /// What would settle a fact that is not known.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Help {
-    /// Nothing that is known.
     Nothing,
     /// Another capture: what tells it is not in this one.
     AnotherCapture,
-    /// This.
     Remedy(Remedy),
 }
 
@@ -121,7 +119,6 @@ impl fmt::Display for Help {
 /// Unknown facts with the same remedy.
 #[derive(Default)]
 struct RemedyGroup {
-    /// How many.
     count: usize,
     /// Their names, each once.
     names: Vec<String>,

@@ -9,7 +9,6 @@ use crate::report::{Assumed, Report, WhatIf};
 use crate::rules::Level;
 use crate::version::Version;
 
-/// All of it.
 pub fn sections(real: &Report, assumed: &WhatIf, upgrade: &Upgrade) -> Vec<Section> {
     let mut sections = host::head(real);
     let mut alone = Section::top("");

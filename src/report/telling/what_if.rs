@@ -11,7 +11,6 @@ use crate::rules::Level;
 
 /// Before everything else: what it is about.
 pub const SAYS: &str = "Assumptions do not affect plans, exports or the exit code.";
-/// Where nothing follows.
 pub const NOTHING: &str = "Nothing else would be different.";
 
 /// The heading over what rules say that are decided then, or no longer are.
@@ -22,7 +21,6 @@ pub const DECIDED: &str = "Newly decided or undecided";
 pub struct ConsequenceGroup {
     /// Their heading; empty where each stands for itself.
     pub title: &'static str,
-    /// The sentences.
     pub rows: Vec<Consequence>,
 }
 
@@ -31,7 +29,6 @@ pub struct ConsequenceGroup {
 pub struct Consequence {
     /// What stands before it: a level, `with`, `without`; may be empty.
     pub label: String,
-    /// The sentence.
     pub says: String,
     /// The rule and what it is about, where it is about a finding.
     pub finding: Option<(String, Subject)>,
@@ -75,7 +72,6 @@ pub fn assumed(assumed: &[Assumed]) -> Vec<Bullet> {
     assumed.iter().map(|one| bullet(assumption(one))).collect()
 }
 
-/// All of it.
 pub fn sections(what_if: &WhatIf) -> Vec<Section> {
     let top = Section::top("What if").saying(SAYS);
     let mut first = Section::part("");

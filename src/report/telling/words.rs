@@ -173,7 +173,6 @@ pub fn need(need: &Need) -> String {
     format!("{} of {}: {}{remedy}", need.fact, subject(&need.subject), reason(need))
 }
 
-/// Why a fact is missing.
 pub fn reason(need: &Need) -> String {
     if need.detail.is_empty() { need.why.to_string() } else { format!("{} ({})", need.why, need.detail) }
 }

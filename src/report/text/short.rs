@@ -19,7 +19,6 @@ use crate::text::wrap::{Overlong, columns, wrap};
 /// Columns for the words in front.
 const LABEL: usize = 9;
 
-/// The short report.
 pub fn render(report: &Report, style: LineStyle) -> String {
     let mut page = ShortPage { out: String::new(), style };
     for piece in pieces(report) {

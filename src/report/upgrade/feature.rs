@@ -36,7 +36,6 @@ pub fn items(real: &FactSet, supposed: &FactSet) -> Vec<Item> {
     items
 }
 
-/// The next e2fsck.
 enum Checker {
     /// The present version, where it is known.
     Of(Option<Version>),

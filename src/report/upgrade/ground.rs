@@ -43,7 +43,6 @@ impl BootDependency {
     }
 }
 
-/// The dependencies.
 pub(super) struct DependencyGraph<'f> {
     pub(super) facts: &'f FactSet,
     /// Lines with their mount points.

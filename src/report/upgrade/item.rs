@@ -40,7 +40,6 @@ impl Item {
     }
 }
 
-/// A finding as an item.
 pub fn item(part: Part, finding: &Finding, already: bool) -> Item {
     Item {
         part,

@@ -12,7 +12,6 @@ use crate::report::model::upgrade::Item;
 use crate::rules::Level;
 use crate::validity::Ruling;
 
-/// An item for each.
 pub fn items(facts: &FactSet) -> Vec<Item> {
     let mut items = parameters(facts);
     items.extend(facts.subjects(Scope::Boot).filter_map(|line| not_a_device(facts, line)));

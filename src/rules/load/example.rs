@@ -27,7 +27,6 @@ const UNKNOWN: [(&str, Why); 6] = [
     ("?not-collected", Why::NotCollected),
 ];
 
-/// Reads an example.
 pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Example> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &EXAMPLE, problems)?;

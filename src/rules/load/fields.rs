@@ -43,11 +43,8 @@ impl Text {
 
 /// The keys that a kind of table can have.
 pub(super) struct TableSchema {
-    /// Its name in messages.
     pub what: &'static str,
-    /// Required keys.
     pub required: &'static [&'static str],
-    /// Optional keys.
     pub optional: &'static [&'static str],
 }
 
@@ -98,7 +95,6 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    /// The place of a key.
     pub fn key_span(&self, key: &str) -> Option<Span> {
         self.table.get_key_value(key).map(|(key, _)| key.span())
     }
@@ -149,7 +145,6 @@ impl<'a> CheckedTable<'a> {
         self.tables(key, problems)
     }
 
-    /// One of a few words.
     pub fn word<T: Copy>(
         &self,
         key: &str,
@@ -167,7 +162,6 @@ impl<'a> CheckedTable<'a> {
     }
 }
 
-/// The value as text.
 pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Text> {
     let Some(text) = item.get_ref().as_str() else {
         let help = "write it in quotes".to_owned();
@@ -193,7 +187,6 @@ pub(super) fn texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<T
     list(item, problems).iter().filter_map(|item| text(item, problems)).collect()
 }
 
-/// The value as a list.
 pub(super) fn list<'a>(item: SpannedValue<'a>, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
         let help = "write it in brackets: [ … ]".to_owned();

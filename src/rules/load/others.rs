@@ -11,7 +11,6 @@ const OFF: TableSchema =
 const OVERRIDE: TableSchema =
     TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &["until"] };
 
-/// Reads an `[[off]]`.
 pub(super) fn off(item: SpannedValue<'_>, file: &str, problems: &mut Diagnostics) -> Option<(Off, Span)> {
     let before = problems.count();
     let fields = CheckedTable::open(item, &OFF, problems)?;

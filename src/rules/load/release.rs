@@ -39,7 +39,6 @@ const RELEASE: TableSchema = TableSchema {
     ],
 };
 
-/// Reads a row.
 pub(super) fn release(
     item: SpannedValue<'_>,
     file: &str,

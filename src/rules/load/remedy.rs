@@ -10,7 +10,6 @@ use crate::rules::template::Template;
 
 /// The two texts, of which a rule has at most the one that fits.
 pub(super) struct RemedyTemplates {
-    /// The remedy.
     pub here: Option<Template>,
     /// Why nothing on the host mends it.
     pub none: Option<Template>,

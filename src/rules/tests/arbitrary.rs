@@ -17,7 +17,6 @@ pub struct World {
 }
 
 impl World {
-    /// As a set of facts.
     pub fn set(&self) -> FactSet {
         let mut set = FactSet::default();
         set.mention(&subject());
@@ -57,7 +56,6 @@ pub fn few() -> Vec<&'static KeyInfo> {
     vec![&mount::BARRIER.info, &mount::READ_ONLY.info, &target::EMPTY.info, &target::INTERLOCK.info]
 }
 
-/// Facts of every kind.
 pub fn every() -> Vec<&'static KeyInfo> {
     let more = [
         &mount::SIZE.info,
@@ -87,7 +85,6 @@ pub fn world(of: Vec<&'static KeyInfo>) -> impl Strategy<Value = World> {
     })
 }
 
-/// Any reading of a fact.
 pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
     let source = prop_oneof![
         3 => Just(Source::file("/proc/x")),
@@ -102,7 +99,6 @@ pub fn reading(info: &'static KeyInfo) -> BoxedStrategy<Reading<Value>> {
         .boxed()
 }
 
-/// Any value of a fact.
 pub fn value(info: &'static KeyInfo) -> BoxedStrategy<Value> {
     match info.kind {
         ValueKind::Bool => any::<bool>().prop_map(Value::Bool).boxed(),

@@ -17,7 +17,6 @@ use crate::rules::{Level, Risk, RuleSet, builtin, examples};
 use crate::truth::Truth;
 use crate::version::{ReleaseRange, Version};
 
-/// What is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     DroppedConjunct,
@@ -106,7 +105,6 @@ fn rebuilt(kid: &Cond, make: impl Fn(Cond) -> Cond) -> Vec<Variant> {
     variants(kid).into_iter().map(|(kind, what, kid)| (kind, what, make(kid))).collect()
 }
 
-/// A condition in a line.
 fn said(cond: &Cond) -> String {
     let all = |kids: &[Cond]| kids.iter().map(said).collect::<Vec<_>>().join("; ");
     match cond {
@@ -202,7 +200,6 @@ fn mutants(rule: &Rule) -> Vec<Mutant> {
     all
 }
 
-/// The fate of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Caught,

@@ -85,12 +85,10 @@ pub fn slots(conds: &[&Cond], elements: usize, read: impl Fn(&Value) -> Vec<Read
     slots
 }
 
-/// Seen here.
 pub fn seen(value: &Value) -> Vec<Reading<Value>> {
     vec![Reading::known(value.clone(), Source::file("/a/file"))]
 }
 
-/// Not read.
 pub fn unknown() -> Reading<Value> {
     Reading::unknown(Why::Denied, "not read")
 }

@@ -23,7 +23,6 @@ pub fn rows(body: u16) -> usize {
     usize::from(body.saturating_sub(OTHERS))
 }
 
-/// Draws the list.
 pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let Some(report) = model.data.report.as_deref() else { return };

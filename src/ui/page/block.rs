@@ -9,7 +9,6 @@ use crate::ui::screen_id::ScreenId;
 /// The effect of Enter on a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Enter {
-    /// Nothing.
     Nothing,
     /// Shows more beneath, or hides it again.
     Unfold,
@@ -24,9 +23,7 @@ pub enum Enter {
 pub struct Block {
     /// The name by which it is selected; `None` for what cannot be.
     pub key: Option<String>,
-    /// Its lines.
     pub lines: Vec<Line<'static>>,
-    /// The effect of Enter.
     pub enter: Enter,
     /// The commands that are copied; none where it has none.
     pub copy: Vec<Command>,

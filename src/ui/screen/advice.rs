@@ -31,7 +31,6 @@ pub fn copied(step: &Step) -> Vec<Command> {
     step.advice.apply.clone()
 }
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {

@@ -21,12 +21,10 @@ fn columns(name: &str) -> usize {
 pub struct Details {
     theme: Theme,
     room: usize,
-    /// The lines so far.
     pub lines: Vec<Line<'static>>,
 }
 
 impl Details {
-    /// Nothing yet.
     pub fn new(theme: Theme, room: usize) -> Self {
         Self { theme, room, lines: Vec::new() }
     }
@@ -36,7 +34,6 @@ impl Details {
         indented(self.lines)
     }
 
-    /// A paragraph.
     pub fn paragraph(&mut self, says: &str) {
         if !says.is_empty() {
             self.lines.extend(text::wrap(says, self.room).into_iter().map(Line::from));
@@ -76,7 +73,6 @@ impl Details {
         }
     }
 
-    /// An empty line.
     pub fn gap(&mut self) {
         self.lines.push(Line::default());
     }

@@ -16,7 +16,6 @@ use crate::ui::widgets::text;
 /// So many lines of a document are shown; all of them are saved.
 const SHOWN: usize = 500;
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let theme = data.theme;

@@ -32,7 +32,6 @@ mod turn {
     /// The price as a chart, then with its curves.
     pub const CHART: u8 = 3;
     pub const CURVES: u8 = 4;
-    /// Unknown facts by name.
     pub const NAMES: u8 = 5;
     /// What is kept, open and at a price, as lists.
     pub const LISTS: u8 = 6;
@@ -45,7 +44,6 @@ mod turn {
 /// Columns for what stands before a sentence.
 const LABEL: usize = 10;
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref() else {
@@ -88,7 +86,6 @@ struct Dashboard<'a> {
     report: &'a Report,
     state: &'a PageState,
     theme: Theme,
-    /// Columns.
     room: usize,
     rows: usize,
     layout: PageLayout,

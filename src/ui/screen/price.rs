@@ -77,13 +77,9 @@ pub fn brief(data: &Data, report: &Report, measurement: &Measurement, room: usiz
 
 /// Each method in a row, and before them whether the figures are those of durable commits.
 pub struct MethodTable<'a> {
-    /// What is known.
     pub data: &'a Data,
-    /// The report of it.
     pub report: &'a Report,
-    /// What was measured.
     pub measurement: &'a Measurement,
-    /// Columns.
     pub room: usize,
 }
 
@@ -113,7 +109,6 @@ impl MethodTable<'_> {
         text::wrap(told::WITHOUT_FLUSHES, self.room).into_iter().map(|row| Line::styled(row, doubt)).collect()
     }
 
-    /// The table in lines.
     fn chart(&self, is_brief: bool) -> Chart {
         let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         chart(self.measurement, in_force, self.data.theme, self.room, is_brief)

@@ -27,7 +27,6 @@ const BETWEEN: usize = 3;
 /// Columns of the tails' table beside the rounds, gaps included.
 const BESIDE_ROUNDS: usize = 55;
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {

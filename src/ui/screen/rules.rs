@@ -21,7 +21,6 @@ use crate::ui::words;
 /// Of what a rule does not apply to, so many traces are shown; `walwise explain` has them all.
 const MOST: usize = 8;
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {

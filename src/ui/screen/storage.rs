@@ -31,7 +31,6 @@ pub fn layer_key(layer: &Subject) -> String {
     format!("layer {layer}")
 }
 
-/// The page.
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
     let mut page = Page::default();
     let Some((report, target)) = data
@@ -73,7 +72,6 @@ struct LayerDiagram<'a> {
     report: &'a Report,
     target: &'a Subject,
     state: &'a PageState,
-    /// Columns for the tree.
     room: usize,
     theme: Theme,
     has_pane: bool,

@@ -58,7 +58,6 @@ fn heading(page: &mut Page, theme: Theme, room: usize) {
     page.heading(theme, "What if", &text::fit(aside, room.saturating_sub(10)));
 }
 
-/// All of it.
 pub fn all(page: &mut Page, data: &Data, state: &PageState, room: usize) {
     let (Some(supposed), Some(real)) = (&data.supposed, data.report.as_deref()) else { return };
     let theme = data.theme;

@@ -160,7 +160,6 @@ fn first(bytes: &[u8]) -> Option<(usize, Sequence)> {
     }
 }
 
-/// What follows `ESC [`.
 fn control(rest: &[u8]) -> Option<(usize, Sequence)> {
     match rest {
         // The mouse, as terminals report it that know no other form.

@@ -10,9 +10,7 @@ use crate::ui::theme::TextRole;
 pub struct TrialBoard {
     /// What is tried, and where.
     pub title: String,
-    /// Complete blocks.
     pub blocks: usize,
-    /// The loads that decide.
     pub loads: Vec<BoardLoad>,
     /// The axis of the intervals of those that may be the best.
     pub axis: RatioAxis,
@@ -24,16 +22,12 @@ pub struct TrialBoard {
     pub nothing: Option<String>,
 }
 
-/// A load.
 #[derive(Clone, Debug)]
 pub struct BoardLoad {
-    /// Its name.
     pub name: String,
     /// The answer as far as there is one.
     pub says: String,
-    /// What that means.
     pub role: TextRole,
-    /// The candidates.
     pub rows: Vec<ForestRow>,
 }
 

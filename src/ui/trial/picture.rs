@@ -19,7 +19,6 @@ const BAR: usize = 12;
 /// The signs of heights, the lowest first.
 const RAMP: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Draws everything.
 pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
     let whole = *buffer.area();
     let (head, rest) = area::top(whole, 1);
@@ -111,7 +110,6 @@ fn loads<'b>(board: &'b TrialBoard, body: Rect, theme: Theme, buffer: &mut Buffe
     }
 }
 
-/// The columns of a line.
 struct Columns {
     name: usize,
     bar: usize,
@@ -130,7 +128,6 @@ impl Columns {
         }
     }
 
-    /// Where the bar begins.
     fn before(&self) -> usize {
         3 + self.name + 2 + RATE + 2
     }

@@ -41,7 +41,6 @@ impl Column {
     }
 }
 
-/// One cell.
 pub type StyledText = (String, Style);
 
 const GAP: usize = 2;

@@ -6,7 +6,6 @@ use super::text;
 
 /// A curve with the letter it is named by.
 pub struct Curve<'a> {
-    /// Its letter.
     pub letter: char,
     /// Times in ascending order, at equal steps of the share.
     pub quantiles: &'a [f64],

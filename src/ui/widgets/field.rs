@@ -22,15 +22,12 @@ pub enum Edit {
     Left,
     /// One character to the right.
     Right,
-    /// To the beginning.
     Home,
-    /// To the end.
     End,
     /// Takes away the character before the cursor.
     Backspace,
     /// Takes away the character at the cursor.
     Delete,
-    /// Takes away everything.
     Clear,
 }
 
@@ -45,7 +42,6 @@ impl Field {
         field
     }
 
-    /// All of it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -71,7 +67,6 @@ impl Field {
         fits
     }
 
-    /// Changes it.
     pub fn edit(&mut self, edit: Edit) {
         let (before, behind) = self.parts();
         let left = before.chars().next_back().map_or(0, char::len_utf8);

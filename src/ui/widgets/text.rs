@@ -50,7 +50,6 @@ pub fn pad(text: &str, room: usize) -> String {
     out
 }
 
-/// So many spaces.
 pub fn blank(columns: usize) -> String {
     " ".repeat(columns)
 }

@@ -27,7 +27,6 @@ fn facts() -> FactSet {
     facts
 }
 
-/// What is found of it.
 fn findings() -> DeviceFindings {
     DeviceFindings {
         owner: 0,

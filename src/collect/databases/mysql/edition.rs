@@ -18,7 +18,6 @@ use crate::version::Version;
 pub enum ProductLine {
     /// MySQL, and Percona's server.
     Mysql,
-    /// MariaDB.
     Mariadb,
 }
 
@@ -40,9 +39,7 @@ impl ProductLine {
 /// The known parts of a server's edition.
 #[derive(Clone, Debug)]
 pub struct Edition {
-    /// Which line.
     pub line: Reading<ProductLine>,
-    /// Its version.
     pub version: Reading<Version>,
 }
 

@@ -39,7 +39,6 @@ pub struct OwnerView<'a> {
 }
 
 impl<'a> OwnerView<'a> {
-    /// As the server sees it.
     fn its(&self) -> &'a dyn Host {
         match self.inside {
             Some(inside) => inside,
@@ -51,7 +50,6 @@ impl<'a> OwnerView<'a> {
 /// A lead to a server: its process, a directory, or only the fact that one is installed.
 #[derive(Debug)]
 pub struct ServerLead<'a> {
-    /// The process.
     pub server: Option<MysqldProcess>,
     /// The data directory that the lead names.
     pub directory: Option<PathBuf>,

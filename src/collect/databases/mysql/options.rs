@@ -83,7 +83,6 @@ pub fn persisted(
 /// The groups that a server reads.
 struct Groups {
     line: Option<ProductLine>,
-    /// `8.0`, `10.11`.
     series: Option<String>,
     suffix: Option<String>,
 }

@@ -36,13 +36,10 @@ pub struct PathInputs<'a> {
     pub conf: &'a Conf,
     /// The running server's answer.
     pub answer: Option<&'a VariablesReply>,
-    /// Its name, for notes.
     pub name: &'a str,
-    /// Which server it is.
     pub edition: &'a Edition,
     /// The data directory here, links followed.
     pub data: &'a Path,
-    /// Where that was read.
     pub data_source: &'a Source,
 }
 

@@ -19,10 +19,8 @@ use crate::text::raw;
 /// Options by name; the value is `None` where it is not passed on.
 type CommandLineOptions = Vec<(String, Option<Vec<u8>>)>;
 
-/// One server.
 #[derive(Debug)]
 pub struct MysqldProcess {
-    /// Its process id.
     pub pid: u32,
     /// The user id of the process, which its files are read as.
     pub uid: u32,
@@ -32,9 +30,7 @@ pub struct MysqldProcess {
     pub environment: Result<Vec<u8>, Miss>,
     /// The program that it runs.
     pub program: Reading<PathBuf>,
-    /// Its working directory.
     pub works_in: Reading<PathBuf>,
-    /// When it started.
     pub started: Option<Moment>,
     /// A preloaded library that turns fsync into nothing, or `none`.
     pub preloaded: Reading<String>,

@@ -23,7 +23,6 @@ use crate::text::{raw, safe};
 /// Where packages put the socket when nothing sets it: Debian and SUSE, Red Hat, the makers' own archives.
 const USUAL: [&str; 3] = ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 
-/// A server's answer.
 #[derive(Debug)]
 pub enum VariablesReply {
     /// Its settings, and the socket.

@@ -33,7 +33,6 @@ use crate::version::Version;
 /// The largest number of tablespaces whose links are followed; each takes several questions.
 const MOST_TABLESPACES: usize = 1000;
 
-/// A lead to a cluster.
 #[derive(Clone, Debug)]
 pub struct Lead<'a> {
     /// The main configuration file.

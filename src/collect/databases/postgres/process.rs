@@ -9,10 +9,8 @@ use crate::facts::{FactSet, Reading, Source};
 use crate::host::{Host, Miss, MissKind, Question, path_of};
 use crate::text::raw;
 
-/// One postmaster.
 #[derive(Clone, Debug)]
 pub struct Postmaster {
-    /// Its process id.
     pub pid: u32,
     /// The user id of the process, which its files are read as.
     pub uid: u32,

@@ -17,7 +17,6 @@ use crate::host::{Host, Question, path_bytes, path_of};
 use crate::text::{raw, safe};
 use crate::version::Version;
 
-/// One server's answer.
 #[derive(Debug)]
 pub struct SettingsReply {
     socket: String,
@@ -175,7 +174,6 @@ impl SettingsReply {
         self.more
     }
 
-    /// The server's version.
     pub fn version(&self) -> Option<Reading<Version>> {
         let version = Version::parse(&safe(&self.rows.get("server_version")?.value))?;
         Some(Reading::known(version, Source::Server { socket: self.socket.clone() }))

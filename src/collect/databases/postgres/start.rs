@@ -20,7 +20,6 @@ pub struct Start<'a> {
     at: Option<Moment>,
     /// Whether the time is the server's own answer.
     said: bool,
-    /// Its data directory.
     data: String,
 }
 

@@ -7,7 +7,6 @@
 use super::node::Node;
 use crate::facts::catalog::device::DeviceKind;
 
-/// Prefixes of names.
 const KINDS: &[(&str, DeviceKind)] = &[
     ("loop", DeviceKind::Loop),
     ("zram", DeviceKind::Zram),
@@ -28,7 +27,6 @@ const KINDS: &[(&str, DeviceKind)] = &[
     ("cciss", DeviceKind::Disk),
 ];
 
-/// The kind by its name.
 pub fn by_name(node: &Node) -> DeviceKind {
     // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
     let name = node.name.to_string_lossy();

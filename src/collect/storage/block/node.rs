@@ -20,7 +20,6 @@ pub struct Node {
     pub name: OsString,
     /// The subject of its facts.
     pub subject: Subject,
-    /// What it is.
     pub kind: DeviceKind,
     /// Its place in the device tree: the target of its link in the class directory; empty when unknown.
     pub place: Vec<u8>,

@@ -15,7 +15,6 @@ use crate::facts::{FactSet, Scope, Subject};
 use crate::host::Host;
 use crate::text::raw;
 
-/// A use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Use {
     /// A file system on it is mounted here.

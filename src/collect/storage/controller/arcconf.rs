@@ -66,7 +66,6 @@ struct ArcconfOutput {
     disks: Vec<PhysicalDisk>,
 }
 
-/// A logical device.
 struct Logical {
     number: String,
     fields: Fields,

@@ -11,7 +11,6 @@ pub const MOST: u32 = 16;
 /// The answers of one tool.
 #[derive(Clone, Debug)]
 pub struct ControllerReport {
-    /// The tool.
     pub tool: Tool,
     /// The command that answered.
     pub argv: String,

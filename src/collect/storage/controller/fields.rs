@@ -30,7 +30,6 @@ impl Fields {
         }
     }
 
-    /// Adds a field.
     pub fn put(&mut self, key: &str, value: String) {
         let new = Ok(value);
         self.values
@@ -48,7 +47,6 @@ impl Fields {
         self.values.get(key)?.as_ref().ok().map(String::as_str)
     }
 
-    /// The keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

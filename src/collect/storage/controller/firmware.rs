@@ -29,7 +29,6 @@ const NEWER: [&str; 3] = [
     "cache offload premium feature required",
 ];
 
-/// The state in one word.
 pub fn state(word: &str) -> Option<Battery> {
     match word {
         "optimal" | "operational" => Some(Battery::Healthy),

@@ -56,7 +56,6 @@ pub const SMART_ARRAY: Synonyms = &[
     &["no-battery write cache", "no-energy pack write cache"],
 ];
 
-/// Keys of arcconf.
 pub const ADAPTEC: Synonyms = &[
     &["supercap status", "capacitor status", "energy pack status", "battery status"],
     &["battery/capacitor pack count", "battery pack count", "capacitor pack count", "energy pack count"],

@@ -92,7 +92,6 @@ fn is_number(text: &str) -> bool {
 pub enum VolumeMatch<'a> {
     /// It is this volume of this controller.
     Volume(&'a Adapter, &'a Volume),
-    /// It is one of these.
     OneOf(Vec<(&'a Adapter, &'a Volume)>),
     /// It is no volume: the controller passes the disk on.
     PassedOn,

@@ -156,12 +156,10 @@ pub fn pci(text: &str) -> Option<Pci> {
     parts.iter().map(number).collect::<Option<Vec<u32>>>()?.try_into().ok()
 }
 
-/// A controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Adapter {
     /// Its name in the tool: a number or a slot.
     pub name: String,
-    /// Its model, as printed.
     pub model: Option<String>,
     /// Where it is plugged in.
     pub pci: Option<Pci>,
@@ -169,7 +167,6 @@ pub struct Adapter {
     pub battery: FieldReading<Battery>,
     /// Why its cache does not work as it is set to, as printed.
     pub detail: Option<String>,
-    /// Its volumes.
     pub volumes: Vec<Volume>,
 }
 
@@ -183,7 +180,6 @@ impl Adapter {
 /// A volume of a controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Its name in the tool.
     pub name: String,
     /// Number that the SCSI address shows too, where it does.
     pub target: Option<u32>,
@@ -191,9 +187,7 @@ pub struct Volume {
     pub node: Option<String>,
     /// World-wide name, hexadecimal digits in lower case.
     pub wwn: Option<String>,
-    /// Policy that was set.
     pub policy: FieldReading<Policy>,
-    /// Policy in force.
     pub in_force: FieldReading<WriteMode>,
     /// The behaviour without battery.
     pub on_failure: FieldReading<OnFailure>,

@@ -30,7 +30,6 @@ const VERSIONS: [u64; 3] = [2, 3, 4];
 /// The value of Capacitor Health for a drive without one.
 const NO_CAPACITOR: u64 = 0xffff;
 
-/// Asks one disk.
 pub fn ask(questions: &Questions, drive: &mut DriveFacts) {
     let answer = match questions.ask(Tool::Nvme, &QUESTION, drive) {
         Ok(answer) => answer,

@@ -24,7 +24,6 @@ const WARNINGS: [(NvmeWarning, &str); 6] = [
     (NvmeWarning::PersistentMemory, "pmr_ro"),
 ];
 
-/// Asks one disk.
 pub fn ask(questions: &Questions) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let identity = questions.ask(Tool::Nvme, &["id-ctrl", "-o", "json"], &mut drive);

@@ -10,7 +10,6 @@ use crate::host::{Host, MissKind, Tool};
 use crate::quote::shell;
 use crate::text::json;
 
-/// Facts of one disk.
 #[derive(Default)]
 pub struct DriveFacts {
     pub facts: Vec<(KeyInfo, Reading<Value>)>,
@@ -66,7 +65,6 @@ impl Questions<'_> {
     }
 }
 
-/// The output of a tool.
 pub struct ToolOutput {
     pub text: Vec<u8>,
     pub argv: String,

@@ -13,7 +13,6 @@ use crate::facts::catalog::device::{self, DriveCache, Shingled};
 use crate::facts::{Reading, Remedy, Why};
 use crate::host::Tool;
 
-/// Asks one disk.
 pub fn ask(questions: &Questions) -> DriveFacts {
     let mut drive = DriveFacts::default();
     let words = ["-q", "noserial", "-n", "standby", "-j", "-i", "-g", "wcache"];
@@ -46,7 +45,6 @@ pub fn ask(questions: &Questions) -> DriveFacts {
     drive
 }
 
-/// `write_cache.enabled`.
 pub fn cache(json: &Json) -> Option<DriveCache> {
     Some(if json.pointer("/write_cache/enabled")?.as_bool()? { DriveCache::On } else { DriveCache::Off })
 }

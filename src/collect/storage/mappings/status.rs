@@ -9,7 +9,6 @@ use crate::facts::catalog::device::{ArrayLevel, MappingState, SyncAction};
 /// What a target says of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetStatus {
-    /// Its state.
     pub state: MappingState,
     /// Copies or paths that have failed or are missing.
     pub failed: Vec<String>,
@@ -275,7 +274,6 @@ fn multipath(words: &[&str]) -> Option<TargetStatus> {
     rest.is_empty().then_some(TargetStatus { failed, ..state.into() })
 }
 
-/// cache.rst.
 fn cache(words: &[&str]) -> Option<TargetStatus> {
     let (_, rest) = words.split_at_checked(10)?;
     let [dirty, rest @ ..] = rest else { return None };
@@ -327,7 +325,6 @@ fn vdo(words: &[&str]) -> Option<TargetStatus> {
     (used <= all && all > 0).then(|| mode.max(full_or_fine(&[[used, all]])).into())
 }
 
-/// era.rst.
 fn era(words: &[&str]) -> Option<TargetStatus> {
     let [block, metadata, now, root] = words else { return None };
     number(block)?;
@@ -336,7 +333,6 @@ fn era(words: &[&str]) -> Option<TargetStatus> {
     Some(full_or_fine(&[share(metadata)?]).into())
 }
 
-/// dm-clone.rst.
 fn clone(words: &[&str]) -> Option<TargetStatus> {
     let [block, metadata, region, copied, copying, rest @ ..] = words else { return None };
     for count in [block, region, copying] {

@@ -15,18 +15,19 @@ use crate::text;
 
 /// Something that the next boot swaps to.
 pub enum Swap {
-    /// A unit, by its name.
     Unit(String),
     /// A line of fstab: a device or a file, its options, and whether these are all.
-    Line { named: String, options: Vec<String>, whole: Option<bool> },
+    Line {
+        named: String,
+        options: Vec<String>,
+        whole: Option<bool>,
+    },
 }
 
-/// The state of a swap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SwapState {
     /// Active now, with known options only.
     Active,
-    /// It does not exist.
     Missing,
     /// It exists, and cannot be swap.
     Unfit,

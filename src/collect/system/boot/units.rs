@@ -42,7 +42,6 @@ struct UnitDirective {
     setting: ConfigDirective,
 }
 
-/// A unit's main file.
 enum Main {
     Masked(PathBuf),
     File(PathBuf),

@@ -12,7 +12,6 @@ use crate::host::Host;
 
 const MEMORY: &str = "/proc/meminfo";
 
-/// Reads both limits.
 pub fn read(host: &dyn Host, facts: &mut FactSet) {
     let host_itself = Subject::host();
     let assumed = facts.is_assumed(&host_itself, machine::MEMORY.id());

@@ -5,7 +5,6 @@
 //! enterprise kernels do not. An unknown tail that looks like an RPM's counts as backporting, because an error in that
 //! direction costs nothing.
 
-/// A vendor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vendor {
     /// Its name in the words of `kernel.vendor`.

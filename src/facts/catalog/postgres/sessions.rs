@@ -10,7 +10,6 @@ use crate::facts::{Choice, FactValue, Value};
 pub struct CommitOverride {
     /// Whose sessions: `database app`, `role bob`, `role bob in database app`; display-safe.
     pub whose: String,
-    /// What they have.
     pub value: SynchronousCommit,
 }
 

@@ -11,7 +11,6 @@ use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::rules::Change;
 use crate::settings::Setting;
 
-/// The four answers.
 pub fn lines(report: &Report, target: &TargetSummary) -> Vec<Bullet> {
     let mounted = report.facts.resolve(&target.target, Scope::Mount);
     let in_force = mounted.as_ref().and_then(|mounted| stack::in_force(&report.facts, mounted));

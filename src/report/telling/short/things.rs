@@ -10,7 +10,6 @@ use crate::report::telling::words;
 use crate::report::{Step, TargetSummary};
 use crate::rules::{Change, Finding, Level, Outcome};
 
-/// A thing to do.
 pub struct ToDo {
     level: Level,
     says: String,

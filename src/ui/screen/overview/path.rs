@@ -18,7 +18,6 @@ use crate::ui::widgets::{columns, flush_path, text};
 /// Columns of the path where the price is beside it, and between the two.
 const PATH: usize = 58;
 const BETWEEN: usize = 2;
-/// Rows of the curves.
 const CURVES: usize = 8;
 const TITLE: &str = "Price of one commit";
 

@@ -157,7 +157,6 @@ impl Dashboard<'_> {
         Some(Line::from(vec![Span::raw(text::blank(INDENT)), left, Span::styled(rules, dim)]))
     }
 
-    /// What is already right.
     pub fn keep(&self) -> DashboardPart {
         let (keep, _) = self.parted();
         let said = |step: &Step| {

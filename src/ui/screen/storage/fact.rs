@@ -12,11 +12,8 @@ pub enum FactState {
     Unknown(Box<Need>, bool),
 }
 
-/// One fact.
 pub struct FactLine<'a> {
-    /// Its dotted name.
     pub name: &'a str,
-    /// What is known of it.
     pub said: FactState,
 }
 

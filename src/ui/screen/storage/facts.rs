@@ -205,7 +205,6 @@ const NAME: usize = 28;
 /// Fewer columns than this beside the names are no room for a value and its source.
 const LEAST_BESIDE: usize = 40;
 
-/// Columns of a row.
 struct Widths {
     room: usize,
     name: usize,
@@ -292,7 +291,6 @@ fn folded(name: &str, says: &[(String, Style)], widths: &Widths) -> Vec<Line<'st
     lines
 }
 
-/// All of a fact.
 fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(theme, room);
     details.field("fact", fact.name);

@@ -16,16 +16,13 @@ use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::text;
 use crate::ui::words;
 
-/// A group of facts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DisplayGroup {
     /// What becomes of a flush, and what a finding rests on.
     Decides,
-    /// How fast it can be.
     Speed,
     /// Whether it is well.
     Health,
-    /// What it is.
     Identity,
     /// All else.
     Other,
@@ -35,7 +32,6 @@ impl DisplayGroup {
     /// All of them, in the order in which they are shown.
     pub const ALL: [Self; 5] = [Self::Decides, Self::Speed, Self::Health, Self::Identity, Self::Other];
 
-    /// Its heading.
     pub fn title(self) -> &'static str {
         match self {
             Self::Decides => "Decides",

@@ -18,7 +18,6 @@ use crate::ui::widgets::tree::{self, Branch};
 
 /// A layer, or something beside the stack.
 pub struct StackNode<'a> {
-    /// What it is.
     pub subject: &'a Subject,
     branch: Branch,
     says: String,
@@ -26,7 +25,6 @@ pub struct StackNode<'a> {
     weakest: bool,
 }
 
-/// The layers of a stack.
 pub fn of_stack(rows: &[LayerRow]) -> Vec<StackNode<'_>> {
     let depths: Vec<usize> = rows.iter().map(|row| usize::try_from(row.depth).unwrap_or_default()).collect();
     let branches = tree::branches(&depths);
@@ -67,7 +65,6 @@ impl<'a> StackNode<'a> {
         Self { subject, branch, says: says.to_owned(), cache: "", weakest: false }
     }
 
-    /// Its name on the page.
     pub fn key(&self) -> String {
         super::layer_key(self.subject)
     }

@@ -146,7 +146,6 @@ impl PhysicalDisk {
         PORTS.iter().find_map(|(kind, one, other)| Some((*kind, number(unit, one)?, number(port, other)?)))
     }
 
-    /// `0,1(1:0)`.
     fn channel(&self) -> Option<PortAddress> {
         let text = self.fields.get("reported channel,device")?;
         // The key of newer versions has a colon of its own: `Reported Channel,Device(T:L) : 0,1(1:0)`.
