@@ -1,6 +1,7 @@
 //! `cargo xtask`: what maintainers run.
 
 mod assets;
+mod compare;
 mod diff;
 mod man;
 mod pack;
@@ -20,6 +21,7 @@ usage: cargo xtask size [--update]      tokens and lines of each module, an erro
        cargo xtask man DIR              write the manual pages
        cargo xtask pictures DIR         write a picture of every screen
        cargo xtask reference            print the reference of the rules
+       cargo xtask compare OLD NEW      compare the answers of two binaries about every recorded host
        cargo xtask diff OLD [NEW]       compare two packs of rules and tables
        cargo xtask stale [AGE]          list what was not checked for a year, or never
 ";
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
             drawn.and_then(|pictures| write(Path::new(directory), &pictures))
         }
         ["reference"] => Ok(reference::render()),
+        ["compare", old, new] => compare::run(checkout(), Path::new(old), Path::new(new)),
         ["diff", old] => diff::run(Path::new(old), None),
         ["diff", old, new] => diff::run(Path::new(old), Some(Path::new(new))),
         ["stale"] => stale::run("1y"),
