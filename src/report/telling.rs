@@ -15,7 +15,7 @@ pub mod kept;
 pub mod plan;
 mod findings;
 pub mod price;
-mod unknown;
+pub mod unknown;
 pub mod target;
 pub mod what_if;
 mod host;

@@ -4,9 +4,8 @@ use ratatui::style::Style;
 
 use super::theme::{TextRole, Theme};
 use crate::durability::{Fate, Standing};
-use crate::facts::Scope;
-use crate::facts::catalog::mount;
 use crate::report::telling::price;
+use crate::report::telling::short::file_system;
 use crate::report::{Report, TargetSummary};
 
 /// What a list says of a target.
@@ -33,10 +32,8 @@ impl TargetLine {
                 ("·", target.content.as_ref().map_or("no verdict", |_| "disk"), theme.style(TextRole::Dim))
             }
         };
-        let mounted = report.facts.resolve(&target.target, Scope::Mount);
-        let filesystem = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
         let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
-        Self { mark, standing, style, filesystem: filesystem.unwrap_or_default(), price }
+        Self { mark, standing, style, filesystem: file_system(report, target), price }
     }
 }
 
