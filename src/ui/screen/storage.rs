@@ -15,11 +15,12 @@ use super::details::Details;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
+use crate::report::telling::flush::is_well;
 use crate::report::telling::words as told;
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::{flush_path, text};
+use crate::ui::widgets::text;
 use facts::LayerDetails;
 use layer::StackNode;
 
@@ -108,7 +109,7 @@ impl<'a> LayerDiagram<'a> {
     fn is_amiss(&self, layer: &Subject) -> bool {
         let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        hop.is_some_and(|hop| !flush_path::is_well(hop.fate)) || self.data.focus.amiss.contains(layer)
+        hop.is_some_and(|hop| !is_well(hop)) || self.data.focus.amiss.contains(layer)
     }
 
     fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {

@@ -26,7 +26,7 @@ fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
     let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| {
         let Some(subject) = hop.subjects.first() else { return Block::text(lines) };
         let layer = storage::layer_key(subject);
-        if flush_path::is_well(hop.fate) {
+        if flush::is_well(hop) {
             return Block::link(lines, ScreenId::Storage, layer);
         }
         Block::item(format!("hop {subject}"), Enter::Open(ScreenId::Storage, layer), lines).amiss(true)
