@@ -50,6 +50,11 @@ impl Data {
         self.report.as_ref()?.plans.get(self.focus.plan?)
     }
 
+    /// The report with the chosen target, once everything was read.
+    pub fn chosen(&self) -> Option<(&Report, &Subject)> {
+        Some((self.report.as_deref().filter(|_| self.complete)?, self.focus.target.as_ref()?))
+    }
+
     /// The steps of that plan that keep a setting, and those that change one.
     pub fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
         self.plan().map(Plan::parted).unwrap_or_default()

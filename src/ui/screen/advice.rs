@@ -4,6 +4,7 @@
 use ratatui::text::Line;
 
 use super::details::Details;
+use super::rest::without_target;
 use super::{step, what_if};
 use crate::facts::{Need, Subject};
 use crate::quote::Command;
@@ -32,12 +33,8 @@ pub fn copied(step: &Step) -> Vec<Command> {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let Some((report, _)) = data.chosen() else { return without_target(data, "advise on") };
     let mut page = Page::default();
-    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said = if data.complete { "There is no target to advise on." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let view = FindingList { data, state, report, room, theme: data.theme };
     what_if::all(&mut page, data, state, room);
     view.plan(&mut page);

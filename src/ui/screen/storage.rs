@@ -12,6 +12,7 @@ mod facts;
 use ratatui::text::Line;
 
 use super::details::Details;
+use super::rest::without_target;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
@@ -33,17 +34,8 @@ pub fn layer_key(layer: &Subject) -> String {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let Some((report, target)) = data.chosen() else { return without_target(data, "show") };
     let mut page = Page::default();
-    let Some((report, target)) = data
-        .report
-        .as_deref()
-        .filter(|_| data.complete)
-        .and_then(|report| Some((report, data.focus.target.as_ref()?)))
-    else {
-        let said = if data.complete { "There is no target to show." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let columns = if room >= WIDE { room.saturating_mul(9) / 20 } else { 0 };
     let left = room.saturating_sub(columns);
     let view =
