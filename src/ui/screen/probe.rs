@@ -176,7 +176,7 @@ impl LatencyTable<'_> {
             head("max"),
             head("flush/op"),
         ]];
-        rows.extend(price::of_server(measurement).filter(|row| row.samples > 0).map(row));
+        rows.extend(measurement.tried_of_server().filter(|row| row.samples > 0).map(row));
         let shape = [
             Column::keep(13),
             Column::drop(4),

@@ -124,7 +124,7 @@ impl Dashboard<'_> {
             DashboardPart::new(page.blocks)
         } else {
             let says = price::in_short(self.data, self.report, measurement);
-            let key = price::of_server(measurement).next().map(|row| format!("method {}", row.method.name()));
+            let key = measurement.tried_of_server().next().map(|row| format!("method {}", row.method.name()));
             let enter = Enter::Open(ScreenId::Probe, key.unwrap_or_default());
             super::airy(Block::item("price", enter, self.labelled("Price", &says)))
                 .or(turn::CHART, page.blocks)
