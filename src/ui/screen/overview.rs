@@ -7,6 +7,7 @@ mod side;
 mod todo;
 mod path;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
@@ -114,12 +115,8 @@ impl Dashboard<'_> {
 
     /// A sentence behind a label.
     fn labelled(&self, label: &str, says: &str) -> Vec<Line<'static>> {
-        let rows = text::wrap(says, self.room.saturating_sub(LABEL)).into_iter().enumerate();
-        let label = |i: usize| text::pad(if i == 0 { label } else { "" }, LABEL);
-        let line = |(i, row)| {
-            Line::from(vec![Span::styled(label(i), self.theme.style(TextRole::Heading)), Span::raw(row)])
-        };
-        rows.map(line).collect()
+        let rows = text::wrap(says, self.room.saturating_sub(LABEL));
+        columns::labelled((label, self.theme.style(TextRole::Heading)), LABEL, rows, Style::default())
     }
 
     fn what_if(&self) -> DashboardPart {

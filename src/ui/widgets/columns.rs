@@ -78,6 +78,20 @@ pub fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) ->
     (0..high).map(row).collect()
 }
 
+/// Rows at the right of a label, which stands before the first.
+pub fn labelled(
+    (label, of_label): (&str, Style),
+    indent: usize,
+    rows: Vec<String>,
+    style: Style,
+) -> Vec<Line<'static>> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let line = |(row, label): (String, &str)| {
+        Line::from(vec![Span::styled(text::pad(label, indent), of_label), Span::styled(row, style)])
+    };
+    rows.into_iter().zip(labels).map(line).collect()
+}
+
 fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {
