@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::durability::Standing;
-use crate::report::telling::flush::Tone;
+use crate::report::telling::Tone;
 use crate::rules::Level;
 
 /// What a piece of text means.
@@ -79,12 +79,7 @@ impl Theme {
 
     /// The style of a verdict.
     pub fn standing(self, standing: Standing) -> Style {
-        let role = match standing {
-            Standing::AtRisk | Standing::Contradictory => TextRole::Bad,
-            Standing::Unproven => TextRole::Doubt,
-            Standing::ProvenByDrill | Standing::Durable => TextRole::Good,
-        };
-        self.style(role).add_modifier(Modifier::BOLD)
+        self.tone(standing.into()).add_modifier(Modifier::BOLD)
     }
 }
 

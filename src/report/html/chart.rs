@@ -101,12 +101,7 @@ impl Illustration {
             .with("class", "appendix")
             .add(tag("summary").text("Numbers of this chart"))
             .add(numbers);
-        let frame = tag("div")
-            .with("class", "scroll")
-            .with("tabindex", "0")
-            .with("role", "group")
-            .with("aria-label", self.title);
-        tag("figure").add(about).add(frame.add(picture)).add(numbers).into()
+        tag("figure").add(about).add(section::framed(self.title, picture)).add(numbers).into()
     }
 }
 

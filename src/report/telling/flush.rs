@@ -2,17 +2,8 @@
 //!
 //! The path is made in [`crate::durability`]; this module knows its marks and leaves drawing in rows to the screens.
 
+use super::Tone;
 use crate::durability::{Fate, FlushHop, HopKind};
-
-/// What a hop is coloured by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    Good,
-    /// Nothing is judged.
-    Dim,
-    Doubt,
-    Bad,
-}
 
 /// The mark of a hop, the word beside it, and what both are coloured by. The commit is where the path begins.
 pub fn sign(hop: &FlushHop) -> (&'static str, &'static str, Tone) {

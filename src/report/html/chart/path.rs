@@ -4,9 +4,10 @@
 use super::{Illustration, LINE, WIDTH, line, text, text_around, text_before};
 use crate::durability::FlushHop;
 use crate::facts::catalog::target::Flush;
+use crate::report::html::class;
 use crate::report::html::evidence::FactsTold;
 use crate::report::html::markup::{Markup, Tag};
-use crate::report::telling::flush::{self, Tone};
+use crate::report::telling::flush;
 use crate::text::wrap::fit;
 
 /// Where rail, names, words and fates stand.
@@ -33,8 +34,8 @@ pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
         }
     }
     for (at, hop) in path.iter().enumerate() {
-        let (mark, word, _) = flush::sign(hop);
-        let role = role(hop);
+        let (mark, word, tone) = flush::sign(hop);
+        let role = class(tone);
         drawn.push(text_around(RAIL, y(at) + 5.0, mark).with("class", role));
         let name = text(NAME, y(at) + 4.0, &fit(&hop.name, LONGEST_NAME));
         drawn.push(match hop.subjects.iter().find_map(|subject| facts.link(subject)) {
@@ -85,14 +86,4 @@ fn linked(hop: &FlushHop, facts: &FactsTold<'_>) -> Markup {
         .take(MOST)
         .map(|subject| Markup::fixed(" ").and(name(subject.name(), facts.link(subject))));
     Markup::text(&hop.name).and(Markup::all(each))
-}
-
-/// The class of a hop, which colours it.
-fn role(hop: &FlushHop) -> &'static str {
-    match flush::sign(hop).2 {
-        Tone::Good => "good",
-        Tone::Dim => "dim",
-        Tone::Doubt => "doubt",
-        Tone::Bad => "bad",
-    }
 }
