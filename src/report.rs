@@ -56,6 +56,6 @@ pub use model::{
     SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use monitoring::{Health, Protocol};
-pub use order::Urgency;
+
 pub use plan::{FilesystemRefusal, Overrides};
 pub use what_if::can_be_assumed;

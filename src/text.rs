@@ -8,6 +8,7 @@ pub mod json;
 pub mod lines;
 pub mod suggest;
 pub mod wrap;
+pub mod bars;
 pub mod page;
 
 use std::borrow::Cow;
@@ -103,6 +104,11 @@ fn unescape(text: &str) -> (Vec<u8>, usize) {
         return (c.to_string().into_bytes(), code.len() + 4);
     }
     (vec![b'\\'], 1)
+}
+
+/// A rate in a few characters; a dash without one.
+pub fn per_second(rate: Option<f64>) -> String {
+    rate.map_or_else(|| "–".to_owned(), |rate| format!("{}/s", rounded(rate)))
 }
 
 /// Bytes as people read them, in binary units: `16 MiB`, `1.8 TiB`, `512 B`.

@@ -31,4 +31,4 @@ pub use looks::{Ending, LOOKS};
 pub use ranks::Interval;
 pub use record::{CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock, TrialCell, TrialRecord};
 pub use result::{LoadResult, WORTH_WAITING};
-pub use telling::{TableCell, TableOfLoad, percent, summary, tell};
+pub use telling::{NOT_RANKED, TableCell, TableOfLoad, percent, summary, tell};

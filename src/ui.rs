@@ -5,7 +5,6 @@
 
 mod judged;
 mod key;
-mod order;
 mod focus;
 mod screen_id;
 mod hits;

@@ -160,13 +160,13 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
             measurement.directory,
             measurement.log.pages()
         ));
-        lines.extend(price_of_a_commit(measurement, in_force, false));
-        lines.extend(sizes(measurement, false));
+        lines.extend(price_of_a_commit(measurement, in_force));
+        lines.extend(sizes(measurement));
         lines.extend([String::new(), measurement.sentence.clone()]);
     }
     for found in &measurement.workloads {
         lines.push(String::new());
-        lines.extend(workload_lines(found, false));
+        lines.extend(workload_lines(found));
     }
     lines.extend(measurement.caveats.iter().map(|caveat| format!("caveat: {}", caveat.says)));
     lines.join("\n") + "\n"

@@ -7,6 +7,7 @@ use super::log::LogKind;
 use super::{Conclusion, Estimate, MeasuredLog, Method, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
+use crate::text;
 
 /// What was measured of one method with one write size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -186,10 +187,24 @@ impl<'de> Deserialize<'de> for CaveatId {
     }
 }
 
+impl MethodResult {
+    /// How many commits a session makes in a second; it follows from the mean, so stalls count.
+    pub fn per_second(&self) -> String {
+        let is_time = self.mean_us.is_finite() && self.mean_us > 0.0;
+        if is_time { text::rounded(1e6 / self.mean_us) } else { "?".to_owned() }
+    }
+}
+
 impl Measurement {
     /// The rows of the server's methods that were measured, for commits of one page.
     pub fn of_server(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())
+    }
+
+    /// The same with those that failed.
+    pub fn tried_of_server(&self) -> impl Iterator<Item = &MethodResult> {
+        let is_told = |row: &&MethodResult| row.samples > 0 || row.error.is_some();
+        self.methods.iter().filter(|row| row.as_server && row.pages == 1).filter(is_told)
     }
 
     /// The method that others are compared with: the server's first that could be measured.

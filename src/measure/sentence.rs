@@ -19,7 +19,7 @@ pub fn of(measurement: &Measurement, default: Method, seen: &SampleContext) -> S
         return "Nothing was measured: the probe ended before its first round.".to_owned();
     };
     let (log, cost) = (&measurement.log, text::micros(best.median_us.value));
-    let (name, rate) = (log.named(best.method), text::rounded(1e6 / best.mean_us));
+    let (name, rate) = (log.named(best.method), best.per_second());
     let costs = if log.is_redo() {
         format!(
             "A flush of the redo log with {name} costs {cost} (median); with innodb_flush_log_at_trx_commit = 1 one session \

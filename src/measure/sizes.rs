@@ -6,7 +6,7 @@ use crate::text;
 
 /// A heading and one line per server method and number of pages; empty for one and two pages alone, which the
 /// comparison itself shows.
-pub fn sizes(found: &Measurement, ascii: bool) -> Vec<String> {
+pub fn sizes(found: &Measurement) -> Vec<String> {
     let rows = || found.methods.iter().filter(|row| row.as_server && row.samples > 0);
     if rows().all(|row| row.pages <= 2) {
         return Vec::new();
@@ -16,8 +16,7 @@ pub fn sizes(found: &Measurement, ascii: bool) -> Vec<String> {
         "", "pages", "median", "p95", "p99", "paced"
     );
     let lines = rows().map(|row| line(row, rows().find(|one| one.method == row.method && one.pages == 1)));
-    let lines = [String::new(), heading].into_iter().chain(lines);
-    lines.map(|l| if ascii { l.replace('µ', "u").replace('×', "x") } else { l }).collect()
+    [String::new(), heading].into_iter().chain(lines).collect()
 }
 
 fn line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
@@ -57,6 +56,6 @@ fdatasync                    8    260 µs    260 µs         -         -  2.17 �
     }
 
     fn sizes_of(found: &Measurement) -> String {
-        sizes(found, false).join("\n")
+        sizes(found).join("\n")
     }
 }

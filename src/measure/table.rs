@@ -2,45 +2,46 @@
 //!
 //! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
 
-use super::{Conclusion, Measurement, MethodResult};
+use super::{Conclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
+use crate::text::bars::{height, interval};
 
 /// The width of the bar of an interval, in columns.
 const BAR: usize = 24;
 
 /// One line per server method, with one page per commit: median, interval, 99th percentile, and the comparison with the
-/// default. `current` is the setting in force, where there is a server; `ascii` keeps to ASCII.
-pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>, ascii: bool) -> Vec<String> {
-    let rows: Vec<_> = found.methods.iter().filter(|r| r.as_server && r.pages == 1).collect();
-    let scale = Scale::from_rows(&rows);
+/// default. `current` is the setting in force, where there is a server.
+pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
+    let rows: Vec<_> = found.tried_of_server().collect();
+    // All bars share one scale: from the lowest to the highest end of an interval.
+    let measured = || rows.iter().filter(|row| row.samples > 0);
+    let low = measured().map(|row| row.median_us.low).fold(f64::INFINITY, f64::min);
+    let high = measured().map(|row| row.median_us.high).fold(0.0, f64::max);
+    let share = |us: f64| (us - low) / (high - low).max(f64::MIN_POSITIVE);
     let default = found.default_method();
-    let line = |row: &&&MethodResult| {
+    let line = |row: &&MethodResult| {
         let name = row.method.name();
         if let Some(error) = &row.error {
             return format!("{name:<24} {error}");
         }
         let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
         let says = if row.method == default {
-            format!("{} commits/s", text::rounded(1e6 / row.mean_us.max(1e-3)))
+            format!("{} commits/s", row.per_second())
         } else {
             beside_default(found, row)
         };
         let setting = found.log.setting(row.method).map(|setting| format!("   {setting}"));
-        let mark = if found.is_in_force(row, current) {
-            if ascii { "   <- in force" } else { "   ← in force" }
-        } else {
-            ""
-        };
+        let mark = if found.is_in_force(row, current) { "   ← in force" } else { "" };
         let (median, tail) = (text::micros(row.median_us.value), text::micros(tail));
-        let line = format!(
+        let Estimate { low, value, high } = row.median_us;
+        format!(
             "{name:<24} {median:>8}  {bar}  {tail_name} {tail:>8}   {says}{setting}{mark}",
             setting = setting.unwrap_or_default(),
-            bar = scale.bar(row, ascii)
-        );
-        if ascii { line.replace('µ', "u").replace('×', "x") } else { line }
+            bar = interval([low, value, high].map(share), BAR)
+        )
     };
-    rows.iter().filter(|r| r.samples > 0 || r.error.is_some()).map(|r| line(&r)).collect()
+    rows.iter().map(line).collect()
 }
 
 /// The comparison of a row with the default; empty for the default itself and for rows that are not compared.
@@ -65,53 +66,13 @@ pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
 
 /// Values as a row of block characters, at most `width` of them, each the largest of its share of the values.
 pub fn sparkline(values: &[f64], width: usize) -> String {
-    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let share = values.len().div_ceil(width.max(1)).max(1);
     let columns: Vec<f64> = values.chunks(share).map(|c| c.iter().copied().fold(0.0, f64::max)).collect();
     let low = columns.iter().copied().fold(f64::INFINITY, f64::min);
     let high = columns.iter().copied().fold(0.0, f64::max);
     // Rounds that differ by less than a tenth have the same height, so that noise does not look significant.
     let span = (high - low).max(0.1 * high).max(f64::MIN_POSITIVE);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column, bounded")]
-    let block = |v: &f64| BLOCKS.get((((v - low) / span) * 7.0).round() as usize).copied().unwrap_or('█');
-    columns.iter().map(block).collect()
-}
-
-/// The common scale of the bars: from the lowest to the highest end of an interval.
-struct Scale {
-    low: f64,
-    high: f64,
-}
-
-impl Scale {
-    fn from_rows(rows: &[&MethodResult]) -> Self {
-        let measured = || rows.iter().filter(|r| r.samples > 0 && !r.method.is_floor());
-        let low = measured().map(|r| r.median_us.low).fold(f64::INFINITY, f64::min);
-        let high = measured().map(|r| r.median_us.high).fold(0.0, f64::max);
-        Self { low, high }
-    }
-
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a column, bounded by min")]
-    fn column(&self, us: f64) -> usize {
-        let share = (us - self.low) / (self.high - self.low).max(f64::MIN_POSITIVE);
-        ((share * (BAR - 1) as f64).round() as usize).min(BAR - 1)
-    }
-
-    fn bar(&self, row: &MethodResult, ascii: bool) -> String {
-        let [left, line, dot, right] =
-            if ascii { ['|', '-', 'o', '|'] } else { ['├', '─', '●', '┤'] };
-        let estimate = row.median_us;
-        let (low, at, high) =
-            (self.column(estimate.low), self.column(estimate.value), self.column(estimate.high));
-        let mark = |i: usize| match i {
-            i if i == at => dot,
-            i if i == low => left,
-            i if i == high => right,
-            i if low < i && i < high => line,
-            _ => ' ',
-        };
-        (0..BAR).map(mark).collect()
-    }
+    columns.iter().map(|value| height((value - low) / span)).collect()
 }
 
 #[cfg(test)]
@@ -183,20 +144,13 @@ mod tests {
 
     #[test]
     fn the_price_of_a_commit_stands_in_columns() {
-        insta::assert_snapshot!(price_of_a_commit(&measured(), Some(WalSyncMethod::Fdatasync), false).join("\n"), @r"
+        insta::assert_snapshot!(price_of_a_commit(&measured(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
 fdatasync                  182 µs  ├●─┤                      p99   546 µs   5 495 commits/s   ← in force
 open_datasync              179 µs  ├●┤                       p99   537 µs   no meaningful difference
 fsync                      346 µs                  ├─●────┤  p99  1.04 ms   1.9 × slower
 open_sync                  184 µs  ├─●┤                      p99   552 µs   1.8 × slower with pauses
 open_sync (O_DIRECT)     O_DIRECT is refused here
 ");
-    }
-
-    #[test]
-    fn ascii_is_ascii() {
-        let found = measured();
-        let lines = price_of_a_commit(&found, Some(WalSyncMethod::Fsync), true).into_iter();
-        lines.for_each(|line| assert!(line.is_ascii(), "{line}"));
     }
 
     #[test]

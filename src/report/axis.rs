@@ -3,8 +3,9 @@
 //! What decides between two commits is their ratio, so equal ratios take equal room. Drawing in columns of a terminal is left
 //! to the screens, drawing in pictures to the forms.
 
-use std::cmp::Ordering;
 use std::ops::RangeInclusive;
+
+use crate::measure::Estimate;
 
 /// An axis from one time to another, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,13 +48,10 @@ impl Axis {
         (SANE.contains(&low) && SANE.contains(&high) && low < high).then_some(Self { low, high })
     }
 
-    /// Whether a time lies before the axis (less), on it (equal) or behind it (greater).
-    pub fn place(&self, us: f64) -> Ordering {
-        match us {
-            us if us < self.low => Ordering::Less,
-            us if us > self.high => Ordering::Greater,
-            _ => Ordering::Equal,
-        }
+    /// The axis for these curves, each of times in ascending order: the slowest commits, which are few, do not stretch it.
+    pub fn of_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
+        let span = |all: &[f64]| Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?));
+        Self::around(curves.filter_map(span))
     }
 
     /// The share of the axis at which a time stands: below 0 or above 1 where it lies outside, no number where it is no time.
@@ -61,16 +59,21 @@ impl Axis {
         (us / self.low).ln() / (self.high / self.low).ln()
     }
 
+    /// The shares at which the lower end, the middle and the upper end of an estimate stand.
+    pub fn shares(&self, estimate: Estimate) -> [f64; 3] {
+        [estimate.low, estimate.value, estimate.high].map(|us| self.share(us))
+    }
+
     /// The time at this share of the axis.
     pub fn time(&self, share: f64) -> f64 {
         self.low * (self.high / self.low).powf(share)
     }
 
-    /// Its round figures in ascending order, each with its label: `150 µs`, `1.5 ms`.
+    /// Its round figures in ascending order, each as a share with its label: `150 µs`, `1.5 ms`.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         let figures: &[f64] = if self.high / self.low < SHORT { &FINE } else { &COARSE };
         let ticks = marks(self.low * 0.999_999, self.high * 1.000_001, figures);
-        ticks.into_iter().map(|us| (us, label(us))).collect()
+        ticks.into_iter().map(|us| (self.share(us), label(us))).collect()
     }
 }
 
@@ -123,7 +126,7 @@ mod tests {
             let high = low * factor;
             let axis = Axis::around([(low, high)].into_iter()).unwrap();
             prop_assert!(axis.low <= low && high <= axis.high && axis.high >= axis.low * 1.99, "{:?}", axis);
-            let shares: Vec<f64> = axis.ticks().iter().map(|(us, _)| axis.share(*us)).collect();
+            let shares: Vec<f64> = axis.ticks().into_iter().map(|(share, _)| share).collect();
             prop_assert!(shares.len() >= 2 && shares.is_sorted(), "{:?}", shares);
             prop_assert!(shares.iter().all(|share| (-1e-6..=1.000_001).contains(share)), "{:?}", shares);
             let back = axis.time(axis.share(low));

@@ -136,7 +136,7 @@ fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
 /// The place of the value in force, and the settings that override the following line.
 fn in_force(step: &Step) -> String {
     let now = format!("# now: {}\n", comment::inline(&origin::now(&step.advice)));
-    let stronger = origin::stronger(&step.advice).filter(|_| step.advice.change != Change::Keep);
+    let stronger = origin::stronger(&step.advice).filter(|_| !step.keeps());
     let says = stronger.map(|stronger| format!("# {}\n", stronger.says("this file")));
     now + &says.unwrap_or_default()
 }

@@ -11,9 +11,8 @@ mod chart;
 mod dashboard;
 pub mod trial;
 
-use super::telling::{self, Section};
+use super::telling::{self, Section, Tone};
 use super::{Report, inside, json};
-use crate::durability::Standing;
 use crate::workers;
 use chart::Charted;
 use evidence::FactsTold;
@@ -104,22 +103,13 @@ fn page(title: &str, body: Markup, read_back: &str, json: &str) -> String {
         .finish()
 }
 
-/// What a standing is coloured by.
-fn standing(of: Standing) -> &'static str {
-    match of {
-        Standing::AtRisk | Standing::Contradictory => "bad",
-        Standing::Unproven => "doubt",
-        Standing::ProvenByDrill | Standing::Durable => "good",
-    }
-}
-
-/// The sign of a standing, which says the same as its colour.
-fn sign(of: Standing) -> char {
-    match of {
-        Standing::AtRisk => '!',
-        Standing::Contradictory => '≠',
-        Standing::Unproven => '?',
-        Standing::ProvenByDrill | Standing::Durable => '●',
+/// The class that gives a tone its colour.
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "good",
+        Tone::Dim => "dim",
+        Tone::Doubt => "doubt",
+        Tone::Bad => "bad",
     }
 }
 

@@ -4,13 +4,12 @@ use super::{Plan, Report, Step, options};
 use crate::facts::catalog::target::Attribute;
 use crate::facts::{Choice as _, Subject};
 use crate::quote::Command;
-use crate::rules::Change;
 use crate::settings::{NewFilesystem, SettingKind};
 use crate::validity::mkfs_flag;
 
 /// The step that changes the setting of a kind.
 pub fn step(steps: &[Step], kind: SettingKind) -> Option<&Step> {
-    steps.iter().find(|step| step.advice.setting.kind == kind && step.advice.change != Change::Keep)
+    steps.iter().find(|step| step.advice.setting.kind == kind && !step.keeps())
 }
 
 /// The file system that a plan creates on a free disk.

@@ -81,6 +81,20 @@ pub fn plan(
     Plan { target: target.target.clone(), steps, options, filesystems }
 }
 
+impl Step {
+    /// Whether the setting stays as it is.
+    pub fn keeps(&self) -> bool {
+        self.advice.change == Change::Keep
+    }
+}
+
+impl Plan {
+    /// The steps that keep a setting, and those that change one.
+    pub fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
+        self.steps.iter().partition(|step| step.keeps())
+    }
+}
+
 /// The owner of a setting, seen from a finding within a target. Settings of a free disk's mount belong to the target
 /// itself, because there is no mount yet.
 fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting) -> Subject {
@@ -100,10 +114,9 @@ fn home(facts: &FactSet, target: &Subject, subject: &Subject, setting: &Setting)
 /// disk a new file system comes first. On an existing one it comes after everything that helps without it, because it
 /// requires moving data.
 fn order(step: &Step, blank: bool) -> impl Ord + use<> {
-    let keeps = step.advice.change == Change::Keep;
     let moves = !blank && step.advice.risk == Risk::NeedsNewFilesystem;
     let setting = step.advice.setting;
-    (keeps, moves, stage(setting), Reverse(step.level), setting, step.subject.clone())
+    (step.keeps(), moves, stage(setting), Reverse(step.level), setting, step.subject.clone())
 }
 
 /// The stage of a setting, counted from the device upwards.

@@ -7,6 +7,7 @@
 mod once;
 mod order;
 mod phrase;
+mod tone;
 pub mod flush;
 mod section;
 pub mod words;
@@ -15,18 +16,22 @@ pub mod kept;
 pub mod plan;
 mod findings;
 pub mod price;
-mod unknown;
+pub mod unknown;
 pub mod target;
 pub mod what_if;
 mod host;
 pub mod short;
 pub mod upgrade;
 
+use std::collections::BTreeMap;
+
 use super::{Report, TargetSummary};
+use crate::facts::Subject;
 use crate::workers;
 use once::FindingsByTarget;
 pub use phrase::{Fragment, Phrase};
 pub use section::{Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+pub use tone::{Tone, sign};
 
 /// A part of the report that can be told alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +63,12 @@ pub fn only(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
 /// The targets in the order in which they are told.
 pub fn worst_first(report: &Report) -> Vec<&TargetSummary> {
     order::worst_first(&FindingsByTarget::new(report))
+}
+
+/// Their positions in the report.
+pub fn places_worst_first(report: &Report) -> Vec<usize> {
+    let places: BTreeMap<&Subject, usize> = report.targets.iter().map(|one| &one.target).zip(0..).collect();
+    worst_first(report).into_iter().filter_map(|one| places.get(&one.target).copied()).collect()
 }
 
 /// The whole report in groups of sections: the host with its targets in a line each, each target from the worst on, then

@@ -68,6 +68,18 @@ pub fn head(text: &str, room: usize) -> (&str, &str) {
     (text, "")
 }
 
+/// The text in at most so many columns; what is cut off is replaced by `…`.
+pub fn fit(text: &str, room: usize) -> String {
+    if columns(text) <= room {
+        return text.to_owned();
+    }
+    let mut out = head(text, room.saturating_sub(1)).0.to_owned();
+    if room > 0 {
+        out.push('…');
+    }
+    out
+}
+
 /// Pieces of at most so many columns, and of one at least.
 fn cut(word: &str, room: usize) -> Vec<&str> {
     let mut pieces = Vec::new();

@@ -1,9 +1,11 @@
 //! A told trial, drawn as text for a terminal and as Markdown.
 
-use super::telling::{TableCell, TableOfLoad, Telling};
+use super::telling::{NOT_RANKED, TableCell, TableOfLoad, Telling};
+use crate::text::page::TextBuilder;
+use crate::text::wrap::columns;
 
-/// What parts the ranked candidates from the others.
-const LINE: &str = "not ranked";
+/// Columns before a table.
+const INDENT: usize = 2;
 
 impl Telling {
     /// As text for a terminal: without the tables of loads that decide nothing.
@@ -41,7 +43,10 @@ impl Telling {
             lines.push(format!("|{}", "---|".repeat(part.columns.len())));
             lines.extend(part.rows.iter().map(row));
             if !part.below.is_empty() {
-                lines.push(format!("| *{LINE}:* |{}", " |".repeat(part.columns.len().saturating_sub(1))));
+                lines.push(format!(
+                    "| *{NOT_RANKED}:* |{}",
+                    " |".repeat(part.columns.len().saturating_sub(1))
+                ));
                 lines.extend(part.below.iter().map(row));
             }
         }
@@ -66,25 +71,17 @@ fn others(loads: &[TableOfLoad]) -> Vec<String> {
 /// The lines of a table, in columns.
 fn table(part: &TableOfLoad) -> Vec<String> {
     let words = |row: &Vec<TableCell>| row.iter().map(|cell| cell.says.clone()).collect::<Vec<String>>();
-    let head: Vec<String> = part.columns.iter().map(|word| (*word).to_owned()).collect();
-    let ranked: Vec<Vec<String>> = std::iter::once(head).chain(part.rows.iter().map(words)).collect();
-    let below: Vec<Vec<String>> = part.below.iter().map(words).collect();
-    let width = |column: usize| {
-        let all = ranked.iter().chain(&below).filter_map(|row| row.get(column));
-        all.map(|word| word.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..part.columns.len()).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let words = row.iter().zip(&widths).enumerate().map(|(column, (word, width))| {
-            if column == 0 { format!("{word:<width$}") } else { format!("{word:>width$}") }
-        });
-        format!("  {}", words.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
-    };
-    let mut lines: Vec<String> = ranked.iter().map(line).collect();
-    if !below.is_empty() {
-        let whole = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
-        lines.push(format!("  {:-<whole$}", format!("-- {LINE} ")));
-        lines.extend(below.iter().map(line));
+    let head = part.columns.iter().map(|word| (*word).to_owned()).collect();
+    let rows: Vec<Vec<String>> =
+        std::iter::once(head).chain(part.rows.iter().chain(&part.below).map(words)).collect();
+    let right: Vec<bool> = (0..part.columns.len()).map(|at| at > 0).collect();
+    let mut page = TextBuilder::unbounded();
+    page.table(INDENT, &rows, &right);
+    let mut lines: Vec<String> = page.finish().lines().map(str::to_owned).collect();
+    if !part.below.is_empty() {
+        let whole = lines.iter().map(|line| columns(line)).max().unwrap_or_default().saturating_sub(INDENT);
+        let line = format!("{:INDENT$}{:-<whole$}", "", format!("-- {NOT_RANKED} "));
+        lines.insert(rows.len() - part.below.len(), line);
     }
     lines
 }

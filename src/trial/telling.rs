@@ -5,6 +5,7 @@ mod notes;
 use super::candidate::Contender;
 use super::certificate::Certificate;
 use super::contest::{Contest, MARGIN, TrialOutcome};
+use super::forest::ForestPlace;
 use super::looks::{Ending, LOOKS};
 use super::methods::MethodContest;
 use super::ranks::Interval;
@@ -228,6 +229,22 @@ fn name(record: &TrialRecord, candidate: usize) -> String {
 fn names(record: &TrialRecord, candidates: &[usize]) -> String {
     candidates.iter().map(|candidate| name(record, *candidate)).collect::<Vec<_>>().join(", ")
 }
+
+impl ForestPlace {
+    /// Where it stands against the first, in words.
+    pub fn against(self) -> String {
+        match self {
+            Self::First { .. } => "first".to_owned(),
+            Self::Ranked { interval, .. } | Self::Twin { interval } => {
+                interval.map_or_else(|| "too few blocks".to_owned(), percent)
+            }
+            Self::Below => NOT_RANKED.to_owned(),
+        }
+    }
+}
+
+/// Said of who is measured and not ranked.
+pub const NOT_RANKED: &str = "not ranked";
 
 /// `+6.0 % (+2.1 to +9.9)`; without decimals where an end is 10 % or more away.
 pub fn percent(found: Interval) -> String {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use super::judged::{RuleResults, judged};
-use super::order::worst_first;
 use crate::facts::{Need, Scope, Subject};
+use crate::report::telling::places_worst_first;
 use crate::report::{Report, TargetSummary, needed};
 use crate::rules::{Finding, Level, Outcome};
 
@@ -54,7 +54,7 @@ struct Whole {
 impl Focus {
     /// Looks for what concerns the target; the worst one where the report has no such target.
     pub fn new(report: &Report, wanted: Option<&Subject>) -> Self {
-        let whole = Whole { order: worst_first(report) };
+        let whole = Whole { order: places_worst_first(report) };
         Self::within(report, wanted, &Arc::new(whole))
     }
 

@@ -3,10 +3,9 @@
 use ratatui::style::Style;
 
 use super::theme::{TextRole, Theme};
-use crate::durability::{Fate, Standing};
-use crate::facts::Scope;
-use crate::facts::catalog::mount;
-use crate::report::telling::price;
+use crate::durability::{Fate, FlushHop};
+use crate::report::telling::short::file_system;
+use crate::report::telling::{Tone, price, sign};
 use crate::report::{Report, TargetSummary};
 
 /// What a list says of a target.
@@ -26,30 +25,19 @@ impl TargetLine {
         let verdict = report.verdict(&target.target);
         let (mark, standing, style) = match verdict.map(|verdict| verdict.standing) {
             Some(standing) => {
-                let answers = verdict.is_some_and(|of| of.flush_path.iter().any(|hop| is_answered(hop.fate)));
-                (mark(standing, answers), standing.word(), theme.standing(standing))
+                let is_answered = |hop: &FlushHop| matches!(hop.fate, Fate::Answered);
+                let answers = verdict.is_some_and(|of| of.flush_path.iter().any(is_answered));
+                let mark = match Tone::from(standing) {
+                    Tone::Good if answers => "◆",
+                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => sign(standing),
+                };
+                (mark, standing.word(), theme.standing(standing))
             }
             None => {
                 ("·", target.content.as_ref().map_or("no verdict", |_| "disk"), theme.style(TextRole::Dim))
             }
         };
-        let mounted = report.facts.resolve(&target.target, Scope::Mount);
-        let filesystem = mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE));
         let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
-        Self { mark, standing, style, filesystem: filesystem.unwrap_or_default(), price }
+        Self { mark, standing, style, filesystem: file_system(report, target), price }
     }
-}
-
-fn mark(standing: Standing, is_answered: bool) -> &'static str {
-    match standing {
-        Standing::AtRisk => "!",
-        Standing::Contradictory => "≠",
-        Standing::Unproven => "?",
-        Standing::ProvenByDrill | Standing::Durable if is_answered => "◆",
-        Standing::ProvenByDrill | Standing::Durable => "●",
-    }
-}
-
-fn is_answered(fate: Fate) -> bool {
-    matches!(fate, Fate::Answered)
 }

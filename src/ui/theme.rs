@@ -8,7 +8,8 @@ use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use unicode_width::UnicodeWidthStr;
 
-use crate::durability::{Fate, Standing};
+use crate::durability::Standing;
+use crate::report::telling::Tone;
 use crate::rules::Level;
 
 /// What a piece of text means.
@@ -66,24 +67,19 @@ impl Theme {
         })
     }
 
-    /// The style of what becomes of a flush.
-    pub fn fate(self, fate: Fate) -> Style {
-        self.style(match fate {
-            Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache => TextRole::Good,
-            Fate::NotJudged => TextRole::Dim,
-            Fate::Unknown | Fate::Unseen => TextRole::Doubt,
-            Fate::Disagrees | Fate::Dropped | Fate::LostHere => TextRole::Bad,
+    /// The style of a hop of a flush path.
+    pub fn tone(self, tone: Tone) -> Style {
+        self.style(match tone {
+            Tone::Good => TextRole::Good,
+            Tone::Dim => TextRole::Dim,
+            Tone::Doubt => TextRole::Doubt,
+            Tone::Bad => TextRole::Bad,
         })
     }
 
     /// The style of a verdict.
     pub fn standing(self, standing: Standing) -> Style {
-        let role = match standing {
-            Standing::AtRisk | Standing::Contradictory => TextRole::Bad,
-            Standing::Unproven => TextRole::Doubt,
-            Standing::ProvenByDrill | Standing::Durable => TextRole::Good,
-        };
-        self.style(role).add_modifier(Modifier::BOLD)
+        self.tone(standing.into()).add_modifier(Modifier::BOLD)
     }
 }
 

@@ -2,21 +2,8 @@
 //! the text report ([`crate::report::telling::words`]).
 
 use crate::facts::{Need, Subject};
-use crate::rules::{Finding, Outcome, Risk};
+use crate::rules::{Finding, Outcome};
 use crate::ui::widgets::text::fit_end;
-
-/// The action needed for it to take effect, or the danger.
-pub fn risk(risk: Risk) -> &'static str {
-    match risk {
-        Risk::None => "at once",
-        Risk::NeedsReload => "reload",
-        Risk::NeedsRestart => "restart",
-        Risk::NeedsRemount => "remount",
-        Risk::NeedsUnmount => "unmount",
-        Risk::NeedsNewFilesystem => "new file system",
-        Risk::DataLossIfWrong => "data loss if wrong",
-    }
-}
 
 /// How much a finding matters; with a question mark where it is not known whether it holds.
 pub fn level(finding: &Finding) -> String {

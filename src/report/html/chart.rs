@@ -14,13 +14,14 @@ use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
 use super::section;
 use crate::measure::{Measurement, MethodResult};
-use crate::report::axis::Axis;
 use crate::report::{Report, TargetSummary};
 
 /// The width of every chart, in units of its picture.
 const WIDTH: f64 = 480.0;
 /// The height of a line of text.
 const LINE: f64 = 20.0;
+/// How far labels of times stand apart.
+const APART: f64 = 56.0;
 /// How many lines differ by their dashes.
 const DASHES: usize = 5;
 
@@ -100,12 +101,7 @@ impl Illustration {
             .with("class", "appendix")
             .add(tag("summary").text("Numbers of this chart"))
             .add(numbers);
-        let frame = tag("div")
-            .with("class", "scroll")
-            .with("tabindex", "0")
-            .with("role", "group")
-            .with("aria-label", self.title);
-        tag("figure").add(about).add(frame.add(picture)).add(numbers).into()
+        tag("figure").add(about).add(section::framed(self.title, picture)).add(numbers).into()
     }
 }
 
@@ -146,26 +142,59 @@ fn tenth(at: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Where a time stands between two ends of a picture; what lies outside is at the end.
-fn along(axis: &Axis, us: f64, from: f64, to: f64) -> f64 {
-    let share = axis.share(us);
+/// Where a share of a field stands between its ends in a picture; what lies outside is at the end.
+fn along(share: f64, [from, to]: [f64; 2]) -> f64 {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     share.mul_add(to - from, from)
 }
 
-/// The axis beneath a field: a line down at each tick, and labels that stand apart.
-fn scale(axis: &Axis, from: f64, to: f64, top: f64, bottom: f64) -> Vec<Tag> {
-    let mut drawn = vec![line("rule", [(from, bottom), (to, bottom)])];
+/// An axis beneath a field: a line down at each mark, and labels that stand so far apart.
+fn beneath(marks: Vec<(f64, String)>, field: [f64; 2], [top, bottom]: [f64; 2], apart: f64) -> Vec<Tag> {
+    let mut drawn = vec![line("rule", field.map(|x| (x, bottom)))];
     let mut free = f64::NEG_INFINITY;
-    for (us, label) in axis.ticks() {
-        let x = along(axis, us, from, to);
+    for (share, label) in marks {
+        let x = along(share, field);
         drawn.push(line("grid", [(x, top), (x, bottom + 4.0)]));
         if x >= free {
             drawn.push(text_around(x, bottom + 18.0, &label));
-            free = x + 56.0;
+            free = x + apart;
         }
     }
     drawn
+}
+
+/// An axis at the left of a field: a line across at each mark.
+fn beside(
+    marks: impl IntoIterator<Item = (f64, String)>,
+    field: [f64; 2],
+    [top, bottom]: [f64; 2],
+) -> Vec<Tag> {
+    let mark = |(share, label): (f64, String)| {
+        let y = along(share, [bottom, top]);
+        [text_before(field[0] - 8.0, y + 4.0, &label), line("grid", field.map(|x| (x, y)))]
+    };
+    marks.into_iter().flat_map(mark).collect()
+}
+
+/// From where to where a field goes in time, beneath it.
+fn ends(field: [f64; 2], bottom: f64, [first, last]: [&str; 2]) -> [Tag; 2] {
+    [text(field[0], bottom + 18.0, first), text_before(field[1], bottom + 18.0, last)]
+}
+
+fn dot(x: f64, y: f64) -> Tag {
+    tag("circle").with("class", "dot").with("cx", &tenth(x)).with("cy", &tenth(y)).with("r", "4.5")
+}
+
+/// An interval by the shares of the field at which its lower end, its middle and its upper end stand.
+fn interval(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
+    let [low, middle, high] = shares.map(|share| along(share, field));
+    let end = |x| line("rule", [(x, y - 5.0), (x, y + 5.0)]);
+    [line("rule", [(low, y), (high, y)]), end(low), end(high), dot(middle, y)]
+}
+
+/// The n-th of so many, as a share of their row.
+fn share_of(at: f64, of: usize) -> f64 {
+    at / of.saturating_sub(1).max(1) as f64
 }
 
 /// Which line is whose, in a row of samples above a field.

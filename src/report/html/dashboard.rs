@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use super::chart::Charted;
 use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
-use super::{section, standing};
+use super::{class, section};
 use crate::report::Report;
 use crate::report::telling::short::{Piece, pieces};
-use crate::report::telling::{self, Bullet, Mark};
+use crate::report::telling::{self, Bullet, Mark, sign};
 
 pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
     let told: BTreeSet<&str> = report.findings.iter().map(|finding| &*finding.rule).collect();
@@ -20,12 +20,11 @@ pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
     for piece in pieces(report) {
         let block = match piece {
             Piece::Line(line) => match line.marks.first() {
-                Some(Mark::Verdict(words, of)) => {
-                    let class = of.map_or("dim", standing);
-                    let sign = of.map_or('·', super::sign).to_string();
+                Some(verdict @ Mark::Verdict(words, of)) => {
+                    let (class, sign) = (class(verdict.tone()), of.map_or("·", sign));
                     let verdict = tag("p")
                         .with("class", &format!("verdict {class}"))
-                        .add(tag("b").text(&sign))
+                        .add(tag("b").text(sign))
                         .text(" ")
                         .add(Markup::phrase(words))
                         .text("  ")

@@ -113,7 +113,7 @@ impl<'a> FactsTold<'a> {
             .with("class", "facts")
             .add(tag("thead").add(tag("tr").adding(heads)))
             .adding(self.by_subject.iter().map(group));
-        let all = Markup::from(framed("facts", table));
+        let all = Markup::from(framed("Table: facts", table));
         if self.left == 0 {
             return all;
         }

@@ -1,14 +1,13 @@
 //! Draws the sections of [`crate::report::telling`]: sentences, lists, tables, steps with their commands.
 
-use super::anchors;
 use super::markup::{Markup, Tag, tag};
+use super::{anchors, class};
 use crate::quote::Command;
 use crate::report::LayerRow;
 use crate::report::telling::{
     Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Phrase, Rank, Section,
 };
 use crate::report::text::layer;
-use crate::rules::Level;
 use crate::text::page::TextBuilder;
 
 /// A group of sections: what concerns a whole target under a heading, each part of it in a fold. Parts with steps are open in
@@ -71,13 +70,13 @@ pub fn table(name: &str, head: &[&str], right: &[bool], rows: Vec<Vec<Markup>>) 
     let table = tag("table")
         .add(tag("thead").add(tag("tr").adding(heads)))
         .add(tag("tbody").adding(rows.into_iter().map(row)));
-    framed(name, table).into()
+    framed(&format!("Table: {name}"), table).into()
 }
 
 /// What scrolls by itself where it is too wide, so that the keyboard reaches it.
-pub fn framed(name: &str, inner: Tag) -> Tag {
+pub fn framed(label: &str, inner: impl Into<Markup>) -> Tag {
     let frame = tag("div").with("class", "scroll").with("tabindex", "0").with("role", "group");
-    frame.with("aria-label", &format!("Table: {name}")).add(inner)
+    frame.with("aria-label", label).add(inner)
 }
 
 pub fn figures(grid: &Grid) -> Markup {
@@ -94,23 +93,15 @@ fn named(head: &[&str]) -> String {
 fn stack(layers: &[LayerRow]) -> Markup {
     let mut page = TextBuilder::unbounded();
     page.table(0, &layers.iter().map(layer).collect::<Vec<_>>(), &[]);
-    framed("stack", tag("pre").text_lines(&page.finish())).into()
+    framed("Table: stack", tag("pre").text_lines(&page.finish())).into()
 }
 
 /// A word in front, which is coloured by what it means.
 pub fn mark(mark: &Mark) -> Markup {
-    let class = match mark {
-        Mark::Level(level, _) => match level {
-            Level::Critical => "bad",
-            Level::Warning => "doubt",
-            Level::Keep => "good",
-            Level::Advice | Level::Option => "dim",
-        },
-        Mark::Standing(standing) => super::standing(*standing),
-        Mark::Setting(setting) => return Markup::phrase(setting),
-        Mark::Verdict(..) | Mark::Layer(_) | Mark::Change(_) | Mark::Remark(_) => "dim",
-    };
-    tag("span").with("class", class).text(&mark.words()).into()
+    if let Mark::Setting(setting) = mark {
+        return Markup::phrase(setting);
+    }
+    tag("span").with("class", class(mark.tone())).text(&mark.words()).into()
 }
 
 /// A rule, as a link to what it says where the document has that.

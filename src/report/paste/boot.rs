@@ -12,7 +12,6 @@ use crate::facts::catalog::{boot, mount};
 use crate::facts::{Key, Note, Reading, Scope, Source, Subject, Why};
 use crate::quote::{Command, fstab};
 use crate::report::{Report, Step, TargetSummary, options, stack};
-use crate::rules::Change;
 use crate::text::raw;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +85,7 @@ pub fn lines(report: &Report) -> Vec<BootMountEdit<'_>> {
                 Some(Mounting::AtBoot) => step.subject == *line,
                 Some(Mounting::Now) => Some(&step.subject) == mount.as_ref(),
             };
-            let changes = steps.iter().filter(|step| step.advice.change != Change::Keep);
+            let changes = steps.iter().filter(|step| !step.keeps());
             for step in changes.filter(concerns) {
                 if !of_line.contains(&step) {
                     of_line.push(step);

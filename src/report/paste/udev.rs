@@ -20,7 +20,7 @@ pub fn render(report: &Report) -> String {
     for step in report.plans.iter().flat_map(|plan| &plan.steps) {
         let key = (&step.subject, step.advice.setting);
         let of_device = step.subject.scope() == Scope::Device && step.advice.setting.kind.is_of_queue();
-        if of_device && step.advice.change != Change::Keep && done.insert(key) {
+        if of_device && !step.keeps() && done.insert(key) {
             parts.push(one(report, step));
         }
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::facts::{Scope, Subject};
 use crate::report::{Plan, Step};
-use crate::rules::{Change, Reach, Risk};
+use crate::rules::{Reach, Risk};
 
 impl Plan {
     /// The effort of the steps, the greatest first, each with its subjects.
@@ -26,7 +26,7 @@ impl Plan {
 /// Whether more than the command is needed.
 fn costs(step: &Step) -> bool {
     match step.advice.risk {
-        _ if step.advice.change == Change::Keep => false,
+        _ if step.keeps() => false,
         Risk::None => false,
         Risk::NeedsNewFilesystem | Risk::DataLossIfWrong => true,
         _ if step.advice.reach == Reach::NextBoot => false,
@@ -47,8 +47,11 @@ mod tests {
         let step = |report: &mut Plan, setting: &str, subject: Subject, risk, reach| {
             let mut step = report.steps[0].clone();
             step.subject = subject;
-            step.advice =
-                crate::rules::Advice { reach, risk, ..sample::advice(setting, Change::Set("x".to_owned())) };
+            step.advice = crate::rules::Advice {
+                reach,
+                risk,
+                ..sample::advice(setting, crate::rules::Change::Set("x".to_owned()))
+            };
             report.steps.push(step);
         };
         plan.steps.truncate(1);

@@ -9,7 +9,7 @@ use super::existing;
 use crate::facts::{Scope, Subject};
 use crate::quote::comment;
 use crate::report::{Report, Step};
-use crate::rules::{Advice, Change, Finding, Level, Outcome};
+use crate::rules::{Advice, Finding, Level, Outcome};
 
 /// A part for the host and one for the rest, each only where there is advice.
 pub fn parts(report: &Report) -> Vec<String> {
@@ -27,7 +27,7 @@ pub fn parts(report: &Report) -> Vec<String> {
 
 fn part(title: &str, findings: &[&Finding]) -> Option<String> {
     let steps = findings.iter().flat_map(|finding| finding.advice.iter().map(|advice| step(finding, advice)));
-    let steps: Vec<Step> = steps.filter(|step| step.advice.change != Change::Keep).collect();
+    let steps: Vec<Step> = steps.filter(|step| !step.keeps()).collect();
     let told: String = (1..).zip(&steps).map(|(number, step)| existing::one(number, step)).collect();
     (!steps.is_empty()).then(|| {
         format!(

@@ -4,13 +4,13 @@ use super::remark::{commented, nothing};
 use crate::facts::SettingSyntax;
 use crate::report::origin::{self, Stronger};
 use crate::report::{Report, Step, TargetSummary, conf};
-use crate::rules::{Change, OwnCommand, Risk};
+use crate::rules::{OwnCommand, Risk};
 
 /// The steps of a target's plan.
 pub fn part(report: &Report, target: &TargetSummary) -> String {
     let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let mut out = String::new();
-    for (number, step) in (1..).zip(steps.iter().filter(|step| step.advice.change != Change::Keep)) {
+    for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps())) {
         out.push_str(&one(number, step));
     }
     if out.is_empty() {

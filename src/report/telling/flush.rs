@@ -2,35 +2,30 @@
 //!
 //! The path is made in [`crate::durability`]; this module knows its marks and leaves drawing in rows to the screens.
 
+use super::Tone;
 use crate::durability::{Fate, FlushHop, HopKind};
 
-/// The mark of a fate, beside its word.
-pub fn mark(fate: Fate) -> char {
-    match fate {
-        Fate::Passed | Fate::FlushSent => '●',
-        Fate::Answered => '◆',
-        Fate::NoCache => '○',
-        Fate::NotJudged => '·',
-        Fate::Unknown | Fate::Unseen => '?',
-        Fate::Disagrees => '≠',
-        Fate::Dropped => '✗',
-        Fate::LostHere => '!',
+/// The mark of a hop, the word beside it, and what both are coloured by. The commit is where the path begins.
+pub fn sign(hop: &FlushHop) -> (&'static str, &'static str, Tone) {
+    let word = hop.fate.word();
+    match hop.fate {
+        Fate::NotJudged if matches!(hop.kind, HopKind::Commit) => ("●", "", Tone::Good),
+        Fate::NotJudged => ("·", "–", Tone::Dim),
+        Fate::Passed | Fate::FlushSent => ("●", word, Tone::Good),
+        Fate::Answered => ("◆", word, Tone::Good),
+        Fate::NoCache => ("○", word, Tone::Good),
+        Fate::Unknown | Fate::Unseen => ("?", word, Tone::Doubt),
+        Fate::Disagrees => ("≠", word, Tone::Bad),
+        Fate::Dropped => ("✗", word, Tone::Bad),
+        Fate::LostHere => ("!", word, Tone::Bad),
     }
 }
 
-/// The word of a fate, a dash where none is judged.
-pub fn word(fate: Fate) -> &'static str {
-    match fate {
-        Fate::NotJudged => "–",
-        Fate::Passed
-        | Fate::FlushSent
-        | Fate::Answered
-        | Fate::NoCache
-        | Fate::Unknown
-        | Fate::Unseen
-        | Fate::Disagrees
-        | Fate::Dropped
-        | Fate::LostHere => fate.word(),
+/// Whether nothing needs to be said of it beside its word.
+pub fn is_well(hop: &FlushHop) -> bool {
+    match sign(hop).2 {
+        Tone::Good | Tone::Dim => true,
+        Tone::Doubt | Tone::Bad => false,
     }
 }
 
@@ -58,27 +53,11 @@ pub fn line(path: &[FlushHop]) -> String {
 
 /// Disks behind a controller are told where they matter.
 fn is_told(hop: &FlushHop) -> bool {
-    match hop.kind {
-        HopKind::Members => !hop.fate.is_sound(),
-        HopKind::Commit
-        | HopKind::Server
-        | HopKind::FileSystem
-        | HopKind::Layer
-        | HopKind::Disk
-        | HopKind::Beyond => true,
-    }
+    !matches!(hop.kind, HopKind::Members) || !hop.fate.is_sound()
 }
 
 fn name(hop: &FlushHop) -> String {
-    let name = match hop.kind {
-        HopKind::Server if hop.subjects.is_empty() => format!("({})", hop.name),
-        HopKind::Commit
-        | HopKind::Server
-        | HopKind::FileSystem
-        | HopKind::Layer
-        | HopKind::Disk
-        | HopKind::Members
-        | HopKind::Beyond => hop.name.clone(),
-    };
-    if hop.fate.is_sound() { name } else { format!("{name} {} {}", mark(hop.fate), hop.fate) }
+    let is_to_come = matches!(hop.kind, HopKind::Server) && hop.subjects.is_empty();
+    let name = if is_to_come { format!("({})", hop.name) } else { hop.name.clone() };
+    if hop.fate.is_sound() { name } else { format!("{name} {} {}", sign(hop).0, hop.fate) }
 }

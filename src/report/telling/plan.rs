@@ -11,8 +11,7 @@ use crate::settings::Mounting;
 
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
     let Some(plan) = chapter.report.plan(&target.target) else { return Vec::new() };
-    let (keep, change): (Vec<&Step>, Vec<&Step>) =
-        plan.steps.iter().partition(|step| step.advice.change == Change::Keep);
+    let (keep, change) = plan.parted();
     let mut sections = Vec::new();
     if !change.is_empty() {
         let mut section = Section::part("Plan, in order of application");

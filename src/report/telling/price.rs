@@ -6,7 +6,7 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, MethodResult};
 use crate::report::price::{in_force, is_without_flushes, row_in_force};
 use crate::report::{Report, TargetSummary};
-use crate::text::{bytes, grouped, micros, micros_between, rounded};
+use crate::text::{bytes, micros, micros_between};
 
 /// What the columns of [`rows`] hold.
 pub const HEAD: [&str; 11] =
@@ -107,10 +107,10 @@ pub fn line(report: &Report, target: &TargetSummary) -> Option<Phrase> {
         return Some(format!("{median} without a flush: not the price of a durable commit").into());
     }
     let interval = micros_between(row.median_us.low, row.median_us.high);
-    let rate = if row.mean_us > 0.0 { format!(", {}/s", rounded(1e6 / row.mean_us)) } else { String::new() };
+    let rate = row.per_second();
     let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
     let method = row.method.name();
-    let says = format!("{median} a commit ({interval}){rate}{tail}; {method}, 8 kB, 1 client");
+    let says = format!("{median} a commit ({interval}), {rate}/s{tail}; {method}, 8 kB, 1 client");
     Some(match caveats(measurement).len() {
         0 => says.into(),
         count => Phrase::plain(format!("{says}; {}", words::count(count, "caveat"))).and_further(PRICE),
@@ -125,8 +125,6 @@ fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyn
         (true, setting) => format!("in force: {setting}"),
         (false, setting) => setting.to_owned(),
     };
-    // What a session gets done in a second follows from the mean: stalls count.
-    let rate = if result.mean_us > 0.0 { format!("{:.0}", 1e6 / result.mean_us) } else { String::new() };
     vec![
         result.method.name().to_owned(),
         result.pages.to_string(),
@@ -136,7 +134,7 @@ fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyn
         micros(result.p95_us),
         result.p99_us.map_or_else(|| "-".to_owned(), micros),
         micros(result.max_us),
-        rate.parse().map_or(rate, grouped),
+        result.per_second(),
         result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),
         mark,
     ]

@@ -3,6 +3,7 @@
 //! Sections know no form; [`crate::report::text`] and [`crate::report::markdown`] draw them, and the screens take the details
 //! of a step from here.
 
+use super::Tone;
 use super::phrase::Phrase;
 use crate::durability::{Layer, Standing};
 use crate::quote::Command;
@@ -79,6 +80,26 @@ pub enum Mark {
     Remark(&'static str),
     /// A setting with what becomes of it.
     Setting(Phrase),
+}
+
+impl Mark {
+    /// What it is coloured by.
+    pub fn tone(&self) -> Tone {
+        match self {
+            Self::Level(level, _) => match level {
+                Level::Critical => Tone::Bad,
+                Level::Warning => Tone::Doubt,
+                Level::Keep => Tone::Good,
+                Level::Advice | Level::Option => Tone::Dim,
+            },
+            Self::Standing(standing) | Self::Verdict(_, Some(standing)) => (*standing).into(),
+            Self::Verdict(_, None)
+            | Self::Layer(_)
+            | Self::Change(_)
+            | Self::Remark(_)
+            | Self::Setting(_) => Tone::Dim,
+        }
+    }
 }
 
 /// Columns of figures or names.

@@ -16,6 +16,7 @@ use super::{Phrase, baseline, findings, flush, host, order, price, target, unkno
 use crate::quote::Command;
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Level, Outcome};
+pub use settings::file_system;
 use things::ToDo;
 
 /// A piece of the short report.
@@ -207,8 +208,7 @@ fn withheld(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
 }
 
 fn withheld_line(one: &crate::report::Withheld) -> Bullet {
-    let says = format!("{} for {}: {}", one.advice, words::subject(&one.subject), one.because);
-    Bullet { rule: one.rule.clone(), ..labelled("withheld", says) }
+    Bullet { rule: one.rule.clone(), ..labelled("withheld", words::withheld(one)) }
 }
 
 /// What concerns no target: what is critical of it, and how much else there is.

@@ -20,43 +20,44 @@ const NOT_KNOWN: &str = "Not known";
 
 /// The facts that a target needs and that are not known, and how to learn them.
 pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
-    let groups = groups(chapter, target);
-    let count: usize = groups.values().map(|group| group.count).sum();
-    let bullet = |(help, group): (Help, RemedyGroup)| {
+    let needs = needs(chapter, target);
+    let bullet = |(help, group): (Help, RemedyGroup<'_>)| {
         let more = group.names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let names = Phrase::codes(group.names.iter().take(NAMED).map(String::as_str)).and(more);
+        let names = Phrase::codes(group.names.iter().take(NAMED).copied()).and(more);
         Bullet {
             says: format!("{}: {help}", words::count(group.count, "fact")).into(),
             beneath: vec![Detail::Sentence(names)],
             ..Bullet::default()
         }
     };
-    let mut section = Section::part(format!("{NOT_KNOWN}: {}", words::count(count, "fact")));
-    section.bullets(&["facts"], groups.into_iter().rev().map(bullet).collect());
+    let mut section = Section::part(format!("{NOT_KNOWN}: {}", words::count(needs.len(), "fact")));
+    section.bullets(&["facts"], groups(chapter.report, &needs).into_iter().rev().map(bullet).collect());
     section.unless_empty()
 }
 
 /// How many facts a target needs and nobody knows, and what would tell most of them, in a line.
 pub fn most(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Bullet {
-    let groups = groups(chapter, target);
-    let count: usize = groups.values().map(|group| group.count).sum();
-    let helps = |(help, group): (Help, RemedyGroup)| match help {
-        Help::Nothing => None,
-        Help::AnotherCapture | Help::Remedy(_) => Some((group.count, help.to_string())),
-    };
-    let best = groups.into_iter().filter_map(helps).max_by_key(|(count, _)| *count);
-    let says = match (count, best) {
-        (0, _) => "nothing that would decide anything here".into(),
-        (count, None) => Phrase::plain(words::count(count, "fact")).and_further(NOT_KNOWN),
-        (count, Some((most, help))) if most == count => {
-            format!("{}: {help}", words::count(count, "fact")).into()
-        }
-        (count, Some((most, help))) => {
-            format!("{}, {most} of them: {help}", words::count(count, "fact")).into()
-        }
+    let needs = needs(chapter, target);
+    let says = match needs.len() {
+        0 => NOTHING.into(),
+        count => match in_short(chapter.report, &needs) {
+            Some(says) => says.into(),
+            None => Phrase::plain(words::count(count, "fact")).and_further(NOT_KNOWN),
+        },
     };
     Bullet::marked(Mark::Remark("unknown"), says)
+}
+
+/// Said where no fact is missing.
+pub const NOTHING: &str = "nothing that would decide anything here";
+
+/// How many facts are missing, and what would tell most of them; nothing where none can be told.
+pub fn in_short(report: &Report, needs: &[Need]) -> Option<String> {
+    let groups = groups(report, needs).into_iter().filter(|(help, _)| *help != Help::Nothing);
+    let (help, RemedyGroup { count, .. }) = groups.max_by_key(|(_, group)| group.count)?;
+    let most = if count == needs.len() { String::new() } else { format!(", {count} of them") };
+    Some(format!("{}{most}: {help}", words::count(needs.len(), "fact")))
 }
 
 /// How many facts of the host are not known, whoever needs them.
@@ -118,21 +119,26 @@ impl fmt::Display for Help {
 
 /// Unknown facts with the same remedy.
 #[derive(Default)]
-struct RemedyGroup {
+struct RemedyGroup<'n> {
     count: usize,
     /// Their names, each once.
-    names: Vec<String>,
+    names: Vec<&'n str>,
 }
 
-/// What a target needs, by what would help.
-fn groups(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> BTreeMap<Help, RemedyGroup> {
-    let mut groups: BTreeMap<Help, RemedyGroup> = BTreeMap::new();
+/// What a target needs.
+fn needs(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<Need> {
     let about = chapter.about(target).iter().map(|(_, finding)| *finding);
-    for needed in needed::of_target(chapter.report, target, about) {
-        let group = groups.entry(Help::with(&needed.need, chapter.report)).or_default();
+    needed::of_target(chapter.report, target, about).into_iter().map(|needed| needed.need).collect()
+}
+
+/// What is missing, by what would help.
+fn groups<'n>(report: &Report, needs: &'n [Need]) -> BTreeMap<Help, RemedyGroup<'n>> {
+    let mut groups: BTreeMap<Help, RemedyGroup<'n>> = BTreeMap::new();
+    for need in needs {
+        let group = groups.entry(Help::with(need, report)).or_default();
         group.count += 1;
-        if !group.names.contains(&needed.need.fact) {
-            group.names.push(needed.need.fact);
+        if !group.names.contains(&&*need.fact) {
+            group.names.push(&need.fact);
         }
     }
     groups

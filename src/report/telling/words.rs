@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::facts::catalog::target;
 use crate::facts::{Key, Need, Reading, Scope, Subject, Value};
-use crate::report::{Alternative, Plan, Report, Step, options};
+use crate::report::{Alternative, Plan, Report, Step, Withheld, options};
 use crate::rules::{Change, Reach, Risk};
 
 /// What a step changes: `relatime → noatime, remove nobarrier`, `off → on`, `keep fdatasync`.
@@ -159,6 +159,11 @@ pub fn affects(affected: Reach, danger: Risk) -> String {
         (Reach::NextBoot, _) => format!("{}; nothing changes now", reach(affected)),
         _ => format!("{}; {}", reach(affected), risk(danger)),
     }
+}
+
+/// Advice that was taken out, with the reason.
+pub fn withheld(one: &Withheld) -> String {
+    format!("{} for {}: {}", one.advice, subject(&one.subject), one.because)
 }
 
 /// Where a step that has no command of its own is done: what mkfs is to be told is one command with the file system.

@@ -7,12 +7,10 @@
 use std::fmt::Write as _;
 
 use super::{LineStyle, grid};
-use crate::durability::Standing;
 use crate::report::Report;
 use crate::report::telling::flush::UNBROKEN;
 use crate::report::telling::short::{Piece, pieces};
-use crate::report::telling::{Bullet, Detail, Mark};
-use crate::rules::Level;
+use crate::report::telling::{Bullet, Detail, Mark, Tone};
 use crate::text::page::{TextBuilder, WIDTH};
 use crate::text::wrap::{Overlong, columns, wrap};
 
@@ -130,21 +128,11 @@ const CYAN: &str = "36";
 
 /// The colour of a word in front, from the sixteen of the user's own palette.
 fn colour(mark: &Mark) -> Option<&'static str> {
-    match mark {
-        Mark::Level(level, _) => match level {
-            Level::Critical => Some(RED),
-            Level::Warning => Some(MAGENTA),
-            Level::Keep => Some(GREEN),
-            Level::Advice | Level::Option => None,
-        },
-        Mark::Standing(standing) | Mark::Verdict(_, Some(standing)) => match standing {
-            Standing::AtRisk | Standing::Contradictory => Some(RED),
-            Standing::Unproven => Some(MAGENTA),
-            Standing::ProvenByDrill | Standing::Durable => Some(GREEN),
-        },
-        Mark::Verdict(_, None) | Mark::Layer(_) | Mark::Change(_) | Mark::Remark(_) | Mark::Setting(_) => {
-            None
-        }
+    match mark.tone() {
+        Tone::Bad => Some(RED),
+        Tone::Doubt => Some(MAGENTA),
+        Tone::Good => Some(GREEN),
+        Tone::Dim => None,
     }
 }
 
@@ -171,7 +159,7 @@ mod tests {
     use crate::facts::Subject;
     use crate::facts::note::RunNote;
     use crate::report::{Withheld, sample};
-    use crate::rules::Outcome;
+    use crate::rules::{Level, Outcome};
 
     fn plain(report: &Report) -> String {
         render(report, LineStyle { colour: false, ascii: false })

@@ -4,12 +4,13 @@
 use ratatui::text::Line;
 
 use super::details::Details;
+use super::rest::without_target;
 use super::{step, what_if};
 use crate::facts::{Need, Subject};
 use crate::quote::Command;
 use crate::report::telling::words as told;
 use crate::report::{Report, Step, Withheld};
-use crate::rules::{Change, Finding, Level, Outcome};
+use crate::rules::{Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
@@ -32,12 +33,8 @@ pub fn copied(step: &Step) -> Vec<Command> {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let Some((report, _)) = data.chosen() else { return without_target(data, "advise on") };
     let mut page = Page::default();
-    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said = if data.complete { "There is no target to advise on." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let view = FindingList { data, state, report, room, theme: data.theme };
     what_if::all(&mut page, data, state, room);
     view.plan(&mut page);
@@ -62,7 +59,7 @@ impl FindingList<'_> {
     fn plan(&self, page: &mut Page) {
         let says = "current → recommended, in this order; nothing is changed by walwise";
         page.heading(self.theme, "Plan", says);
-        let (_, change) = self.parted();
+        let (_, change) = self.data.parted();
         let Some(plan) = self.data.plan().filter(|_| !change.is_empty()) else {
             page.text(vec![Line::raw("Nothing to change.")]);
             return;
@@ -76,14 +73,8 @@ impl FindingList<'_> {
         self.steps(page, &change, step_key);
     }
 
-    /// Steps that keep what there is, and those that change something.
-    fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
-        let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        steps.iter().partition(|step| step.advice.change == Change::Keep)
-    }
-
     fn right(&self, page: &mut Page) {
-        let (keep, _) = self.parted();
+        let (keep, _) = self.data.parted();
         let said = self.findings(&self.data.focus.right);
         if keep.is_empty() && said.is_empty() {
             return;
@@ -259,7 +250,7 @@ impl FindingList<'_> {
 
 /// What following a step takes; nothing where there is nothing to do.
 fn takes(step: &Step) -> &'static str {
-    if step.advice.change == Change::Keep { "" } else { words::risk(step.advice.risk) }
+    if step.keeps() { "" } else { told::interruption(step.advice.risk) }
 }
 
 /// The first fact that is missing to decide a finding.

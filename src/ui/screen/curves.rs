@@ -2,7 +2,6 @@
 
 use ratatui::text::{Line, Span};
 
-use super::price;
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{Measurement, MethodResult};
 use crate::ui::theme::{TextRole, Theme};
@@ -52,7 +51,7 @@ pub fn lines<'m>(
 /// The methods with quantiles from the fastest on, those that are alike together.
 fn groups(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Vec<Vec<&MethodResult>> {
     let mut rows: Vec<&MethodResult> =
-        price::of_server(measurement).filter(|row| !row.quantiles_us.is_empty()).collect();
+        measurement.tried_of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
     rows.sort_by(|a, b| a.median_us.value.total_cmp(&b.median_us.value));
     let mut groups: Vec<Vec<&MethodResult>> = Vec::new();
     for row in rows {

@@ -7,6 +7,7 @@ use crate::report::Report;
 use crate::report::telling::{Detail, words as told};
 use crate::rules::{Finding, Outcome};
 use crate::ui::theme::{TextRole, Theme};
+use crate::ui::widgets::columns::labelled;
 use crate::ui::widgets::{diff, text, trace};
 use crate::ui::words;
 
@@ -50,7 +51,7 @@ impl Details {
         let columns = fields.iter().map(|(name, _)| columns(name.as_ref())).max().unwrap_or(NAME);
         for (name, says) in fields {
             let rows = text::wrap(says, self.room.saturating_sub(columns));
-            self.rows(name.as_ref(), columns, &rows, TextRole::Plain);
+            self.rows(name.as_ref(), columns, rows, TextRole::Plain);
         }
     }
 
@@ -60,17 +61,12 @@ impl Details {
         let room = self.room.saturating_sub(columns);
         let rows: Vec<String> =
             commands.iter().flat_map(|command| text::wrap(command.as_ref(), room)).collect();
-        self.rows(name, columns, &rows, TextRole::Code);
+        self.rows(name, columns, rows, TextRole::Code);
     }
 
-    fn rows(&mut self, name: &str, columns: usize, rows: &[String], role: TextRole) {
-        for (i, row) in rows.iter().enumerate() {
-            let name = if i == 0 { name } else { "" };
-            self.lines.push(Line::from(vec![
-                Span::styled(text::pad(name, columns), self.theme.style(TextRole::Dim)),
-                Span::styled(row.clone(), self.theme.style(role)),
-            ]));
-        }
+    fn rows(&mut self, name: &str, columns: usize, rows: Vec<String>, role: TextRole) {
+        let name = (name, self.theme.style(TextRole::Dim));
+        self.lines.extend(labelled(name, columns, rows, self.theme.style(role)));
     }
 
     pub fn gap(&mut self) {

@@ -7,6 +7,7 @@ mod side;
 mod todo;
 mod path;
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
@@ -15,6 +16,7 @@ use super::{unknown, what_if};
 use crate::durability::{Path, Standing, Verdict};
 use crate::facts::Subject;
 use crate::report::telling::target::{heading, standing, without_verdict};
+use crate::report::telling::unknown::NOTHING;
 use crate::report::{Plan, Report};
 use crate::ui::data::{Activity, Data};
 use crate::ui::fill::{DashboardPart, fill};
@@ -113,12 +115,8 @@ impl Dashboard<'_> {
 
     /// A sentence behind a label.
     fn labelled(&self, label: &str, says: &str) -> Vec<Line<'static>> {
-        let rows = text::wrap(says, self.room.saturating_sub(LABEL)).into_iter().enumerate();
-        let label = |i: usize| text::pad(if i == 0 { label } else { "" }, LABEL);
-        let line = |(i, row)| {
-            Line::from(vec![Span::styled(label(i), self.theme.style(TextRole::Heading)), Span::raw(row)])
-        };
-        rows.map(line).collect()
+        let rows = text::wrap(says, self.room.saturating_sub(LABEL));
+        columns::labelled((label, self.theme.style(TextRole::Heading)), LABEL, rows, Style::default())
     }
 
     fn what_if(&self) -> DashboardPart {
@@ -131,10 +129,9 @@ impl Dashboard<'_> {
     /// What is not known: how much, and what would help with most of it; or each fact by its name.
     fn unknown(&self) -> DashboardPart {
         const KEY: &str = "unknown";
-        let Some(short) = unknown::in_short(self.data) else {
-            let nothing = "nothing that would decide anything here";
-            return airy(Block::text(self.labelled("Unknown", nothing)));
-        };
+        if self.data.focus.needs.is_empty() {
+            return airy(Block::text(self.labelled("Unknown", NOTHING)));
+        }
         let named = |most: usize| {
             let mut page = Page::default();
             page.text(Vec::new());
@@ -145,7 +142,12 @@ impl Dashboard<'_> {
         if self.state.is_unfolded(KEY) || unknown::is_open(self.data, self.state) {
             return DashboardPart::new(named(MOST));
         }
-        let line = Block::item(KEY, Enter::Unfold, self.labelled("Unknown", &short)).amiss(true);
+        let line = Block::item(
+            KEY,
+            Enter::Unfold,
+            self.labelled("Unknown", &unknown::in_short(self.data, self.report)),
+        )
+        .amiss(true);
         todo::FEW.into_iter().fold(airy(line), |part, most| part.or(turn::NAMES, named(most)))
     }
 

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::{LogKind, Measurement, MethodResult, beside_default};
 use crate::report::Report;
+use crate::report::axis::Axis;
 use crate::report::price::{in_force, is_without_flushes};
 use crate::report::telling::price as told;
 use crate::report::telling::words::count;
@@ -14,8 +15,7 @@ use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::axis::{Axis, AxisColumns as _};
-use crate::ui::widgets::{interval, text};
+use crate::ui::widgets::{axis, interval, text};
 
 /// Fewer columns than this are no field for intervals.
 const LEAST_FIELD: usize = 12;
@@ -49,7 +49,7 @@ pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> Stri
         return told::WITHOUT_FLUSHES.to_owned();
     }
     let in_force = in_force(report, data.focus.cluster.as_ref());
-    let rows = || of_server(measurement).filter(|row| row.error.is_none());
+    let rows = || measurement.tried_of_server().filter(|row| row.error.is_none());
     let row = rows().find(|row| measurement.is_in_force(row, in_force));
     let Some(row) = row.or_else(|| rows().find(|row| row.method == measurement.best)) else {
         return measurement.sentence.clone();
@@ -62,7 +62,7 @@ pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> Stri
         "{} ({}), {} commits/s{tail}; {}, {}, one session{doubts}",
         micros(median.value),
         micros_between(median.low, median.high),
-        per_second(row.mean_us),
+        row.per_second(),
         row.method.name(),
         pages(measurement),
     )
@@ -88,7 +88,7 @@ impl MethodTable<'_> {
     pub fn add(&self, page: &mut Page, state: &PageState, enter: impl Fn(String) -> Enter) {
         let Chart { head, rows, axis } = self.chart(false);
         page.text(self.reservation().into_iter().chain([head]).collect());
-        for (row, line) in of_server(self.measurement).zip(rows) {
+        for (row, line) in self.measurement.tried_of_server().zip(rows) {
             let key = format!("method {}", row.method.name());
             let enter = enter(key.clone());
             let mut lines = vec![line];
@@ -124,7 +124,7 @@ impl MethodTable<'_> {
             let median = row.median_us;
             let (value, interval) = (micros(median.value), micros_between(median.low, median.high));
             details.field("median", &format!("{value}, 95 % interval {interval}"));
-            let rate = per_second(row.mean_us);
+            let rate = row.per_second();
             details.field("mean", &format!("{}; {rate} commits/s follow from it", micros(row.mean_us)));
             let p99 = row.p99_us.map(|p99| format!("p99 {}, ", micros(p99))).unwrap_or_default();
             details.field("tails", &format!("p95 {}, {p99}max {}", micros(row.p95_us), micros(row.max_us)));
@@ -175,12 +175,6 @@ pub fn pages(measurement: &Measurement) -> String {
     }
 }
 
-/// The rows of the server's methods.
-pub fn of_server(measurement: &Measurement) -> impl Iterator<Item = &MethodResult> {
-    let counts = |row: &&MethodResult| row.as_server && row.pages == 1;
-    measurement.methods.iter().filter(counts).filter(|row| row.samples > 0 || row.error.is_some())
-}
-
 /// Whether what a commit asks for never reaches the disk, so that no figure is the price of durability.
 fn flushes_are_suppressed(data: &Data, report: &Report) -> bool {
     data.focus.target.as_ref().is_some_and(|target| is_without_flushes(report, target))
@@ -221,12 +215,12 @@ fn chart(
     room: usize,
     is_brief: bool,
 ) -> Chart {
-    let methods: Vec<&MethodResult> = of_server(measurement).collect();
+    let methods: Vec<&MethodResult> = measurement.tried_of_server().collect();
     let longest = methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max();
     let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
     let measured = methods.iter().filter(|row| row.error.is_none());
     let axis = Axis::around(measured.map(|row| (row.median_us.low, row.median_us.high)));
-    let axis = axis.and_then(|axis| Some((axis, axis.lines(widths.field)?)));
+    let axis = axis.and_then(|axis| Some((axis, axis::lines(&axis, widths.field)?)));
     let drawn = methods.iter().map(|row| {
         let is_in_force = measurement.is_in_force(row, in_force);
         let said = match widths.said {
@@ -276,7 +270,7 @@ fn line(
     }
     if !widths.is_brief {
         let p99 = row.p99_us.map_or_else(|| "–".to_owned(), micros);
-        let rate = per_second(row.mean_us);
+        let rate = row.per_second();
         spans.push(Span::styled(format!("{p99:>TAIL$}{rate:>width$}", width = GAP + RATE), dim));
         spans.push(Span::raw(text::blank(GAP)));
     }
@@ -291,18 +285,4 @@ fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncM
     let mark = if measurement.is_in_force(row, in_force) { "◂ in force" } else { "" };
     let parts = [beside.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("  ")
-}
-
-fn per_second(mean_us: f64) -> String {
-    if mean_us.is_finite() && mean_us > 0.0 {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "positive, and saturates"
-        )]
-        let whole = (1e6 / mean_us).round() as u64;
-        grouped(whole)
-    } else {
-        "?".to_owned()
-    }
 }

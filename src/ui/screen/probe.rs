@@ -7,6 +7,7 @@
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
+use super::rest::without_target;
 use super::{curves, price};
 use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
@@ -28,12 +29,8 @@ const BETWEEN: usize = 3;
 const BESIDE_ROUNDS: usize = 55;
 
 pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
+    let Some((report, _)) = data.chosen() else { return without_target(data, "measure") };
     let mut page = Page::default();
-    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said = if data.complete { "There is no target to measure." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let view = LatencyTable { data, state, report, room: room.columns };
     match (&data.activity, data.measurement()) {
         (Activity::Probing { target, progress, cancelled, .. }, _)
@@ -179,7 +176,7 @@ impl LatencyTable<'_> {
             head("max"),
             head("flush/op"),
         ]];
-        rows.extend(price::of_server(measurement).filter(|row| row.samples > 0).map(row));
+        rows.extend(measurement.tried_of_server().filter(|row| row.samples > 0).map(row));
         let shape = [
             Column::keep(13),
             Column::drop(4),

@@ -7,6 +7,7 @@
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
+use super::rest::without_target;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::rules::{self, Circumstances, Finding, Level, Outcome};
@@ -22,12 +23,8 @@ use crate::ui::words;
 const MOST: usize = 8;
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let Some((report, _)) = data.chosen() else { return without_target(data, "judge") };
     let mut page = Page::default();
-    let Some(report) = data.report.as_deref().filter(|_| data.complete && data.focus.target.is_some()) else {
-        let said = if data.complete { "There is no target to judge." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let view = RuleCatalog { data, state, report, room, theme: data.theme };
     for came_to in CameTo::ALL {
         view.group(&mut page, came_to);

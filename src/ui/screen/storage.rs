@@ -12,14 +12,16 @@ mod facts;
 use ratatui::text::Line;
 
 use super::details::Details;
+use super::rest::without_target;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
+use crate::report::telling::flush::is_well;
 use crate::report::telling::words as told;
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::{flush_path, text};
+use crate::ui::widgets::text;
 use facts::LayerDetails;
 use layer::StackNode;
 
@@ -32,17 +34,8 @@ pub fn layer_key(layer: &Subject) -> String {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
+    let Some((report, target)) = data.chosen() else { return without_target(data, "show") };
     let mut page = Page::default();
-    let Some((report, target)) = data
-        .report
-        .as_deref()
-        .filter(|_| data.complete)
-        .and_then(|report| Some((report, data.focus.target.as_ref()?)))
-    else {
-        let said = if data.complete { "There is no target to show." } else { "Still collecting facts." };
-        page.text(vec![Line::default(), Line::styled(said, data.theme.style(TextRole::Dim))]);
-        return page;
-    };
     let columns = if room >= WIDE { room.saturating_mul(9) / 20 } else { 0 };
     let left = room.saturating_sub(columns);
     let view =
@@ -108,7 +101,7 @@ impl<'a> LayerDiagram<'a> {
     fn is_amiss(&self, layer: &Subject) -> bool {
         let path = self.data.verdict().map(|verdict| verdict.flush_path.as_slice()).unwrap_or_default();
         let hop = path.iter().find(|hop| hop.subjects.contains(layer));
-        hop.is_some_and(|hop| !flush_path::is_well(hop.fate)) || self.data.focus.amiss.contains(layer)
+        hop.is_some_and(|hop| !is_well(hop)) || self.data.focus.amiss.contains(layer)
     }
 
     fn tree(&self, page: &mut Page, stack: &[StackNode<'a>]) {

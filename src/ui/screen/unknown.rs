@@ -7,7 +7,7 @@ use super::rest::{MOST, rest};
 use crate::facts::{Need, Reading, Remedy, catalog};
 use crate::quote::Command;
 use crate::report::Report;
-use crate::report::telling::words as told;
+use crate::report::telling::{unknown, words as told};
 use crate::text::first_of;
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
@@ -57,24 +57,11 @@ pub fn is_open(data: &Data, state: &PageState) -> bool {
     data.focus.needs.iter().take(MOST).any(|(need, _)| state.is_unfolded(&key(need)))
 }
 
-/// How many facts would settle something, and what would tell most of them; nothing where none would.
-pub fn in_short(data: &Data) -> Option<String> {
-    let needs = &data.focus.needs;
-    let all = told::count(needs.len(), "fact");
-    let mut groups: Vec<(&Remedy, usize)> = Vec::new();
-    for remedy in needs.iter().filter_map(|(need, _)| need.remedy.as_ref()) {
-        match groups.iter_mut().find(|(known, _)| *known == remedy) {
-            Some((_, count)) => *count += 1,
-            None => groups.push((remedy, 1)),
-        }
-    }
-    let most = groups.into_iter().rev().max_by_key(|(_, count)| *count);
-    let says = match most {
-        None => format!("{all} that would decide a rule"),
-        Some((remedy, count)) if count == needs.len() => format!("{all}: {remedy}"),
-        Some((remedy, count)) => format!("{all}, {count} of them: {remedy}"),
-    };
-    (!needs.is_empty()).then_some(says)
+/// How many facts would settle something, and what would tell most of them.
+pub fn in_short(data: &Data, report: &Report) -> String {
+    let needs: Vec<Need> = data.focus.needs.iter().map(|(need, _)| need.clone()).collect();
+    let all = || format!("{} that would decide a rule", told::count(needs.len(), "fact"));
+    unknown::in_short(report, &needs).unwrap_or_else(all)
 }
 
 /// What was told of missing facts: the reason with what would help, and the name of the fact.

@@ -1,7 +1,8 @@
 //! What would be different, beside the machine as it is: in short on the overview, whole before the advice. The words are
 //! those of the text report.
 
-use ratatui::text::{Line, Span};
+use ratatui::style::Style;
+use ratatui::text::Line;
 
 use super::details::Details;
 use crate::facts::Subject;
@@ -13,7 +14,7 @@ use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen_id::ScreenId;
 use crate::ui::supposed::Supposed;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::text;
+use crate::ui::widgets::{columns, text};
 
 /// The block that stands for all of it.
 pub const KEY: &str = "what if";
@@ -123,11 +124,6 @@ fn finding<'r>(report: &'r Report, rule: &str, subject: &Subject) -> Option<&'r 
 /// A row as lines, wrapped beside its label.
 fn sentence(row: &Consequence, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let indent = if row.label.is_empty() { 0 } else { LABEL };
-    let wrapped = text::wrap(&row.says, room.saturating_sub(indent)).into_iter().enumerate();
-    let label = |i: usize| if i == 0 { text::pad(&row.label, indent) } else { text::blank(indent) };
-    wrapped
-        .map(|(i, says)| {
-            Line::from(vec![Span::styled(label(i), theme.style(TextRole::Doubt)), Span::raw(says)])
-        })
-        .collect()
+    let rows = text::wrap(&row.says, room.saturating_sub(indent));
+    columns::labelled((&row.label, theme.style(TextRole::Doubt)), indent, rows, Style::default())
 }

@@ -1,7 +1,6 @@
 //! What the screen of a trial shows, worked out once for each block: drawing in between costs the measurement nothing.
 
 use crate::report::ratios::RatioAxis;
-use crate::text;
 use crate::trial::{ForestRow, LOOKS, LoadResult, TrialOutcome, TrialRecord, WORTH_WAITING, tell};
 use crate::ui::theme::TextRole;
 
@@ -78,11 +77,6 @@ fn answer<'a>(outcome: &TrialOutcome, of: usize, name: impl Fn(usize) -> &'a str
         TrialOutcome::Alike(set) => (format!("{} of {of}: alike within 5 %", set.len()), TextRole::Good),
         TrialOutcome::Open(set) => (format!("may still be best: {} of {of}", set.len()), TextRole::Plain),
     }
-}
-
-/// A rate in a few characters.
-pub fn rate(rate: Option<f64>) -> String {
-    rate.map_or_else(|| "–".to_owned(), |rate| format!("{}/s", text::rounded(rate)))
 }
 
 /// A time in a few words: `40 s`, `12 min`, `3 h`.

@@ -6,19 +6,18 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 
-use super::board::{BoardLoad, TrialBoard, rate, time};
-use crate::trial::{ForestPlace, ForestRow, percent};
+use super::board::{BoardLoad, TrialBoard, time};
+use crate::text::bars::{cell, height, interval};
+use crate::text::per_second;
+use crate::trial::{ForestPlace, ForestRow};
 use crate::ui::theme::{TextRole, Theme, to_ascii};
-use crate::ui::widgets::{area, axis, interval, text};
+use crate::ui::widgets::{area, axis, text};
 
 /// Columns of a rate, and of an interval in words.
 const RATE: usize = 10;
 const WORDS: usize = 25;
 /// A bar of fewer columns shows nothing.
 const BAR: usize = 12;
-/// The signs of heights, the lowest first.
-const RAMP: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-
 pub fn draw(board: &TrialBoard, doing: &str, left: f64, theme: Theme, buffer: &mut Buffer) {
     let whole = *buffer.area();
     let (head, rest) = area::top(whole, 1);
@@ -139,36 +138,25 @@ fn candidate(board: &TrialBoard, row: &ForestRow, field: &Columns, theme: Theme)
     let style = if best { Style::default() } else { theme.style(TextRole::Dim) };
     let sign = if best { "●" } else { " " };
     let mark = if best { theme.style(TextRole::Good) } else { style };
-    let (name, rate) = (text::pad(&row.name, field.name), rate(row.rate));
+    let (name, rate) = (text::pad(&row.name, field.name), per_second(row.rate));
     let mut spans = vec![
         Span::styled(format!(" {sign} "), mark),
         Span::styled(format!("{name}  {rate:>RATE$}  "), style),
         Span::styled(bar(board, row, field.bar), if is_below { style } else { mark }),
     ];
     if field.words > 0 {
-        spans.push(Span::styled(format!("  {}", text::fit(&words(row), field.words)), style));
+        spans.push(Span::styled(format!("  {}", text::fit(&row.place.against(), field.words)), style));
     }
     Line::from(spans)
 }
 
-fn words(row: &ForestRow) -> String {
-    match row.place {
-        ForestPlace::First { .. } => "first".to_owned(),
-        ForestPlace::Ranked { interval, .. } | ForestPlace::Twin { interval } => {
-            interval.map_or_else(|| "too few blocks".to_owned(), percent)
-        }
-        ForestPlace::Below => "not ranked".to_owned(),
-    }
-}
-
 /// The interval, with a mark where the first candidate stands.
 fn bar(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
-    let first = axis::cell(board.axis.share(0.0), columns.saturating_sub(1));
+    let first = cell(board.axis.share(0.0), columns.saturating_sub(1));
     let drawn = match (row.place.interval(), row.place) {
-        (Some(found), _) => interval::bar_of_shares(
-            [found.low, found.value, found.high].map(|at| board.axis.share(at)),
-            columns,
-        ),
+        (Some(found), _) => {
+            interval([found.low, found.value, found.high].map(|at| board.axis.share(at)), columns)
+        }
         (None, ForestPlace::First { .. }) => {
             (0..columns).map(|column| if column == first { '◆' } else { ' ' }).collect()
         }
@@ -181,18 +169,9 @@ fn bar(board: &TrialBoard, row: &ForestRow, columns: usize) -> String {
 
 /// The marks of the axis, beneath the bars.
 fn scale(board: &TrialBoard, field: &Columns, theme: Theme) -> Option<Line<'static>> {
-    let last = field.bar.saturating_sub(1);
-    let mut line = String::new();
     let apart = 8.0 / field.bar.max(1) as f64;
-    for (share, label) in board.axis.marks(apart) {
-        let wide = text::width(&label);
-        let from = axis::cell(share, last).saturating_sub(wide / 2).min(field.bar.saturating_sub(wide));
-        if from >= text::width(&line) + usize::from(!line.is_empty()) {
-            line.push_str(&text::blank(from - text::width(&line)));
-            line.push_str(&label);
-        }
-    }
-    let line = format!("{}{line}", text::blank(field.before()));
+    let (_, labels) = axis::marked(&board.axis.marks(apart), field.bar);
+    let line = format!("{}{labels}", text::blank(field.before()));
     (!board.loads.is_empty()).then(|| Line::styled(line, theme.style(TextRole::Dim)))
 }
 
@@ -201,10 +180,10 @@ fn strip(floor: &[f64], row: Rect, theme: Theme, buffer: &mut Buffer) {
     let most = floor.iter().copied().fold(0.0, f64::max);
     let Some(last) = floor.last().filter(|_| most > 0.0) else { return };
     let name = " bare extent  ";
-    let now = format!("  {} ", rate(Some(*last)));
+    let now = format!("  {} ", per_second(Some(*last)));
     let room = usize::from(row.width).saturating_sub(text::width(name) + text::width(&now));
     let shown = floor.iter().skip(floor.len().saturating_sub(room));
-    let drawn: String = shown.filter_map(|rate| RAMP.get(axis::cell(rate / most, RAMP.len() - 1))).collect();
+    let drawn: String = shown.map(|rate| height(rate / most)).collect();
     let line = Line::from(vec![
         Span::styled(name, theme.style(TextRole::Dim)),
         Span::styled(drawn, theme.style(TextRole::Accent)),

@@ -1,48 +1,28 @@
-//! An axis of times in columns: where a value stands, and the ticks with their labels.
-
-pub use crate::report::axis::Axis;
+//! An axis in columns: its marks, and the labels that have room.
 
 use super::text;
+use crate::report::axis::Axis;
+use crate::text::bars::cell;
 
-/// What an axis is in columns.
-pub trait AxisColumns {
-    /// The column of a time in a field of so many; what lies outside is at the edge.
-    fn column(&self, us: f64, columns: usize) -> usize;
-
-    /// The ticks and their labels in so many columns; nothing where not even two labels have room.
-    fn lines(&self, columns: usize) -> Option<[String; 2]>;
+/// The ticks of an axis of times and their labels in so many columns; nothing where not even two labels have room.
+pub fn lines(axis: &Axis, columns: usize) -> Option<[String; 2]> {
+    let ticks = axis.ticks();
+    let (shown, said) = marked(&ticks, columns);
+    let is_tick = |column| ticks.iter().any(|(share, _)| cell(*share, columns.saturating_sub(1)) == column);
+    let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
+    (shown > 1).then(|| [rule.collect(), text::pad(&said, columns)])
 }
 
-impl AxisColumns for Axis {
-    fn column(&self, us: f64, columns: usize) -> usize {
-        cell(self.share(us), columns.saturating_sub(1))
-    }
-
-    fn lines(&self, columns: usize) -> Option<[String; 2]> {
-        let at = |us: &f64| self.column(*us, columns);
-        let ticks: Vec<(usize, String)> =
-            self.ticks().into_iter().map(|(us, label)| (at(&us), label)).collect();
-        let labels = labels(&ticks, columns);
-        if labels.len() < 2 {
-            return None;
-        }
-        let is_tick = |column| ticks.iter().any(|(at, _)| *at == column);
-        let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
-        let mut said = String::new();
-        for (from, label) in labels {
-            said.push_str(&text::blank(from.saturating_sub(text::width(&said))));
-            said.push_str(&label);
-        }
-        Some([rule.collect(), text::pad(&said, columns)])
-    }
-}
-
-/// A share of the whole as a place from 0 to `last`; what lies outside is at the edge.
-pub fn cell(share: f64, last: usize) -> usize {
-    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=last above")]
-    let place = (share * last as f64).round() as usize;
-    place.min(last)
+/// How many of these marks, each a share with its label, have room for it in so many columns, and the line of them.
+pub fn marked(marks: &[(f64, String)], columns: usize) -> (usize, String) {
+    let ticks: Vec<(usize, String)> =
+        marks.iter().map(|(share, label)| (cell(*share, columns.saturating_sub(1)), label.clone())).collect();
+    let labels = labels(&ticks, columns);
+    let line = labels.iter().fold(String::new(), |said, (from, label)| {
+        let gap = from.saturating_sub(text::width(&said));
+        said + &text::blank(gap) + label
+    });
+    (labels.len(), line)
 }
 
 /// The labels that have room, each with its first column: both ends, then those between from the left.
@@ -55,7 +35,7 @@ fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
     let (Some(first), Some(last)) = (ticks.first().map(placed), ticks.last().map(placed)) else {
         return Vec::new();
     };
-    if end(&first) >= last.0 || end(&last) > columns {
+    if ticks.len() > 1 && end(&first) >= last.0 || end(&last) > columns {
         return Vec::new();
     }
     let mut shown = vec![first];
@@ -65,7 +45,7 @@ fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
             shown.push(tick);
         }
     }
-    shown.push(last);
+    shown.extend((ticks.len() > 1).then_some(last));
     shown
 }
 
@@ -77,7 +57,7 @@ mod tests {
 
     #[test]
     fn ticks_stand_at_their_times() {
-        let lines = Axis::between(100.0, 500.0).unwrap().lines(40).unwrap();
+        let lines = lines(&Axis::between(100.0, 500.0).unwrap(), 40).unwrap();
         assert_eq!(
             lines.map(|line| line.trim_end().to_owned()),
             ["┬─────────┬──────┬─────────┬───────────┬", "100 µs 150 µs 200 µs    300 µs    500 µs"]
@@ -94,9 +74,9 @@ mod tests {
             let high = low * factor;
             let axis = Axis::around([(low, high)].into_iter()).unwrap();
             let places: Vec<usize> =
-                (0..=20).map(|step| axis.column(axis.time(f64::from(step) / 20.0), columns)).collect();
+                (0..=20).map(|step| cell(axis.share(axis.time(f64::from(step) / 20.0)), columns)).collect();
             prop_assert!(places.is_sorted());
-            if let Some([ticks, labels]) = axis.lines(columns) {
+            if let Some([ticks, labels]) = lines(&axis, columns) {
                 prop_assert_eq!(text::width(&ticks), columns);
                 prop_assert_eq!(text::width(&labels), columns);
                 let shown = labels.split("  ").filter(|label| !label.trim().is_empty());

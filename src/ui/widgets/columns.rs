@@ -78,6 +78,20 @@ pub fn beside(left: Vec<Line<'static>>, right: Vec<Line<'static>>, at: usize) ->
     (0..high).map(row).collect()
 }
 
+/// Rows at the right of a label, which stands before the first.
+pub fn labelled(
+    (label, of_label): (&str, Style),
+    indent: usize,
+    rows: Vec<String>,
+    style: Style,
+) -> Vec<Line<'static>> {
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    let line = |(row, label): (String, &str)| {
+        Line::from(vec![Span::styled(text::pad(label, indent), of_label), Span::styled(row, style)])
+    };
+    rows.into_iter().zip(labels).map(line).collect()
+}
+
 fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {
@@ -126,10 +140,7 @@ fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
 /// The width of each column; 0 for those left out. First the widest that may be cut are cut, then columns are left out; but
 /// where something wraps, that becomes narrower first, and columns are left out before anything is cut.
 fn widths(rows: &[Vec<StyledText>], columns: &[Column], room: usize) -> Vec<usize> {
-    let natural = |i: usize| {
-        rows.iter().filter_map(|row| row.get(i)).map(|(content, _)| text::width(content)).max().unwrap_or(0)
-    };
-    let full: Vec<usize> = (0..columns.len()).map(natural).collect();
+    let full = natural(rows, columns.len());
     let mut left_out = 0_u8;
     let mut order: Vec<u8> = columns.iter().map(|column| column.drop).filter(|drop| *drop > 0).collect();
     order.sort_unstable();
@@ -161,7 +172,15 @@ fn shrink(widths: &mut [usize], columns: &[Column], room: usize, which: impl Fn(
     }
 }
 
-fn total(widths: &[usize]) -> usize {
+/// The width of each column where all of it has room.
+pub fn natural(rows: &[Vec<StyledText>], columns: usize) -> Vec<usize> {
+    let width =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(|(content, _)| text::width(content)).max();
+    (0..columns).map(|at| width(at).unwrap_or_default()).collect()
+}
+
+/// The width of a row: gaps stand between the columns that are shown.
+pub fn total(widths: &[usize]) -> usize {
     let shown = widths.iter().filter(|width| **width > 0).count();
     widths.iter().sum::<usize>().saturating_add(GAP.saturating_mul(shown.saturating_sub(1)))
 }

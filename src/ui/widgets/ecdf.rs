@@ -1,8 +1,9 @@
 //! The share of commits done within a time, as curves on a logarithmic axis: braille dots, or letters where there is only
 //! ASCII.
 
-use super::axis::{Axis, AxisColumns as _, cell};
-use super::text;
+use super::{axis, text};
+use crate::report::axis::Axis;
+use crate::text::bars::cell;
 
 /// A curve with the letter it is named by.
 pub struct Curve<'a> {
@@ -20,20 +21,12 @@ const BLANK: u32 = 0x2800;
 /// Columns of the scale at the left.
 const SCALE: usize = 8;
 
-/// The axis for these curves: the slowest commits, which are few, do not stretch it.
-pub fn axis(curves: &[Curve<'_>]) -> Option<Axis> {
-    let span = |curve: &Curve<'_>| {
-        let all = curve.quantiles;
-        Some((*all.get(all.len() / 64)?, *all.get(cell(0.97, all.len().checked_sub(1)?))?))
-    };
-    Axis::around(curves.iter().filter_map(span))
-}
-
 /// The curves with both their scales, in so many columns and rows; nothing where there is no room for them.
 pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
     let (inner, high) = (columns.saturating_sub(SCALE), rows.saturating_sub(2));
-    let Some(axis) = axis(curves).filter(|_| high >= 3) else { return Vec::new() };
-    let Some([ticks, labels]) = axis.lines(inner) else { return Vec::new() };
+    let axis = Axis::of_quantiles(curves.iter().map(|curve| curve.quantiles));
+    let Some(axis) = axis.filter(|_| high >= 3) else { return Vec::new() };
+    let Some([ticks, labels]) = axis::lines(&axis, inner) else { return Vec::new() };
     let drawn = if ascii { letters(curves, &axis, inner, high) } else { dots(curves, &axis, inner, high) };
     let scale = |row: usize| match row {
         0 => "100 %",
@@ -146,7 +139,7 @@ mod tests {
             for line in &drawn {
                 prop_assert_eq!(text::width(line), columns);
             }
-            if let Some(axis) = axis(&curve) {
+            if let Some(axis) = Axis::of_quantiles([times.as_slice()].into_iter()) {
                 let places = places(&curve[0], &axis, 50, 30);
                 prop_assert!(places.is_sorted_by(|a, b| a >= b));
             }

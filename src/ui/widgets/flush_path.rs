@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::text;
 use crate::durability::{Fate, FlushHop, HopKind};
 use crate::facts::catalog::target::Flush;
-use crate::report::telling::flush::{self, mark};
+use crate::report::telling::flush::{is_well, sign};
 use crate::ui::theme::{TextRole, Theme};
 
 /// From so many columns on there is room for what a hop is beside its name.
@@ -27,40 +27,14 @@ struct PathRow<'a> {
 /// The path in so many columns: the first hop of each row, and the lines of the row.
 pub fn rows(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<(&FlushHop, Vec<Line<'static>>)> {
     let rows = merged(path);
-    let rails = rails(&rows);
-    let drawn = rows.iter().zip(rails);
-    let in_columns = |(row, rail): (&PathRow<'_>, _)| match columns {
-        ..WIDE => narrow(row, rail, theme, columns),
-        _ => wide(row, rail, theme, columns),
-    };
-    drawn.map(|(row, rail)| (row.hop, in_columns((row, rail)))).collect()
+    let drawn = rows.iter().zip(rails(&rows));
+    drawn.map(|(row, rail)| (row.hop, row.lines(rail, theme, columns))).collect()
 }
 
 /// The hops in rows. Where there are too many, layers in a row that pass a flush on are one.
 fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
     let mut rows: Vec<PathRow<'_>> = Vec::new();
-    let is_plain = |hop: &FlushHop| match (hop.kind, hop.fate) {
-        (HopKind::Layer, Fate::Passed) => true,
-        (
-            HopKind::Commit
-            | HopKind::Server
-            | HopKind::FileSystem
-            | HopKind::Layer
-            | HopKind::Disk
-            | HopKind::Members
-            | HopKind::Beyond,
-            Fate::Passed
-            | Fate::FlushSent
-            | Fate::Answered
-            | Fate::NoCache
-            | Fate::NotJudged
-            | Fate::Unknown
-            | Fate::Unseen
-            | Fate::Disagrees
-            | Fate::Dropped
-            | Fate::LostHere,
-        ) => false,
-    };
+    let is_plain = |hop: &FlushHop| matches!((hop.kind, hop.fate), (HopKind::Layer, Fate::Passed));
     for hop in path {
         match rows.last_mut() {
             Some(last) if path.len() > MOST && is_plain(last.hop) && is_plain(hop) => last.more += 1,
@@ -73,10 +47,6 @@ fn merged(path: &[FlushHop]) -> Vec<PathRow<'_>> {
 /// Whether a flush gets as far as this hop, or may.
 fn is_reached(hop: &FlushHop) -> bool {
     matches!(hop.arrival, Flush::Sent | Flush::Unknown)
-}
-
-fn is_doubted(hop: &FlushHop) -> bool {
-    matches!(hop.arrival, Flush::Unknown)
 }
 
 /// What stands before each row, and before what is said beneath it.
@@ -96,7 +66,7 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
         if !is_reached(hop) {
             return GONE;
         }
-        if is_doubted(hop) {
+        if matches!(hop.arrival, Flush::Unknown) {
             parts = false;
             return ["┊  ", if goes_on { "┊  " } else { "   " }];
         }
@@ -114,84 +84,41 @@ fn rails(rows: &[PathRow<'_>]) -> Vec<[&'static str; 2]> {
 }
 
 impl PathRow<'_> {
-    fn is_commit(&self) -> bool {
-        matches!(self.hop.kind, HopKind::Commit)
-    }
-
-    fn mark(&self, theme: Theme) -> Span<'static> {
-        if self.is_commit() {
-            return Span::styled("●", theme.style(TextRole::Good));
+    /// In so many columns. What it is stands beside the name where there is room, and goes on in further lines where the hop
+    /// is not all right.
+    fn lines(&self, [rail, under]: [&'static str; 2], theme: Theme, columns: usize) -> Vec<Line<'static>> {
+        let hop = self.hop;
+        let (name, says) = match self.more {
+            0 => (hop.name.clone(), hop.says.clone()),
+            more => (format!("{} layers", more + 1), format!("{} and all below it", hop.name)),
+        };
+        let is_wide = columns >= WIDE;
+        let (width, beneath, room) = if is_wide {
+            (NAME, RAIL + NAME + 1, columns.saturating_sub(RAIL + NAME + FATE + 2))
+        } else {
+            (columns.saturating_sub(RAIL + FATE + 1), RAIL, columns.saturating_sub(RAIL))
+        };
+        let mut says = match is_wide {
+            true if is_well(hop) => vec![says],
+            false if hop.fate.is_sound() => Vec::new(),
+            _ => text::wrap(&says, room),
         }
-        Span::styled(mark(self.hop.fate).to_string(), theme.fate(self.hop.fate))
+        .into_iter();
+        let beside = is_wide.then(|| text::pad(&says.next().unwrap_or_default(), room));
+        let dim = theme.style(TextRole::Dim);
+        let (mark, word, tone) = sign(hop);
+        let mut lines = vec![Line::from(vec![
+            Span::styled(rail, dim),
+            Span::styled(mark, theme.tone(tone)),
+            Span::raw(format!(" {} ", text::pad(&text::fit_middle(&name, width), width))),
+            Span::styled(beside.unwrap_or_default(), dim),
+            Span::raw(if is_wide { " " } else { "" }),
+            Span::styled(word, theme.tone(tone)),
+        ])];
+        let more = says.filter(|says| !says.is_empty());
+        lines.extend(more.map(|says| Line::from(Span::styled(text::pad(under, beneath) + &says, dim))));
+        lines
     }
-
-    fn name(&self) -> String {
-        if self.more > 0 { format!("{} layers", self.more + 1) } else { self.hop.name.clone() }
-    }
-
-    fn says(&self) -> String {
-        if self.more > 0 { format!("{} and all below it", self.hop.name) } else { self.hop.says.clone() }
-    }
-
-    fn fate(&self, theme: Theme) -> Span<'static> {
-        // A commit is where the path begins: nothing is judged of it.
-        let word = if self.is_commit() { "" } else { flush::word(self.hop.fate) };
-        Span::styled(word.to_owned(), theme.fate(self.hop.fate))
-    }
-}
-
-/// Whether nothing needs to be said of it beside its word.
-pub fn is_well(fate: Fate) -> bool {
-    matches!(fate, Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache | Fate::NotJudged)
-}
-
-/// A hop in a line; what it is goes on in further ones where the hop is not all right.
-fn wide(
-    row: &PathRow<'_>,
-    [rail, under]: [&'static str; 2],
-    theme: Theme,
-    columns: usize,
-) -> Vec<Line<'static>> {
-    let room = columns.saturating_sub(RAIL + NAME + FATE + 2);
-    let dim = theme.style(TextRole::Dim);
-    let says = if is_well(row.hop.fate) { vec![row.says()] } else { text::wrap(&row.says(), room) };
-    let mut says = says.into_iter();
-    let mut lines = vec![Line::from(vec![
-        Span::styled(rail, dim),
-        row.mark(theme),
-        Span::raw(format!(" {} ", text::pad(&text::fit_middle(&row.name(), NAME), NAME))),
-        Span::styled(text::pad(&says.next().unwrap_or_default(), room), dim),
-        Span::raw(" "),
-        row.fate(theme),
-    ])];
-    lines.extend(says.map(|says| {
-        Line::from(vec![Span::styled(text::pad(under, RAIL + NAME + 1), dim), Span::styled(says, dim)])
-    }));
-    lines
-}
-
-/// The same without room for what a hop is, which stands beneath where the hop is not all right.
-fn narrow(
-    row: &PathRow<'_>,
-    [rail, under]: [&'static str; 2],
-    theme: Theme,
-    columns: usize,
-) -> Vec<Line<'static>> {
-    let dim = theme.style(TextRole::Dim);
-    let name = columns.saturating_sub(RAIL + FATE + 1);
-    let mut lines = vec![Line::from(vec![
-        Span::styled(rail, dim),
-        row.mark(theme),
-        Span::raw(format!(" {} ", text::pad(&text::fit_middle(&row.name(), name), name))),
-        row.fate(theme),
-    ])];
-    if !row.hop.fate.is_sound() {
-        let room = columns.saturating_sub(RAIL);
-        for says in text::wrap(&row.says(), room).into_iter().filter(|says| !says.is_empty()) {
-            lines.push(Line::from(vec![Span::styled(text::pad(under, RAIL), dim), Span::styled(says, dim)]));
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

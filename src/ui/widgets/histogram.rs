@@ -1,11 +1,10 @@
 //! Counts as adjacent columns over an axis. The caller's buckets are drawn as given, so the scale is logarithmic if they are.
 
-use super::axis::{Axis, AxisColumns as _};
-use super::text;
+use super::{axis, text};
+use crate::report::axis::Axis;
+use crate::text::bars::HEIGHTS;
 use crate::text::grouped;
 
-/// Columns from nothing to a full cell, an eighth each.
-const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A bucket is never drawn wider than this.
 const WIDEST: usize = 3;
 /// From one bucket to the next: four of them are a doubling.
@@ -34,7 +33,7 @@ pub fn chart(buckets: &[(f64, u64)], columns: usize, rows: usize) -> Vec<String>
     let low = first / BUCKET;
     let doublings = (bars.together * bars.columns.len()) as f64 / 4.0;
     let axis = Axis::between(low, low * doublings.exp2());
-    if let Some([ticks, labels]) = axis.and_then(|axis| axis.lines(bars.wide * bars.columns.len())) {
+    if let Some([ticks, labels]) = axis.and_then(|axis| axis::lines(&axis, bars.wide * bars.columns.len())) {
         lines.push(format!("{}└{ticks}", text::blank(left - 1)));
         lines.push(format!("{}{labels}", text::blank(left)));
     }
@@ -78,7 +77,12 @@ impl Bars {
         let row = |below: usize| {
             let block = |count: &u64| {
                 let here = eighths(*count).saturating_sub(below.saturating_mul(8)).min(8);
-                BLOCKS.get(here).copied().unwrap_or(' ').to_string().repeat(self.wide)
+                here.checked_sub(1)
+                    .and_then(|at| HEIGHTS.get(at))
+                    .copied()
+                    .unwrap_or(' ')
+                    .to_string()
+                    .repeat(self.wide)
             };
             self.columns.iter().map(block).collect::<String>()
         };

@@ -2,26 +2,11 @@
 
 use unicode_width::UnicodeWidthStr;
 
+pub use crate::text::wrap::{columns as width, fit};
+
 use crate::text::wrap::{self, Overlong, head};
 
-/// Columns that a text takes.
-pub fn width(text: &str) -> usize {
-    text.width()
-}
-
-/// The text in at most so many columns; what is cut off is replaced by `…`.
-pub fn fit(text: &str, room: usize) -> String {
-    if text.width() <= room {
-        return text.to_owned();
-    }
-    let mut out = head(text, room.saturating_sub(1)).0.to_owned();
-    if room > 0 {
-        out.push('…');
-    }
-    out
-}
-
-/// The same with its end kept, for paths, whose ends differ.
+/// The text in at most so many columns with its end kept, for paths, whose ends differ.
 pub fn fit_end(text: &str, room: usize) -> String {
     let mut rest = text;
     while rest.width().saturating_add(1) > room && text.width() > room && !rest.is_empty() {

@@ -1,11 +1,14 @@
 //! Candidates of a trial against the first: the middle and the 95 % interval of each, under one load; and the speed of the bare
 //! extent, block by block.
 
-use super::{Illustration, LINE, WIDTH, line, tenth, text, text_around, text_before, texts};
-use crate::report::html::markup::{Markup, Tag, tag};
+use super::{
+    Illustration, LINE, WIDTH, along, beneath, beside, dot, ends, interval, line, share_of, text,
+    text_before, texts,
+};
+use crate::report::html::markup::{Markup, Tag};
 use crate::report::ratios::RatioAxis;
-use crate::text::rounded;
-use crate::trial::{ForestPlace, ForestRow, Interval, LoadResult, TrialRecord, percent};
+use crate::text::{per_second, rounded};
+use crate::trial::{ForestPlace, ForestRow, Interval, LoadResult, NOT_RANKED, TrialRecord};
 
 /// Where the field begins and ends.
 const FIELD: [f64; 2] = [150.0, 400.0];
@@ -21,20 +24,15 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
     let rows = record.forest(result);
     let axis = RatioAxis::around(rows.iter().filter_map(|row| row.place.interval()));
     let bottom = LINE.mul_add(rows.len() as f64, 10.0);
-    let mut drawn = vec![line("rule", [(FIELD[0], bottom), (FIELD[1], bottom)])];
-    for (share, label) in axis.marks(APART) {
-        let x = along(share);
-        drawn.push(line("grid", [(x, 4.0), (x, bottom + 4.0)]));
-        drawn.push(text_around(x, bottom + 18.0, &label));
-    }
+    let mut drawn = beneath(axis.marks(APART), FIELD, [4.0, bottom], 0.0);
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let y = LINE.mul_add(at as f64, LINE);
         drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &format!("{}{}", sign(row), row.name)));
         drawn.extend(bar(&axis, row, y));
-        let rate = row.rate.map_or_else(|| "–".to_owned(), |rate| format!("{}/s", rounded(rate)));
+        let rate = per_second(row.rate);
         drawn.push(text(FIELD[1] + 8.0, y + 4.0, &rate));
-        numbers.push(vec![row.name.clone(), rate, against(row), says(row).to_owned()]);
+        numbers.push(vec![row.name.clone(), rate, row.place.against(), says(row).to_owned()]);
     }
     let chart = Illustration {
         name: "forest",
@@ -51,10 +49,6 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
     chart.placed(place)
 }
 
-fn along(share: f64) -> f64 {
-    share.clamp(0.0, 1.0).mul_add(FIELD[1] - FIELD[0], FIELD[0])
-}
-
 fn sign(row: &ForestRow) -> &'static str {
     if row.place.may_be_best() { "● " } else { "" }
 }
@@ -68,40 +62,18 @@ fn says(row: &ForestRow) -> &'static str {
             "slower"
         }
         ForestPlace::Twin { .. } => "the resolution",
-        ForestPlace::Below => "not ranked",
-    }
-}
-
-fn against(row: &ForestRow) -> String {
-    match row.place {
-        ForestPlace::First { .. } => "first".to_owned(),
-        ForestPlace::Ranked { interval, .. } | ForestPlace::Twin { interval } => {
-            interval.map_or_else(|| "too few blocks".to_owned(), percent)
-        }
-        ForestPlace::Below => "not ranked".to_owned(),
+        ForestPlace::Below => NOT_RANKED,
     }
 }
 
 fn bar(axis: &RatioAxis, row: &ForestRow, y: f64) -> Vec<Tag> {
-    let x = |log| along(axis.share(log));
-    let dot = |x: f64| {
-        let dot = tag("circle").with("class", "dot").with("r", "4.5");
-        dot.with("cx", &tenth(x)).with("cy", &tenth(y))
-    };
     match (row.place, row.place.interval()) {
         (_, Some(Interval { low, value, high })) => {
-            let end = |at| line("rule", [(at, y - 5.0), (at, y + 5.0)]);
-            vec![line("rule", [(x(low), y), (x(high), y)]), end(x(low)), end(x(high)), dot(x(value))]
+            interval([low, value, high].map(|log| axis.share(log)), FIELD, y).to_vec()
         }
-        (ForestPlace::First { .. }, None) => vec![dot(x(0.0))],
-        (ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below, None) => {
-            let words = match row.place {
-                ForestPlace::Below => "not ranked",
-                ForestPlace::First { .. } | ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } => {
-                    "too few blocks"
-                }
-            };
-            vec![text(FIELD[0] + 8.0, y + 4.0, words).with("class", "dim")]
+        (ForestPlace::First { .. }, None) => vec![dot(along(axis.share(0.0), FIELD), y)],
+        (place @ (ForestPlace::Ranked { .. } | ForestPlace::Twin { .. } | ForestPlace::Below), None) => {
+            vec![text(FIELD[0] + 8.0, y + 4.0, &place.against()).with("class", "dim")]
         }
     }
 }
@@ -113,21 +85,14 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
     if rates.len() < 2 || most <= 0.0 {
         return None;
     }
-    let (left, right, top) = (80.0, WIDTH - 30.0, 10.0);
-    let bottom = top + STRIP;
-    let last = (rates.len() - 1) as f64;
+    let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + STRIP]);
+    let mut drawn =
+        beside([0.0, 1.0].map(|share| (share, per_second(Some(share * most)))), field, [top, bottom]);
     let point = |(at, rate): (usize, &f64)| {
-        ((at as f64 / last).mul_add(right - left, left), (rate / most).mul_add(top - bottom, bottom))
+        (along(share_of(at as f64, rates.len()), field), along(rate / most, [bottom, top]))
     };
-    let mut drawn = Vec::new();
-    for share in [0.0, 1.0] {
-        let y = f64::mul_add(share, top - bottom, bottom);
-        drawn.push(line("grid", [(left, y), (right, y)]));
-        drawn.push(text_before(left - 8.0, y + 4.0, &format!("{}/s", rounded(share * most))));
-    }
     drawn.push(line("line l0", rates.iter().enumerate().map(point)));
-    drawn.push(text(left, bottom + 18.0, "first block"));
-    drawn.push(text_before(right, bottom + 18.0, &format!("block {}", rates.len())));
+    drawn.extend(ends(field, bottom, ["first block", &format!("block {}", rates.len())]));
     let numbers =
         rates.iter().enumerate().map(|(at, rate)| vec![(at + 1).to_string(), rounded(*rate)]).collect();
     let chart = Illustration {

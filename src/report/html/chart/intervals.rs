@@ -1,9 +1,8 @@
 //! The median of each method with its 95 % interval, on a logarithmic axis.
 
-use super::{Illustration, LINE, along, is_in_force, line, scale, text, text_before, texts};
+use super::{APART, Illustration, LINE, beneath, interval, is_in_force, text, text_before, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
-use crate::report::html::markup::{Tag, tag};
 use crate::report::price::is_without_flushes;
 use crate::report::telling::price::WITHOUT_FLUSHES;
 use crate::report::{Report, TargetSummary};
@@ -20,7 +19,7 @@ pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement)
         is_without_flushes(report, &target.target) || !rows.iter().any(|row| row.method.is_durable());
     let top = if is_no_price { LINE } else { 0.0 };
     let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
-    let mut drawn = scale(&axis, FIELD[0], FIELD[1], top + 4.0, bottom);
+    let mut drawn = beneath(axis.ticks(), FIELD, [top + 4.0, bottom], APART);
     drawn.extend(is_no_price.then(|| text(FIELD[0], LINE - 6.0, "no durable price").with("class", "bad")));
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -28,7 +27,7 @@ pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement)
         let used = is_in_force(report, target, measurement, row);
         let name = if used { format!("▸ {}", row.method.name()) } else { row.method.name().to_owned() };
         drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &name));
-        drawn.extend(bar(&axis, row, y));
+        drawn.extend(interval(axis.shares(row.median_us), FIELD, y));
         drawn.push(text(FIELD[1] + 10.0, y + 4.0, &micros(row.median_us.value)));
         numbers.push(vec![
             row.method.name().to_owned(),
@@ -53,16 +52,4 @@ pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement)
         head: ["method", "in force", "median", "95 % interval", "commits"].map(str::to_owned).to_vec(),
         rows: texts(numbers),
     })
-}
-
-fn bar(axis: &Axis, row: &MethodResult, y: f64) -> Vec<Tag> {
-    let x = |us| along(axis, us, FIELD[0], FIELD[1]);
-    let (low, high, at) = (x(row.median_us.low), x(row.median_us.high), x(row.median_us.value));
-    let end = |x| line("rule", [(x, y - 5.0), (x, y + 5.0)]);
-    let dot = tag("circle")
-        .with("class", "dot")
-        .with("cx", &super::tenth(at))
-        .with("cy", &super::tenth(y))
-        .with("r", "4.5");
-    vec![line("rule", [(low, y), (high, y)]), end(low), end(high), dot]
 }

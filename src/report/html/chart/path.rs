@@ -2,18 +2,19 @@
 //! with its mark, its name, which leads to its facts, and its fate.
 
 use super::{Illustration, LINE, WIDTH, line, text, text_around, text_before};
-use crate::durability::{Fate, FlushHop};
+use crate::durability::FlushHop;
 use crate::facts::catalog::target::Flush;
+use crate::report::html::class;
 use crate::report::html::evidence::FactsTold;
 use crate::report::html::markup::{Markup, Tag};
 use crate::report::telling::flush;
-use crate::text::wrap::columns;
+use crate::text::wrap::fit;
 
 /// Where rail, names, words and fates stand.
 const RAIL: f64 = 14.0;
 const NAME: f64 = 30.0;
 const SAYS: f64 = 148.0;
-/// How many signs of a name and of its words have room.
+/// How many signs of a name and of its words have room; the table beside has all of them.
 const LONGEST_NAME: usize = 13;
 const LONGEST_WORDS: usize = 32;
 /// How many things of one hop are named in the table.
@@ -33,25 +34,26 @@ pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
         }
     }
     for (at, hop) in path.iter().enumerate() {
-        let role = role(hop.fate);
-        drawn.push(text_around(RAIL, y(at) + 5.0, &flush::mark(hop.fate).to_string()).with("class", role));
-        let name = text(NAME, y(at) + 4.0, &shortened(&hop.name, LONGEST_NAME));
+        let (mark, word, tone) = flush::sign(hop);
+        let role = class(tone);
+        drawn.push(text_around(RAIL, y(at) + 5.0, mark).with("class", role));
+        let name = text(NAME, y(at) + 4.0, &fit(&hop.name, LONGEST_NAME));
         drawn.push(match hop.subjects.iter().find_map(|subject| facts.link(subject)) {
             Some(link) => link.add(name),
             None => name,
         });
-        drawn.push(text(SAYS, y(at) + 4.0, &shortened(&hop.says, LONGEST_WORDS)).with("class", "dim"));
-        let fate = text_before(WIDTH - 2.0, y(at) + 4.0, flush::word(hop.fate));
-        drawn.push(fate.with("class", role));
+        drawn.push(text(SAYS, y(at) + 4.0, &fit(&hop.says, LONGEST_WORDS)).with("class", "dim"));
+        drawn.push(text_before(WIDTH - 2.0, y(at) + 4.0, word).with("class", role));
     }
     let row = |hop: &FlushHop| {
+        let (mark, word, _) = flush::sign(hop);
         let says = [&hop.says, &hop.because].map(String::as_str);
         let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
         vec![
-            Markup::text(&flush::mark(hop.fate).to_string()),
+            Markup::text(mark),
             linked(hop, facts),
             Markup::text(&says.join("; ")),
-            Markup::text(flush::word(hop.fate)),
+            Markup::text(word),
             Markup::text(&hop.source),
         ]
     };
@@ -84,29 +86,4 @@ fn linked(hop: &FlushHop, facts: &FactsTold<'_>) -> Markup {
         .take(MOST)
         .map(|subject| Markup::fixed(" ").and(name(subject.name(), facts.link(subject))));
     Markup::text(&hop.name).and(Markup::all(each))
-}
-
-/// What a fate is coloured by.
-fn role(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Passed | Fate::FlushSent | Fate::Answered | Fate::NoCache => "good",
-        Fate::NotJudged => "dim",
-        Fate::Unknown | Fate::Unseen => "doubt",
-        Fate::Disagrees | Fate::Dropped | Fate::LostHere => "bad",
-    }
-}
-
-/// As much of a text as has room; the table beside has all of it.
-fn shortened(words: &str, most: usize) -> String {
-    if columns(words) <= most {
-        return words.to_owned();
-    }
-    let mut out = String::new();
-    for c in words.chars() {
-        if columns(&out) + 2 > most {
-            break;
-        }
-        out.push(c);
-    }
-    out + "…"
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Illustration, WIDTH, along, legend, line, nth, text, text_before, texts};
+use super::{Illustration, WIDTH, along, beside, ends, legend, line, nth, share_of, texts};
 use crate::measure::{Caveat, Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::html::markup::Tag;
@@ -23,27 +23,23 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         .map(|row| (row, grouped(&row.rounds_us)))
         .filter(|(_, all)| all.len() > 1)
         .collect();
-    let ends = |(_, all): &(&MethodResult, Vec<f64>)| {
+    let span = |(_, all): &(&MethodResult, Vec<f64>)| {
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
     };
-    let axis = Axis::around(rows.iter().map(ends))?;
+    let axis = Axis::around(rows.iter().map(span))?;
     let rounds = rows.iter().map(|(row, _)| row.rounds_us.len()).max().unwrap_or_default();
     let each = size_of_group(rounds);
     let seen = seen(measurement, rounds.div_ceil(each), each);
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
-    for (us, label) in axis.ticks() {
-        let y = along(&axis, us, bottom, top);
-        drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &label));
-        drawn.push(line("grid", [(FIELD[0], y), (FIELD[1], y)]));
-    }
+    drawn.extend(beside(axis.ticks(), FIELD, [top, bottom]));
     for (at, (_, all)) in rows.iter().enumerate() {
-        let point = |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(&axis, *us, bottom, top));
+        let point =
+            |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(axis.share(*us), [bottom, top]));
         drawn.push(line(&nth(at), all.iter().enumerate().map(point)));
     }
-    drawn.push(text(FIELD[0], bottom + 18.0, "first round"));
-    drawn.push(text_before(FIELD[1], bottom + 18.0, &format!("round {rounds}")));
+    drawn.extend(ends(FIELD, bottom, ["first round", &format!("round {rounds}")]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
         let first = at.saturating_mul(each).saturating_add(1);
@@ -75,8 +71,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
 
 /// Where a round or a group of them stands, of so many.
 fn x(at: f64, of: usize) -> f64 {
-    let last = of.saturating_sub(1).max(1) as f64;
-    (at / last).clamp(0.0, 1.0).mul_add(FIELD[1] - FIELD[0], FIELD[0])
+    along(share_of(at, of), FIELD)
 }
 
 /// Whether a caveat is about rounds, or about all of the measurement.
@@ -104,10 +99,10 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
             _ => periods.push((at, at)),
         }
     }
-    let ends = |(from, to): (usize, usize)| {
+    let reach = |(from, to): (usize, usize)| {
         [from as f64 - 0.5, to as f64 + 0.5].map(|at| (x(at, seen.len()), middle))
     };
-    periods.into_iter().map(|period| line("hatch", ends(period))).collect()
+    periods.into_iter().map(|period| line("hatch", reach(period))).collect()
 }
 
 /// The rounds, or the medians of groups of as many as are needed.

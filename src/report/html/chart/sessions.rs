@@ -1,9 +1,8 @@
 //! What sessions come to that commit side by side: group commit, on an axis that doubles.
 
-use super::{Illustration, WIDTH, line, nth, text_around, text_before, texts};
+use super::{Illustration, WIDTH, along, beside, dot, line, nth, text_around, texts};
 use crate::measure::{Measurement, Workload, WorkloadRow};
-use crate::report::html::markup::tag;
-use crate::text::{micros, rounded};
+use crate::text::{micros, per_second, rounded};
 
 /// Where the field begins and ends.
 const FIELD: [f64; 2] = [80.0, WIDTH - 40.0];
@@ -27,22 +26,15 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         return None;
     }
     let bottom = TOP + HEIGHT;
-    let x = |row: &WorkloadRow| {
-        (f64::from(row.threads).log2() / doublings).mul_add(FIELD[1] - FIELD[0], FIELD[0])
-    };
-    let y = |rate: f64| (rate / most).clamp(0.0, 1.0).mul_add(TOP - bottom, bottom);
-    let mut drawn = Vec::new();
-    for share in [0.0, 0.5, 1.0] {
-        let at = y(share * most);
-        drawn.push(line("grid", [(FIELD[0], at), (FIELD[1], at)]));
-        drawn.push(text_before(FIELD[0] - 8.0, at + 4.0, &format!("{}/s", rounded(share * most))));
-    }
+    let x = |row: &WorkloadRow| along(f64::from(row.threads).log2() / doublings, FIELD);
+    let y = |rate: f64| along(rate / most, [bottom, TOP]);
+    let marks = [0.0, 0.5, 1.0].map(|share| (share, per_second(Some(share * most))));
+    let mut drawn = beside(marks, FIELD, [TOP, bottom]);
     drawn.push(line(&nth(0), rows.iter().map(|row| (x(row), y(row.per_second.value)))));
     for row in &rows {
         let at = x(row);
         drawn.push(line("rule", [(at, y(row.per_second.low)), (at, y(row.per_second.high))]));
-        let dot = tag("circle").with("class", "dot").with("r", "4");
-        drawn.push(dot.with("cx", &super::tenth(at)).with("cy", &super::tenth(y(row.per_second.value))));
+        drawn.push(dot(at, y(row.per_second.value)));
         drawn.push(text_around(at, bottom + 18.0, &row.threads.to_string()));
     }
     let numbers = |row: &&WorkloadRow| {

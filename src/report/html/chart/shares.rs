@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Illustration, WIDTH, along, legend, line, nth, scale, tenth, text_before, texts};
+use super::{APART, Illustration, WIDTH, along, beneath, beside, legend, nth, tenth, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::html::markup::tag;
@@ -16,20 +16,12 @@ const HEIGHT: f64 = 180.0;
 pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let rows: Vec<&MethodResult> =
         measurement.of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
-    // The slowest commits, which are few, do not stretch the axis.
-    let span = |row: &&MethodResult| {
-        let all = &row.quantiles_us;
-        Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?))
-    };
-    let axis = Axis::around(rows.iter().filter_map(span))?;
+    let axis = Axis::of_quantiles(rows.iter().map(|row| row.quantiles_us.as_slice()))?;
     let (mut drawn, top) = legend(rows.iter().map(|row| row.method.name()));
     let bottom = top + HEIGHT;
-    drawn.extend(scale(&axis, FIELD[0], FIELD[1], top, bottom));
-    for (share, label) in [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")] {
-        let y = height(share, top, bottom);
-        drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, label));
-        drawn.push(line("grid", [(FIELD[0], y), (FIELD[1], y)]));
-    }
+    drawn.extend(beneath(axis.ticks(), FIELD, [top, bottom], APART));
+    let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
+    drawn.extend(beside(marks.map(|(share, label)| (share, label.to_owned())), FIELD, [top, bottom]));
     for (at, row) in rows.iter().enumerate() {
         let way = steps(&axis, &row.quantiles_us, top, bottom);
         drawn.push(tag("path").with("class", &nth(at)).with("d", &way));
@@ -49,16 +41,12 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     })
 }
 
-fn height(share: f64, top: f64, bottom: f64) -> f64 {
-    share.mul_add(top - bottom, bottom)
-}
-
 /// The curve goes along to each time and up by one step there.
 fn steps(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> String {
     let count = quantiles.len().max(1) as f64;
     let mut way = format!("M{} {}", tenth(FIELD[0]), tenth(bottom));
     for (done, us) in (1_u32..).zip(quantiles) {
-        let (x, y) = (along(axis, *us, FIELD[0], FIELD[1]), height(f64::from(done) / count, top, bottom));
+        let (x, y) = (along(axis.share(*us), FIELD), along(f64::from(done) / count, [bottom, top]));
         let _ = write!(way, "H{}V{}", tenth(x), tenth(y));
     }
     way

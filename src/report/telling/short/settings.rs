@@ -8,7 +8,6 @@ use crate::facts::{Area, KeyInfo, Scope, Subject};
 use crate::report::telling::section::Bullet;
 use crate::report::telling::words;
 use crate::report::{Report, Step, TargetSummary, options, stack};
-use crate::rules::Change;
 use crate::settings::Setting;
 
 pub fn lines(report: &Report, target: &TargetSummary) -> Vec<Bullet> {
@@ -33,7 +32,7 @@ pub fn lines(report: &Report, target: &TargetSummary) -> Vec<Bullet> {
     let mut on_method = of_server(method);
     if is_unflushed(report, target) {
         // What was measured without flushes tells nothing about the methods.
-        on_method.retain(|step| step.advice.change != Change::Keep);
+        on_method.retain(|step| !step.keeps());
     }
     vec![
         answer(
@@ -75,8 +74,7 @@ fn server<'a>(report: &Report, target: &'a TargetSummary) -> Option<(Area, &'a S
 
 /// What the plan says, the changes before what stays; else what is said without advice.
 fn answer(label: &'static str, steps: &[&Step], otherwise: Option<String>) -> Bullet {
-    let (keep, change): (Vec<&Step>, Vec<&Step>) =
-        steps.iter().partition(|step| step.advice.change == Change::Keep);
+    let (keep, change): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.keeps());
     let all = |steps: &[&Step], one: fn(&Step) -> String| {
         steps.iter().map(|step| one(step)).collect::<Vec<_>>().join("; ")
     };

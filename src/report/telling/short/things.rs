@@ -8,7 +8,7 @@ use crate::report::telling::once::Chapter;
 use crate::report::telling::section::{Bullet, Detail, Mark};
 use crate::report::telling::words;
 use crate::report::{Step, TargetSummary};
-use crate::rules::{Change, Finding, Level, Outcome};
+use crate::rules::{Finding, Level, Outcome};
 
 pub struct ToDo {
     level: Level,
@@ -81,7 +81,7 @@ fn commands(command: Option<Command>) -> Vec<Detail> {
 /// Everything to do about a target, the worst first.
 pub fn of_target(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Vec<ToDo> {
     let steps = chapter.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
-    let steps: Vec<&Step> = steps.filter(|step| step.advice.change != Change::Keep).collect();
+    let steps: Vec<&Step> = steps.filter(|step| !step.keeps()).collect();
     let planned: BTreeSet<&str> = steps.iter().flat_map(|step| &step.rules).map(String::as_str).collect();
     let mut things: Vec<ToDo> = steps.into_iter().map(|step| ToDo::of_step(step, target)).collect();
     let mut told = BTreeSet::new();

@@ -26,7 +26,7 @@ fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
     let block = |(hop, lines): (&FlushHop, Vec<Line<'static>>)| {
         let Some(subject) = hop.subjects.first() else { return Block::text(lines) };
         let layer = storage::layer_key(subject);
-        if flush_path::is_well(hop.fate) {
+        if flush::is_well(hop) {
             return Block::link(lines, ScreenId::Storage, layer);
         }
         Block::item(format!("hop {subject}"), Enter::Open(ScreenId::Storage, layer), lines).amiss(true)
@@ -124,7 +124,7 @@ impl Dashboard<'_> {
             DashboardPart::new(page.blocks)
         } else {
             let says = price::in_short(self.data, self.report, measurement);
-            let key = price::of_server(measurement).next().map(|row| format!("method {}", row.method.name()));
+            let key = measurement.tried_of_server().next().map(|row| format!("method {}", row.method.name()));
             let enter = Enter::Open(ScreenId::Probe, key.unwrap_or_default());
             super::airy(Block::item("price", enter, self.labelled("Price", &says)))
                 .or(turn::CHART, page.blocks)

@@ -7,7 +7,7 @@ use super::{Dashboard, turn};
 use crate::quote::Command;
 use crate::report::Step;
 use crate::report::telling::words as told;
-use crate::rules::{Change, Finding, Level};
+use crate::rules::{Finding, Level};
 use crate::ui::fill::DashboardPart;
 use crate::ui::page::{Block, Enter, Page};
 use crate::ui::screen::advice::{copied, noted_key, step_key};
@@ -68,7 +68,7 @@ impl Dashboard<'_> {
     }
 
     fn todo(&self) -> Vec<Todo> {
-        let (_, change) = self.parted();
+        let (_, change) = self.data.parted();
         let setting = change.iter().map(|step| text::width(step.advice.setting.name)).max().unwrap_or(0);
         let mut todo: Vec<Todo> = change.into_iter().map(|step| self.of_step(step, setting)).collect();
         let noted = self.data.focus.noted.iter().filter_map(|at| self.report.findings.get(*at));
@@ -81,15 +81,9 @@ impl Dashboard<'_> {
         todo
     }
 
-    /// The steps that keep what there is, and those that change something.
-    fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
-        let steps = self.data.plan().map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        steps.iter().partition(|step| step.advice.change == Change::Keep)
-    }
-
     fn of_step(&self, step: &Step, setting: usize) -> Todo {
         let what = format!("{}  {}", text::pad(step.advice.setting.name, setting), told::change(step));
-        let risk = words::risk(step.advice.risk);
+        let risk = told::interruption(step.advice.risk);
         Todo {
             level: step.level,
             key: step_key(step),
@@ -158,7 +152,7 @@ impl Dashboard<'_> {
     }
 
     pub fn keep(&self) -> DashboardPart {
-        let (keep, _) = self.parted();
+        let (keep, _) = self.data.parted();
         let said = |step: &Step| {
             let name = step.advice.setting.name;
             let value = step.advice.current.value().map(|now| step.advice.setting.written(now));
@@ -212,9 +206,8 @@ impl Dashboard<'_> {
     /// Advice that was taken out, with the reason: it is never folded.
     pub fn withheld(&self) -> DashboardPart {
         let here = self.report.withheld.iter().filter(|one| self.data.focus.concerns(&one.subject));
-        let says =
-            here.map(|one| format!("{} for {}: {}", one.advice, words::subject(&one.subject), one.because));
-        let lines: Vec<Line<'static>> = says.flat_map(|says| self.labelled("Withheld", &says)).collect();
+        let lines: Vec<Line<'static>> =
+            here.flat_map(|one| self.labelled("Withheld", &told::withheld(one))).collect();
         DashboardPart::new(vec![Block::text(lines)])
     }
 

@@ -113,14 +113,9 @@ pub fn lines(
         .collect();
     let whole: Vec<Vec<StyledText>> =
         layers.iter().zip(&gaps).map(|(layer, gaps)| cells(layer, gaps, theme)).collect();
-    let widest =
-        |i: usize| whole.iter().filter_map(|row| row.get(i)).map(|(said, _)| text::width(said)).max();
-    let widths: Vec<usize> =
-        (0..5).map(|i| widest(i).unwrap_or_default()).filter(|width| *width > 0).collect();
-    let needed =
-        widths.iter().sum::<usize>().saturating_add(widths.len().saturating_sub(1).saturating_mul(2));
-    if needed <= room {
-        let shape = [Column::keep(0); 5];
+    let shape = [Column::keep(0); 5];
+    let widths = columns::natural(&whole, shape.len());
+    if columns::total(&widths) <= room {
         return columns::lines(&whole, &shape, room).into_iter().map(|line| vec![line]).collect();
     }
     let names = widths.first().copied().unwrap_or_default().min(room.saturating_mul(2) / 5);
