@@ -7,7 +7,6 @@
 
 mod leaving;
 mod table;
-mod load;
 mod release;
 mod spelling;
 
@@ -16,16 +15,16 @@ use std::sync::{LazyLock, Once};
 
 pub use crate::facts::Area;
 use crate::facts::Choice;
+use crate::rows;
 use crate::workers;
 pub use leaving::{Leave, TEXT as LEAVING};
-pub use load::TEXT;
 pub use release::{ReleaseDefault, Statement, client, has_persist};
 pub use spelling::{postgres_size, postgres_time};
-pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, ValueSyntax, default_in};
+pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, TEXT, ValueSyntax, value_in};
 
 /// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.
 pub fn servers() -> &'static table::ServerTable {
-    static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| load::load(TEXT).unwrap_or_default());
+    static SERVERS: LazyLock<table::ServerTable> = LazyLock::new(|| rows::read(TEXT).unwrap_or_default());
     &SERVERS
 }
 
@@ -62,5 +61,5 @@ pub fn leaving(of: Area) -> &'static BTreeMap<String, Leave> {
 
 /// The values of a setting that give up durability, by its name in rules (`pg.fsync`).
 pub fn losing(name: &str) -> Option<&'static Losing> {
-    servers().losing.get(name)
+    servers().loses.iter().find(|row| row.names.iter().any(|own| own == name))
 }

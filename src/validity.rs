@@ -14,7 +14,6 @@ mod ruling;
 mod life;
 mod server;
 mod table;
-mod load;
 mod feature;
 mod mkfs;
 mod mount;
@@ -51,7 +50,7 @@ pub use server::{ChangedBy, ServerSetting, mysql_setting, postgres_value, server
 /// tools that make file systems are among those.
 pub fn read_ahead(facts: &FactSet, versions: bool) {
     if facts.subjects(Scope::Boot).next().is_some() {
-        load::table();
+        table::table();
     }
     if versions {
         feature::table();
@@ -64,7 +63,7 @@ pub const TABLES: &[(&str, &str)] = &[
     ("rules/tables/leaving.toml", crate::servers::LEAVING),
     ("rules/tables/releases.toml", releases::TEXT),
     ("rules/tables/servers.toml", crate::servers::TEXT),
-    ("rules/tables/systems.toml", load::SYSTEMS),
-    ("rules/tables/validity.toml", load::OPTIONS),
+    ("rules/tables/systems.toml", table::SYSTEMS),
+    ("rules/tables/validity.toml", table::OPTIONS),
     ("rules/tables/zfs.toml", zfs::TEXT),
 ];

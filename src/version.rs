@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use jiff::civil::Date;
+use serde::Deserialize;
 
 pub use range::ReleaseRange;
 
@@ -18,7 +19,8 @@ use crate::truth::Truth;
 
 /// A parsed version. Equality and order look at the numbers and what comes before a release only.
 /// The parts stand apart, since every fact's value has room for a version and hardly any is one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Version(Box<VersionComponents>);
 
 #[derive(Clone, Debug)]
@@ -79,6 +81,14 @@ pub fn is_release(text: &str) -> bool {
         && numbers.split('.').all(is_number)
         && is_tail
         && tail.bytes().all(|b| b.is_ascii_graphic())
+}
+
+impl TryFrom<String> for Version {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is no version"))
+    }
 }
 
 impl Version {

@@ -10,6 +10,8 @@ choice! {
 
 choice! {
     /// Which database server it is.
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum ServerKind { Postgres = "postgres", Mysql = "mysql", Mariadb = "mariadb" }
 }
 

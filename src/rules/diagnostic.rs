@@ -10,9 +10,33 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::text::lines::{Lines, line_of};
+use crate::text::suggest::or_list;
 
 /// A place in a file, in bytes.
 pub type Span = Range<usize>;
+
+/// What stands at a place.
+pub trait Spot {
+    fn spot(&self) -> Span;
+}
+
+impl Spot for Span {
+    fn spot(&self) -> Span {
+        self.clone()
+    }
+}
+
+impl<T> Spot for toml::Spanned<T> {
+    fn spot(&self) -> Span {
+        self.span()
+    }
+}
+
+impl<P: Spot> Spot for &P {
+    fn spot(&self) -> Span {
+        P::spot(self)
+    }
+}
 
 /// How much is lost because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,19 +188,30 @@ impl Diagnostics {
         self.broken.entry(line).or_insert(Diag::mistake(span, message, help.to_owned()));
     }
 
-    pub fn report(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        self.diags.push(Diag::mistake(span, message, help));
+    pub fn report(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
+        self.diags.push(Diag::mistake(at.spot(), message, Some(help.into())));
+    }
+
+    /// A word that is none of these.
+    pub fn unknown<'w>(
+        &mut self,
+        at: impl Spot,
+        message: impl Into<String>,
+        word: &str,
+        known: impl IntoIterator<Item = &'w str>,
+    ) {
+        self.diags.push(Diag::mistake(at.spot(), message, or_list(word, known)));
     }
 
     /// A note to the author; no mistake.
-    pub fn note(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
-        self.notes.push(Diag::note(span, message, help));
+    pub fn note(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
+        self.notes.push(Diag::note(at.spot(), message, Some(help.into())));
     }
 
     /// A missing entry. Not reported when it may only have been lost with broken syntax.
-    pub fn missing(&mut self, span: Span, message: impl Into<String>, help: impl Into<Option<String>>) {
+    pub fn missing(&mut self, at: impl Spot, message: impl Into<String>, help: impl Into<String>) {
         if self.broken.is_empty() {
-            self.report(span, message, help);
+            self.report(at, message, help);
         }
     }
 

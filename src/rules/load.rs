@@ -187,9 +187,11 @@ fn examples(fields: &CheckedTable<'_>, sight: &Sight, problems: &mut Diagnostics
         if let Some((repeated, message)) =
             examples.iter().find_map(|other| Some((other, example.repeats(other)?)))
         {
-            let help =
-                format!("the other stands in line {}; give it facts and a name of its own", repeated.line);
-            problems.report(item.span(), message, help);
+            problems.report(
+                item,
+                message,
+                format!("the other stands in line {}; give it facts and a name of its own", repeated.line),
+            );
         }
         examples.push(example);
     }
@@ -213,9 +215,11 @@ fn rule(
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
     let question = fields.text("question", problems);
     if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {
-        let help =
-            "it stands where the rule is undecided, and \"yes\" means that the rule applies".to_owned();
-        problems.report(question.span.clone(), "a question without a question mark", help);
+        problems.report(
+            question,
+            "a question without a question mark",
+            "it stands where the rule is undecided, and \"yes\" means that the rule applies",
+        );
     }
     let overrides = fields.texts("overrides", problems).unwrap_or_default();
     loaded.overridden.extend(overrides.iter().map(|id| (id.text.clone(), id.span.clone())));
@@ -242,8 +246,11 @@ fn rule(
         texts.remedy.check(level, &advise, fields.span.clone(), problems);
     }
     if sound && terms.examples == RuleExamples::Read && !lacking.is_empty() {
-        let message = format!("no example of: {}", lacking.join(", "));
-        problems.missing(fields.span.clone(), message, "examples are the rule's tests".to_owned());
+        problems.missing(
+            &fields,
+            format!("no example of: {}", lacking.join(", ")),
+            "examples are the rule's tests",
+        );
     }
     if problems.count() > before {
         return None;
@@ -279,11 +286,14 @@ fn rule(
 fn asked(text: &Text, problems: &mut Diagnostics) -> Template {
     let (template, unknown) = Template::parse(&flowing(&text.text), |_| None);
     if let Some(name) = unknown.first() {
-        let help = "the fact may be unknown where it is asked; `{subject}` is not".to_owned();
-        problems.report(text.span.clone(), format!("`{{{name}}}` in a question"), help);
+        problems.report(
+            text,
+            format!("`{{{name}}}` in a question"),
+            "the fact may be unknown where it is asked; `{subject}` is not",
+        );
     }
     if template.names_which() {
-        problems.report(text.span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
+        problems.report(text, "`{which}` stands in titles and reasons only", WHICH);
     }
     template
 }

@@ -2,7 +2,7 @@
 //!
 //! The table begins with a release of each server; a setting that is as old as the table is older in fact.
 
-use super::table::{Mysql, Postgres, ServerTable, default_in, value_in};
+use super::table::{Mysql, Postgres, ServerTable, value_in};
 use crate::facts::ServerKind;
 use crate::truth::Truth;
 use crate::version::Version;
@@ -45,17 +45,17 @@ impl Postgres {
 
     /// Its default in this release.
     pub fn default_of(&self, server: &Version) -> Option<&str> {
-        let (_, oldest) = self.default.first()?;
-        Some(default_in(&self.default, server).unwrap_or(oldest))
+        let oldest = self.default.values().next()?;
+        Some(value_in(&self.default, server).unwrap_or(oldest))
     }
 
     /// What a size without a unit counts in this release, in bytes; `None` where that hangs on a release that is not
     /// known.
     pub fn unit_of(&self, server: Option<&Version>) -> Option<u64> {
-        match (self.unit.as_slice(), server) {
-            ([(_, unit)], _) => Some(*unit),
-            (_, Some(server)) => value_in(&self.unit, server).copied(),
-            (_, None) => None,
+        match server {
+            _ if self.unit.len() == 1 => self.unit.values().next().copied(),
+            Some(server) => value_in(&self.unit, server).copied(),
+            None => None,
         }
     }
 }
@@ -81,15 +81,14 @@ impl ServerTable {
     /// The default of a setting of MySQL or MariaDB.
     pub fn mysql_default(&self, name: &str, of: ServerKind, server: &Version) -> ReleaseDefault<'_> {
         // A setting that went and came back may have another default, or none that is fixed.
-        let named = self.mysql.iter().filter(|row| row.name == name && row.of == of);
-        let here: Vec<&Mysql> = named.filter(|row| row.exists(server)).collect();
+        let here: Vec<&Mysql> = self.mysql(name, of).filter(|row| row.exists(server)).collect();
         let rows = || here.iter();
         if here.is_empty() {
             return ReleaseDefault::Absent;
         }
-        let oldest = || rows().find_map(|row| Some(row.default.first()?.1.as_str()));
-        let fixed = rows().find_map(|row| default_in(&row.default, server)).or_else(oldest);
-        fixed.map_or(ReleaseDefault::Computed, ReleaseDefault::Fixed)
+        let oldest = || rows().find_map(|row| row.default.values().next());
+        let fixed = rows().find_map(|row| value_in(&row.default, server)).or_else(oldest);
+        fixed.map_or(ReleaseDefault::Computed, |value| ReleaseDefault::Fixed(value))
     }
 
     /// Whether SET GLOBAL may change a setting of MySQL or MariaDB at run time; for an unknown server whether it does
@@ -102,7 +101,7 @@ impl ServerTable {
                 row.of == of && (version >= from || (row.is_old() && *from == row.since))
             }
         };
-        self.mysql.iter().filter(|row| row.name == name).any(moves)
+        self.mysql.iter().filter(|row| row.names.iter().any(|own| own == name)).any(moves)
     }
 }
 
@@ -119,7 +118,7 @@ impl ServerTable {
     /// The statement by which this release gives a setting of MySQL or MariaDB this value at once; `None` where only a
     /// restart does.
     pub fn statement(&self, name: &str, value: &str, of: ServerKind, server: &Version) -> Option<Statement> {
-        let rows = self.mysql.iter().filter(|row| row.name == name && row.of == of && row.is_about(value));
+        let rows = self.mysql(name, of).filter(|row| row.is_about(value));
         let is_dynamic = rows.filter(|row| row.exists(server)).any(|row| row.is_dynamic(server));
         is_dynamic.then(|| if has_persist(of, server) { Statement::Persist } else { Statement::Global })
     }

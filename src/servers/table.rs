@@ -1,4 +1,4 @@
-//! The settings of database servers as values. The table is compiled in; [`super::load`] reads it.
+//! The settings of database servers as values, with their table, which is compiled in.
 
 use std::collections::BTreeMap;
 
@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 use crate::facts::ServerKind;
 use crate::version::Version;
+
+/// The table, compiled in.
+pub const TEXT: &str = include_str!("../../rules/tables/servers.toml");
 
 /// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -21,64 +24,73 @@ pub enum ChangedBy {
     Initdb,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ValueSyntax {
-    Anything,
     Switch,
     /// One of the words that the table lists.
     Words,
     /// A number, with or without a unit.
     Size,
-    /// A number in this range.
-    Number(f64, f64),
 }
 
-impl ValueSyntax {
-    /// Whether the table lists its words.
-    pub fn is_words(self) -> bool {
-        matches!(self, Self::Words)
-    }
-}
+/// Values, each from a release on.
+pub type ByRelease<T> = BTreeMap<Version, T>;
 
-/// Values, each from a release on, in ascending order.
-pub type ByRelease<T> = Vec<(Version, T)>;
-
-pub type Defaults = ByRelease<String>;
-
-#[derive(Clone, Debug)]
+/// Settings of PostgreSQL.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Postgres {
-    /// The releases that introduced it.
+    pub names: Vec<String>,
+    /// The releases that introduced them.
     pub since: Vec<Version>,
-    /// The release that removed it.
+    /// The release that removed them.
     pub removed: Option<Version>,
+    #[serde(default)]
     pub instead: String,
-    /// Its default by release.
-    pub default: Defaults,
+    /// Their default by release.
+    #[serde(default)]
+    pub default: ByRelease<String>,
     /// The action by which a new value takes effect.
+    #[serde(rename = "change")]
     pub changed_by: ChangedBy,
-    pub takes: ValueSyntax,
-    /// The fact that holds it, where it is read.
+    /// The values that they take; any without it and without a range.
+    pub takes: Option<ValueSyntax>,
+    /// The numbers that they take.
+    pub range: Option<[f64; 2]>,
+    /// Whether they are read into facts.
+    #[serde(default)]
+    pub read: bool,
+    /// The fact that holds it, where that is not `pg.NAME`.
     pub fact: Option<String>,
     /// The unit of a size without one, in bytes, by release.
+    #[serde(default)]
     pub unit: ByRelease<u64>,
     pub source: String,
 }
 
-/// A value of a PostgreSQL setting that takes words.
-#[derive(Clone, Debug)]
+/// Values of a PostgreSQL setting that takes words.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PostgresValue {
-    /// The release that introduced it; `None` if it is as old as the setting.
+    /// The setting.
+    pub of: String,
+    pub names: Vec<String>,
+    /// The release that introduced them; `None` if they are as old as the setting.
     pub since: Option<Version>,
-    /// Its effect on Linux from then on.
+    /// Their effect on Linux from then on.
+    #[serde(default)]
     pub is: OnLinux,
+    #[serde(default)]
     pub because: String,
     pub source: String,
 }
 
 /// The effect of a value on Linux.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnLinux {
+    #[default]
     Taken,
     /// The server refuses to start with it.
     Refused,
@@ -86,69 +98,120 @@ pub enum OnLinux {
     Unknown,
 }
 
-impl OnLinux {
-    /// Whether the server accepts it.
-    pub fn is_taken(self) -> bool {
-        matches!(self, Self::Taken)
-    }
-}
-
-/// Values that give up durability.
-#[derive(Clone, Debug)]
+/// Settings and their values that give up durability.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Losing {
+    /// The settings, by their names in rules.
+    pub names: Vec<String>,
     /// Values that give it up.
     pub values: Vec<String>,
     /// Where most values do: the only ones that do not.
     pub keeps: Option<Vec<String>>,
 }
 
-/// A setting of MySQL or MariaDB, for some or all of its values.
-#[derive(Clone, Debug)]
+/// Settings of MySQL or MariaDB, for some or all of their values.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mysql {
-    /// The server it belongs to.
+    /// The server they belong to.
     pub of: ServerKind,
-    pub name: String,
+    pub names: Vec<String>,
     /// The values that this row is about; empty, without a range, for all.
+    #[serde(default)]
     pub values: Vec<String>,
     /// The numbers that this row is about.
     pub range: Option<[f64; 2]>,
-    /// The release that introduced it.
+    /// The release that introduced them.
     pub since: Version,
-    /// The release that deprecated it.
+    /// The release that deprecated them.
     pub deprecated: Option<Version>,
-    /// The release that removed it.
+    /// The release that removed them.
     pub removed: Option<Version>,
+    #[serde(default)]
     pub instead: String,
-    /// Its default by release.
-    pub default: Defaults,
-    /// The release from which on SET GLOBAL changes it.
+    /// Their default by release.
+    #[serde(default)]
+    pub default: ByRelease<String>,
+    /// The release from which on SET GLOBAL changes them.
     pub dynamic: Option<Version>,
-    /// The release from which on SET GLOBAL may change it, where some minor releases before `dynamic` do.
+    /// The release from which on SET GLOBAL may change them, where some minor releases before `dynamic` do.
     pub perhaps_dynamic: Option<Version>,
+    #[serde(default)]
     pub because: String,
     pub source: String,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ServerTable {
-    /// PostgreSQL settings by name.
-    pub postgres: BTreeMap<String, Postgres>,
-    /// Values of PostgreSQL settings, by setting and value.
-    pub values: BTreeMap<(String, String), PostgresValue>,
-    /// Names of the settings that are read into facts, in the order of the table.
-    pub read: Vec<String>,
-    /// Settings of MySQL and MariaDB.
+    pub postgres: Vec<Postgres>,
+    pub postgres_value: Vec<PostgresValue>,
     pub mysql: Vec<Mysql>,
-    /// Values that lose data, by the name of the setting in rules.
-    pub losing: BTreeMap<String, Losing>,
+    /// Values that lose data.
+    pub loses: Vec<Losing>,
 }
 
-/// The default in a release.
-pub fn default_in<'t>(defaults: &'t Defaults, server: &Version) -> Option<&'t str> {
-    value_in(defaults, server).map(String::as_str)
+impl ServerTable {
+    /// The row of a setting of PostgreSQL.
+    pub fn postgres(&self, name: &str) -> Option<&Postgres> {
+        self.postgres.iter().find(|row| row.names.iter().any(|own| own == name))
+    }
+
+    /// The rows of a setting of MySQL or MariaDB.
+    pub fn mysql(&self, name: &str, of: ServerKind) -> impl Iterator<Item = &Mysql> {
+        self.mysql.iter().filter(move |row| row.of == of && row.names.iter().any(|own| own == name))
+    }
 }
 
 /// The value in a release.
 pub fn value_in<'t, T>(values: &'t ByRelease<T>, server: &Version) -> Option<&'t T> {
-    values.iter().rev().find(|(from, _)| server >= from).map(|(_, value)| value)
+    values.range(..=server).next_back().map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::facts::area;
+    use crate::rows::read;
+
+    /// Every name once, every row with its source and reasons, and words for every setting that takes them.
+    #[test]
+    fn the_table_is_sound() {
+        let servers: ServerTable = read(TEXT).unwrap();
+        assert!(servers.postgres.len() > 25 && servers.mysql.len() > 25 && servers.postgres_value.len() > 5);
+        let mut seen = BTreeSet::new();
+        for row in &servers.postgres {
+            let names = &row.names;
+            assert!(!row.source.is_empty() && !row.since.is_empty(), "{names:?}");
+            assert!(row.removed.is_none() || !row.instead.is_empty(), "{names:?}: say what there is instead");
+            assert!(row.takes.is_none() || row.range.is_none(), "{names:?}: a range is for a number alone");
+            for name in names {
+                assert!(seen.insert(name), "{name} twice");
+                let words = servers.postgres_value.iter().any(|value| value.of == *name);
+                assert_eq!(row.takes == Some(ValueSyntax::Words), words, "{name}");
+            }
+        }
+        let mut seen = BTreeSet::new();
+        for row in &servers.postgres_value {
+            assert!(servers.postgres(&row.of).is_some() && !row.source.is_empty(), "{row:?}");
+            assert!(row.is == OnLinux::Taken || !row.because.is_empty(), "{row:?}: say why");
+            for name in &row.names {
+                assert!(seen.insert((&row.of, name)), "{name} of {} twice", row.of);
+            }
+        }
+        for row in &servers.mysql {
+            let goes = row.deprecated.is_some() || row.removed.is_some();
+            assert!(!row.source.is_empty() && !row.of.is_postgres(), "{row:?}");
+            assert!(row.deprecated.is_none() || !row.because.is_empty(), "{row:?}: say why it is deprecated");
+            assert!(!goes || !row.instead.is_empty(), "{row:?}: say what there is instead");
+            assert!(row.range.is_none() || row.values.is_empty(), "{row:?}: numbers or words, not both");
+        }
+        let mut seen = BTreeSet::new();
+        for name in servers.loses.iter().flat_map(|row| &row.names) {
+            assert!(area(name).is_some() && seen.insert(name), "{name}");
+        }
+    }
 }

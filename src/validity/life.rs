@@ -6,18 +6,23 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
+
 use super::builder::family;
 use super::{Effect, Ruling};
 use crate::version::Version;
 
 /// An effect, from a kernel on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct EffectChange {
     /// The first kernel: its version, and its vendor's release as in `3.10.0-1127`.
     pub from: Version,
     /// The effect on the option.
     pub is: Effect,
+    #[serde(default)]
     pub because: String,
+    #[serde(default)]
     pub source: String,
 }
 
@@ -34,6 +39,23 @@ pub struct Life {
 const NOT_YET: u64 = 8;
 
 impl Life {
+    /// Steps without a reason or source of their own have these.
+    pub fn new(
+        mut steps: Vec<EffectChange>,
+        mut vendors: BTreeMap<String, Vec<EffectChange>>,
+        because: &str,
+        source: &str,
+    ) -> Self {
+        for step in steps.iter_mut().chain(vendors.values_mut().flatten()) {
+            for (own, common) in [(&mut step.because, because), (&mut step.source, source)] {
+                if own.is_empty() {
+                    common.clone_into(own);
+                }
+            }
+        }
+        Self { steps, vendors }
+    }
+
     /// The ruling of a kernel on the option.
     pub fn at(&self, kernel: &Version, vendor: &str) -> Ruling {
         let possible = self.possible(kernel, vendor);

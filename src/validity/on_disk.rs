@@ -14,7 +14,7 @@ const OLDEST_IN_USE: [u64; 3] = [1, 42, 9];
 
 fn find(fs: &str, feature: &str) -> Option<&'static Feature> {
     let all = table().chosen.iter().chain(&table().present);
-    all.into_iter().find(|known| known.of == fs && known.on_disk == feature)
+    all.into_iter().find(|known| known.of == fs && known.is_on_disk(feature))
 }
 
 fn not_listed(fs: &str, feature: &str) -> Ruling {

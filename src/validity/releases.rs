@@ -6,12 +6,11 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 use serde::Deserialize;
 
-use crate::checked::day;
 use crate::facts::catalog::cluster;
 use crate::facts::catalog::{host, kernel};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Scope, ServerKind, Subject};
-use crate::rows::{TableErrors, read, rows};
+use crate::rows::read;
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -86,71 +85,47 @@ fn of_servers(facts: &FactSet, kind: ServerKind) -> Vec<Version> {
 }
 
 /// A release of a product.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ProductRelease {
     pub of: Product,
     /// Which, as it is written.
     pub version: String,
     /// The day, in UTC, where it is known.
     pub released: Option<Date>,
-    /// As many numbers as are written.
-    numbers: Vec<u64>,
-}
-
-impl ProductRelease {
-    /// Whether a version is of a later release: `7.2.9` is `7.2`.
-    fn is_before(&self, version: &Version) -> bool {
-        let theirs: Vec<u64> = (0..self.numbers.len()).map(|at| version.number(at)).collect();
-        theirs > self.numbers
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawRelease {
-    of: Product,
-    version: String,
-    released: Option<String>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
-impl RawRelease {
-    fn checked(self, place: &str, problems: &mut TableErrors) -> Option<ProductRelease> {
-        let Self { of, version, released, source: _ } = self;
-        let parsed = problems.version(place, &version)?;
-        let count = version.split('.').count();
-        let numbers = (0..count).map(|at| parsed.number(at)).collect();
-        let written = released;
-        let released = written.as_deref().and_then(day);
-        if written.is_some() != released.is_some() {
-            problems.add(place, "`released` is a day: \"2026-11-19\"");
-        }
-        Some(ProductRelease { of, version, released, numbers })
+impl ProductRelease {
+    /// As many numbers as are written.
+    fn numbers(&self) -> Vec<u64> {
+        self.version.split('.').filter_map(|number| number.parse().ok()).collect()
+    }
+
+    /// Whether a version is of a later release: `7.2.9` is `7.2`.
+    fn is_before(&self, version: &Version) -> bool {
+        let own = self.numbers();
+        (0..own.len()).map(|at| version.number(at)).collect::<Vec<_>>() > own
     }
 }
 
-/// The releases in a table, or everything that is wrong with it.
-fn load(text: &str) -> Result<Vec<ProductRelease>, Vec<String>> {
-    let mut releases = Vec::new();
-    read(text, &["release"], |document, problems| {
-        for (place, row) in rows::<RawRelease>(document, "release", problems) {
-            releases.extend(row.checked(&place, problems));
-        }
-    })?;
-    Ok(releases)
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReleaseTable {
+    release: Vec<ProductRelease>,
 }
 
 /// The table compiled into walwise. If it does not load, which a test excludes, no release is known.
 pub fn releases() -> &'static [ProductRelease] {
-    static TABLE: LazyLock<Vec<ProductRelease>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
-    &TABLE
+    static TABLE: LazyLock<ReleaseTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
+    &TABLE.release
 }
 
 /// What a host runs that the tables were not written for, a note each.
 pub fn newer(facts: &FactSet) -> Vec<RunNote> {
     let newest = |product: Product| {
-        releases().iter().filter(|release| release.of == product).max_by(|a, b| a.numbers.cmp(&b.numbers))
+        releases().iter().filter(|release| release.of == product).max_by_key(|release| release.numbers())
     };
     let mut notes = Vec::new();
     for product in Product::ALL {
@@ -176,9 +151,12 @@ mod tests {
 
     #[test]
     fn the_table_loads_and_has_a_release_of_every_product() {
-        let found = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
+        let found = read::<ReleaseTable>(TEXT).unwrap().release;
         for product in Product::ALL {
             assert!(found.iter().any(|release| release.of == product), "{}", product.word());
+        }
+        for one in found {
+            assert!(one.version.split('.').all(|number| number.parse::<u64>().is_ok()), "{one:?}");
         }
     }
 

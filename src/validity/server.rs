@@ -8,7 +8,7 @@ mod tests;
 
 use super::{Effect, Ruling};
 use crate::facts::ServerKind;
-use crate::servers::{Mysql, OnLinux, ValueSyntax, default_in, servers};
+use crate::servers::{Mysql, OnLinux, ValueSyntax, servers, value_in};
 use crate::truth::Truth;
 use crate::version::Version;
 
@@ -27,7 +27,7 @@ pub struct ServerSetting {
 /// Whether a server knows a setting. The version may lack its minor release, as in `PG_VERSION`; a setting that came
 /// with a minor release is then unknown.
 pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
-    let Some(setting) = servers().postgres.get(name) else {
+    let Some(setting) = servers().postgres(name) else {
         return Ruling::unknown(format!("The table does not know the setting {name}."));
     };
     let ruling = |effect, because: String| Ruling { effect, because, source: setting.source.clone() };
@@ -50,7 +50,7 @@ pub fn postgres_setting(name: &str, server: &Version) -> Ruling {
 /// The ruling of PostgreSQL on Linux on a setting with this value.
 pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
     let known = postgres_setting(name, server);
-    let Some(setting) = servers().postgres.get(name).filter(|_| known.effect.is_ok()) else {
+    let Some(setting) = servers().postgres(name).filter(|_| known.effect.is_ok()) else {
         return known;
     };
     let refused = |what: &str| Ruling {
@@ -58,25 +58,26 @@ pub fn postgres_value(name: &str, value: &str, server: &Version) -> Ruling {
         because: format!("PostgreSQL takes {what} for {name}."),
         source: setting.source.clone(),
     };
-    match setting.takes {
-        ValueSyntax::Anything => known,
-        ValueSyntax::Switch if ["on", "off"].contains(&value) => known,
-        ValueSyntax::Switch => {
+    match (setting.takes, setting.range) {
+        (None, None) => known,
+        (Some(ValueSyntax::Switch), _) if ["on", "off"].contains(&value) => known,
+        (Some(ValueSyntax::Switch), _) => {
             Ruling::unknown(format!("The table knows {name} as a switch that is on or off."))
         }
-        ValueSyntax::Size if is_size(value) => known,
-        ValueSyntax::Size => refused("a number with kB, MB, GB or TB"),
-        ValueSyntax::Number(low, high) => match value.parse::<f64>() {
+        (Some(ValueSyntax::Size), _) if is_size(value) => known,
+        (Some(ValueSyntax::Size), _) => refused("a number with kB, MB, GB or TB"),
+        (Some(ValueSyntax::Words), _) => word(name, value, server),
+        (None, Some([low, high])) => match value.parse::<f64>() {
             Ok(number) if (low..=high).contains(&number) => known,
             _ if high > 1e15 => refused(&format!("numbers from {low} on")),
             _ => refused(&format!("numbers from {low} to {high}")),
         },
-        ValueSyntax::Words => word(name, value, server),
     }
 }
 
 fn word(name: &str, value: &str, server: &Version) -> Ruling {
-    let Some(found) = servers().values.get(&(name.to_owned(), value.to_owned())) else {
+    let mut values = servers().postgres_value.iter();
+    let Some(found) = values.find(|row| row.of == name && row.names.iter().any(|own| own == value)) else {
         return Ruling::unknown(format!("The table does not know {name} = {value} of PostgreSQL {server}."));
     };
     match &found.since {
@@ -106,7 +107,7 @@ fn is_size(value: &str) -> bool {
 
 /// The ruling of MySQL or MariaDB, according to `line`, on a setting with this value.
 pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version) -> Ruling {
-    let mut known = servers().mysql.iter().filter(|row| row.of == line && row.name == name).peekable();
+    let mut known = servers().mysql(name, line).peekable();
     if known.peek().is_none() {
         return Ruling::unknown(format!("The table does not know the setting {name} of {line}."));
     }
@@ -134,28 +135,26 @@ pub fn mysql_setting(name: &str, value: &str, line: ServerKind, server: &Version
 
 /// All settings of a server's release in the table, each once.
 pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
-    if of.is_postgres() {
-        let known =
-            servers().postgres.iter().filter(|(name, _)| postgres_setting(name, server).effect.is_ok());
-        return known
-            .map(|(name, setting)| ServerSetting {
-                name,
-                default: default_in(&setting.default, server),
-                changed_by: setting.changed_by,
-            })
-            .collect();
-    }
-    let known = servers().mysql.iter().filter(|row| {
-        row.of == of && *server >= row.since && row.removed.as_ref().is_none_or(|from| server < from)
-    });
     let mut settings: Vec<ServerSetting> = Vec::new();
-    for row in known {
-        if !settings.iter().any(|one| one.name == row.name) {
-            settings.push(ServerSetting {
-                name: &row.name,
-                default: default_in(&row.default, server),
-                changed_by: if row.is_dynamic(server) { ChangedBy::Statement } else { ChangedBy::Restart },
-            });
+    let mut add = |names: &'static [String], defaults, changed_by| {
+        let default = value_in(defaults, server).map(String::as_str);
+        for name in names {
+            if !settings.iter().any(|one| one.name == name) {
+                settings.push(ServerSetting { name, default, changed_by });
+            }
+        }
+    };
+    if of.is_postgres() {
+        for row in &servers().postgres {
+            if row.exists(server) == Truth::True {
+                add(&row.names, &row.default, row.changed_by);
+            }
+        }
+    }
+    for row in servers().mysql.iter().filter(|row| row.of == of && *server >= row.since) {
+        if row.removed.as_ref().is_none_or(|from| server < from) {
+            let changed_by = if row.is_dynamic(server) { ChangedBy::Statement } else { ChangedBy::Restart };
+            add(&row.names, &row.default, changed_by);
         }
     }
     settings
@@ -164,6 +163,6 @@ pub fn server_settings(of: ServerKind, server: &Version) -> Vec<ServerSetting> {
 /// Whether every release of PostgreSQL in the table accepts a value.
 pub(super) fn always(name: &str, value: &str) -> bool {
     let Some(oldest) = Version::parse("9.4") else { return false };
-    servers().postgres.get(name).is_some_and(|setting| setting.removed.is_none())
+    servers().postgres(name).is_some_and(|setting| setting.removed.is_none())
         && postgres_value(name, value, &oldest).effect.is_ok()
 }

@@ -1,43 +1,70 @@
-//! The table of options as values, and the lookup of rows. It is compiled in; [`super::load`] parses it.
+//! The table of options as values, and the lookup of rows. It is compiled in.
 
 use std::collections::BTreeMap;
+use std::mem::take;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
 
 use super::Effect;
-use super::form::Form;
-use super::life::Life;
+use super::form::{Counts, Form, Number, Size};
+use super::life::{EffectChange, Life};
+use crate::rows::read;
+
+/// Options of the three file systems that are advised, compiled in.
+pub const OPTIONS: &str = include_str!("../../rules/tables/validity.toml");
+/// Features that kernels are built with, compiled in.
+pub const SYSTEMS: &str = include_str!("../../rules/tables/systems.toml");
+/// Both, which form one table.
+const TEXT: &str = concat!(
+    include_str!("../../rules/tables/validity.toml"),
+    "\n",
+    include_str!("../../rules/tables/systems.toml")
+);
 
 /// Options that a later one of the same line revokes.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Undone {
     /// The file systems it is about.
-    pub of: Vec<String>,
+    of: Vec<String>,
     /// The options, by their names in rows.
-    pub words: Vec<String>,
-    /// The options that revoke them.
-    pub by: Vec<String>,
+    words: Vec<String>,
+    /// The options that revoke them; they themselves without it.
+    by: Option<Vec<String>>,
     /// Exceptions among those.
-    pub but: Vec<String>,
+    #[serde(default)]
+    but: Vec<String>,
     /// The option that remains in force nevertheless.
-    pub leaves: Option<String>,
+    leaves: Option<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    source: String,
 }
 
 /// Options that a kernel refuses beside others.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OptionConflict {
     /// The file systems it is about.
-    pub of: Vec<String>,
+    of: Vec<String>,
     /// The options, where they remain in effect.
-    pub words: Vec<String>,
+    words: Vec<String>,
     /// The options beside which they are refused, in any order.
-    pub beside: Vec<String>,
+    beside: Vec<String>,
     /// Those of them that are the default, which no kernel tells from an option that is not set.
-    pub but: Vec<String>,
+    #[serde(default)]
+    but: Vec<String>,
+    steps: Vec<EffectChange>,
+    because: String,
+    source: String,
     /// The kernels that refuse them.
+    #[serde(skip)]
     pub life: Life,
 }
 
 /// The effect of an option while the file system is mounted with another one.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CombinedEffect {
     pub option: String,
     /// The effect of the row's option.
@@ -45,38 +72,126 @@ pub struct CombinedEffect {
     pub because: String,
 }
 
+/// A value that is neither a number nor a size nor a fixed word.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ValueType {
+    Text,
+}
+
+/// When tests mount with an option, where that is not whenever it is taken.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tried {
+    Never,
+}
+
 /// A row: options that share their life.
-#[derive(Clone, Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OptionEntry {
+    of: Vec<String>,
+    names: Vec<String>,
+    steps: Vec<EffectChange>,
+    #[serde(default)]
+    vendors: BTreeMap<String, Vec<EffectChange>>,
+    #[serde(skip)]
     pub life: Life,
-    pub form: Form,
+    #[serde(default)]
+    number: bool,
+    range: Option<[u64; 2]>,
+    perhaps: Option<u64>,
+    #[serde(default)]
+    also: Vec<u64>,
+    #[serde(default)]
+    counts: Counts,
+    #[serde(default)]
+    size: bool,
+    takes: Option<ValueType>,
+    words: Option<Vec<String>>,
+    #[serde(rename = "try")]
     pub example: Option<String>,
     /// Options of which one must stand beside it.
+    #[serde(default)]
     pub needs_any: Vec<String>,
     /// The effect without any of these: refused, or unknown where the file system decides, also if none is named.
+    #[serde(default = "refused")]
     pub without: Effect,
     /// Effects that depend on options in force.
+    #[serde(default)]
     pub in_force: Vec<CombinedEffect>,
     /// Other words in mountinfo that prove that the kernel accepts these options too.
+    #[serde(default)]
     pub shown_as: Vec<String>,
     /// Whether it is refused for ext3.
+    #[serde(default)]
     pub not_on_ext3: bool,
-    /// Whether no test mounts with it.
-    pub untried: bool,
+    pub tried: Option<Tried>,
     /// The reason, for steps without one of their own.
+    #[serde(default)]
     pub because: String,
     pub source: String,
 }
 
-#[derive(Clone, Debug, Default)]
+fn refused() -> Effect {
+    Effect::Refused
+}
+
+/// The largest number that every kernel accepts, and the largest that some accept.
+const INT_MAX: u64 = 0x7fff_ffff;
+const UINT_MAX: u64 = 0xffff_ffff;
+
+impl OptionEntry {
+    /// The form of its value.
+    pub fn form(&self) -> Form {
+        let [low, high] = self.range.unwrap_or([0, INT_MAX]);
+        let (counts, also) = (self.counts, self.also.clone());
+        match &self.words {
+            Some(words) => Form::Words(words.clone()),
+            None if self.number => Form::Number(Number {
+                low,
+                high,
+                perhaps: self.perhaps.unwrap_or(if self.range.is_some() { high } else { UINT_MAX }),
+                also,
+                power_of_two: matches!(counts, Counts::PowerOfTwo),
+            }),
+            None if self.size => Form::Size(Size { low, high, also, counts }),
+            None if self.takes.is_some() => Form::Text,
+            None => Form::Any,
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Table {
-    pub rows: Vec<OptionEntry>,
+    options: Vec<OptionEntry>,
     /// Index of an option's row, by (component that accepts it, name in the table).
+    #[serde(skip)]
     pub names: BTreeMap<(String, String), usize>,
     /// Options that revoke others.
-    pub undone: Vec<Undone>,
+    undone: Vec<Undone>,
     /// Options that are refused beside others.
-    pub conflicts: Vec<OptionConflict>,
+    conflict: Vec<OptionConflict>,
+}
+
+/// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
+pub fn table() -> &'static Table {
+    static TABLE: LazyLock<Table> = LazyLock::new(|| load().unwrap_or_default());
+    &TABLE
+}
+
+fn load() -> Result<Table, toml::de::Error> {
+    let mut table: Table = read(TEXT)?;
+    for (index, row) in table.options.iter_mut().enumerate() {
+        row.life = Life::new(take(&mut row.steps), take(&mut row.vendors), &row.because, &row.source);
+        let named = |of: &String| row.names.iter().map(|name| (of.clone(), name.clone())).collect::<Vec<_>>();
+        table.names.extend(row.of.iter().flat_map(named).map(|name| (name, index)));
+    }
+    for row in &mut table.conflict {
+        row.life = Life::new(take(&mut row.steps), BTreeMap::new(), &row.because, &row.source);
+    }
+    Ok(table)
 }
 
 /// The name of an option without its value.
@@ -98,11 +213,14 @@ fn named(names: &[String], option: &str) -> bool {
 }
 
 impl Table {
+    pub fn row(&self, index: usize) -> Option<&OptionEntry> {
+        self.options.get(index)
+    }
+
     /// The row of an option: by the literal text, by its key, or by its prefix; with the value, where it has one.
     pub fn find<'t, 'o>(&'t self, of: &str, option: &'o str) -> Option<(&'t OptionEntry, Option<&'o str>)> {
-        let named = |name: &str| {
-            self.names.get(&(of.to_owned(), name.to_owned())).and_then(|index| self.rows.get(*index))
-        };
+        let named =
+            |name: &str| self.names.get(&(of.to_owned(), name.to_owned())).and_then(|index| self.row(*index));
         // `commit=` is the option without a value, and no name.
         if !option.ends_with('=')
             && let Some(row) = named(option)
@@ -116,7 +234,7 @@ impl Table {
         }
         let stars = self.names.iter().filter(|((owner, name), _)| owner == of && name.ends_with('*'));
         let mut matching = stars.filter(|((_, name), _)| option.starts_with(name.trim_end_matches('*')));
-        matching.next().and_then(|(_, index)| self.rows.get(*index)).map(|row| (row, None))
+        matching.next().and_then(|(_, index)| self.row(*index)).map(|row| (row, None))
     }
 
     /// The options of a line that remain in effect: those that no other one revokes, and what remains of the revoked
@@ -126,7 +244,9 @@ impl Table {
         let taken_back = |row: &Undone, at: usize, options: &[String]| {
             let mut others = options.iter().skip(at + 1);
             options.get(at).is_some_and(|option| named(&row.words, option))
-                && others.any(|other| named(&row.by, other) && !named(&row.but, other))
+                && others.any(|other| {
+                    named(row.by.as_ref().unwrap_or(&row.words), other) && !named(&row.but, other)
+                })
         };
         let mut left = options.to_vec();
         for (at, option) in left.iter_mut().enumerate() {
@@ -154,7 +274,7 @@ impl Table {
             |row: &OptionConflict, other: &String| named(&row.beside, other) && !is_default(row, other);
         let met = |row: &OptionConflict| beside.iter().find(|other| refuses(row, other)).cloned();
         let of_option =
-            self.conflicts.iter().filter(move |row| is_of(&row.of, of) && named(&row.words, option));
+            self.conflict.iter().filter(move |row| is_of(&row.of, of) && named(&row.words, option));
         let found: Vec<(&OptionConflict, String)> =
             of_option.filter_map(|row| Some((row, met(row)?))).collect();
         found.into_iter()
@@ -168,8 +288,40 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use crate::validity::{Effect, mount_options};
+    use super::*;
+    use crate::validity::life::release;
+    use crate::validity::mount_options;
     use crate::version::Version;
+
+    /// Every row has a source, every value one form, every name one row, and every list of steps its order and reasons.
+    #[test]
+    fn the_table_is_sound() {
+        let table = load().unwrap();
+        assert!(table.names.len() > 250, "{}", table.names.len());
+        let listed: usize = table.options.iter().map(|row| row.of.len() * row.names.len()).sum();
+        assert_eq!(table.names.len(), listed, "one stands there twice");
+        for row in &table.options {
+            let forms = [row.number, row.size, row.takes.is_some(), row.words.is_some()];
+            let forms = forms.into_iter().filter(|form| *form).count();
+            let takes_value = row.names.iter().any(|name| name.ends_with('='));
+            assert!(forms <= 1 && (forms == 0 || takes_value), "{:?}", row.names);
+            let bounded = row.range.is_some() || row.perhaps.is_some() || !row.also.is_empty();
+            assert!(!bounded || row.number || row.size, "{:?}", row.names);
+        }
+        assert!(table.options.iter().all(|row| !row.source.is_empty()));
+        assert!(table.undone.iter().all(|row| !row.source.is_empty()));
+        let lives = table.options.iter().map(|row| (&row.names, &row.life));
+        for (names, life) in lives.chain(table.conflict.iter().map(|row| (&row.words, &row.life))) {
+            for steps in life.vendors.values().chain([&life.steps]) {
+                assert!(!steps.is_empty(), "{names:?}");
+                let from = |step: &EffectChange| (step.from.clone(), release(&step.from));
+                assert!(steps.is_sorted_by(|a, b| from(a) < from(b)), "{names:?}: {steps:?}");
+                for step in steps {
+                    assert!(!step.because.is_empty() || !step.is.is_wrong(), "{names:?}: {step:?}: say why");
+                }
+            }
+        }
+    }
 
     /// Tried on a loop device under Linux 6.18: the default of `commit` is five seconds, zero means the default, and
     /// ext4 compares what the line comes to.

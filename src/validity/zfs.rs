@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::rows::{read, rows};
+use crate::rows::read;
 use crate::version::Version;
 
 /// The table, compiled in.
@@ -17,35 +17,25 @@ pub(super) const TEXT: &str = include_str!("../../rules/tables/zfs.toml");
 /// Marks in the versions of distributions that build the module with their own kernels.
 const OWN_BUILDS: [&str; 2] = ["ubuntu", "pve"];
 
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZfsTable {
+    openzfs: Vec<ReleaseSeries>,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReleaseSeries {
-    releases: BTreeMap<String, String>,
+    /// Releases with the newest kernel that each supports.
+    releases: BTreeMap<Version, Version>,
     #[expect(dead_code, reason = "for those who read the table")]
     source: String,
 }
 
-/// Releases with the newest kernel that each supports, in order; everything that is wrong with the table otherwise.
-fn load(text: &str) -> Result<Vec<(Version, Version)>, Vec<String>> {
-    let mut supported = Vec::new();
-    read(text, &["openzfs"], |document, problems| {
-        for (place, series) in rows::<ReleaseSeries>(document, "openzfs", problems) {
-            for (release, kernel) in &series.releases {
-                let versions = [release, kernel].map(|text| problems.version(&place, text));
-                if let [Some(release), Some(kernel)] = versions {
-                    supported.push((release, kernel));
-                }
-            }
-        }
-    })?;
-    supported.sort_by_key(|(release, _)| numbers(release));
-    Ok(supported)
-}
-
-/// The table compiled into walwise. If it does not load, which a test excludes, nothing is known.
-fn table() -> &'static [(Version, Version)] {
-    static TABLE: LazyLock<Vec<(Version, Version)>> = LazyLock::new(|| load(TEXT).unwrap_or_default());
-    &TABLE
+/// All releases of the table. If it does not load, which a test excludes, nothing is known.
+fn releases() -> impl Iterator<Item = (&'static Version, &'static Version)> {
+    static TABLE: LazyLock<ZfsTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
+    TABLE.openzfs.iter().flat_map(|series| &series.releases)
 }
 
 fn numbers(version: &Version) -> [u64; 3] {
@@ -64,8 +54,7 @@ pub fn zfs_supports(module: &Version, kernel: &Version) -> Result<bool, String> 
     }
     let same_series =
         |release: &Version| release.number(0) == module.number(0) && release.number(1) == module.number(1);
-    let until =
-        table().iter().filter(|(release, _)| same_series(release) && numbers(release) <= numbers(module));
+    let until = releases().filter(|(release, _)| same_series(release) && numbers(release) <= numbers(module));
     let Some((release, newest)) = until.max_by_key(|(release, _)| numbers(release)) else {
         return Err(format!("the table does not know OpenZFS {}", module.base()));
     };
@@ -94,7 +83,9 @@ mod tests {
 
     #[test]
     fn the_table_loads_and_later_releases_know_no_less() {
-        let rows = load(TEXT).unwrap();
+        assert!(read::<ZfsTable>(TEXT).is_ok());
+        let mut rows: Vec<(&Version, &Version)> = releases().collect();
+        rows.sort_by_key(|(release, _)| numbers(release));
         assert!(rows.len() > 10);
         for pair in rows.windows(2) {
             let [(before, older), (after, newer)] = pair else { unreachable!() };

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::rows::{read, rows};
+use crate::rows::read;
 use crate::text;
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
@@ -46,7 +46,8 @@ struct Kernel {
     vendor: Option<String>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct DistributionTable {
     distribution: Vec<Distribution>,
     release: Vec<Release>,
@@ -54,19 +55,8 @@ struct DistributionTable {
 
 /// If it does not load, which a test excludes, no distribution is known.
 fn table() -> &'static DistributionTable {
-    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| load(TEXT).unwrap_or_default());
+    static TABLE: LazyLock<DistributionTable> = LazyLock::new(|| read(TEXT).unwrap_or_default());
     &TABLE
-}
-
-/// The rows of a table, or everything that is wrong with it.
-fn load(text: &str) -> Result<DistributionTable, Vec<String>> {
-    let mut table = DistributionTable::default();
-    read(text, &["distribution", "release"], |document, problems| {
-        table.distribution =
-            rows(document, "distribution", problems).into_iter().map(|(_, row)| row).collect();
-        table.release = rows(document, "release", problems).into_iter().map(|(_, row)| row).collect();
-    })?;
-    Ok(table)
 }
 
 /// The user's choice: a distribution, with as much of its release as was given.
@@ -253,7 +243,7 @@ mod tests {
     /// with several kernels names each.
     #[test]
     fn the_table_is_sound() {
-        let table = load(TEXT).unwrap_or_else(|problems| panic!("{}", problems.join("\n")));
+        let table: DistributionTable = read(TEXT).unwrap();
         let vendors = ["el7", "el8", "el9", "el10", "uek", "debian", "ubuntu", "sles", "amazon", "alibaba"];
         let names: Vec<&String> = table.distribution.iter().flat_map(|one| &one.names).collect();
         let distinct: BTreeSet<&String> = names.iter().copied().collect();

@@ -9,7 +9,6 @@ use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
 use crate::rules::own::{OwnSpec, Purpose, losing_word};
-use crate::rules::suggest;
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
 use crate::settings::{self, Setting};
@@ -49,21 +48,21 @@ pub(super) fn advice(
     let when = fields.get("when").map(|when| cond::cond(when, sight, problems));
     let reach = fields.word("reach", &Reach::ALL, Reach::word, problems);
     let risk = fields.word("risk", &Risk::ALL, Risk::word, problems);
+    let risk_at = fields.get("risk").map_or(fields.span.clone(), Spanned::span);
     let price = fields.text("price", problems);
     let rank = fields.get("rank").map(|item| rank(item, problems));
     if risk == Some(Risk::DataLossIfWrong) && level.is_some_and(|level| level != Level::Option) {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
+            &risk_at,
             "what can lose data is never more than an option",
-            "level = \"option\", with its price".to_owned(),
+            "level = \"option\", with its price",
         );
     }
     if author == Author::User && risk == Some(Risk::DataLossIfWrong) {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
+            &risk_at,
             "what can lose data is advised by the rules that come with walwise alone",
-            "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`"
-                .to_owned(),
+            "their tests show that nothing unknown leads to it; a rule may say its opinion in `because`",
         );
     }
     if let (Some(setting), Some(ChangeSpec::Fixed(change)), Some(risk)) = (setting, &change, risk)
@@ -71,7 +70,7 @@ pub(super) fn advice(
         && risk != Risk::DataLossIfWrong
     {
         problems.report(
-            fields.get("risk").map_or(fields.span.clone(), Spanned::span),
+            &risk_at,
             format!("{}: {} can lose data", setting.name, change.words()),
             match author {
                 Author::Walwise => "risk = \"data-loss-if-wrong\"".to_owned(),
@@ -85,14 +84,17 @@ pub(super) fn advice(
                 let span =
                     fields.get("add").or(fields.get("remove")).map_or(fields.span.clone(), Spanned::span);
                 let what = format!("`{word}` is no value of {} that walwise understands", setting.name);
-                problems.report(span, what, help.to_owned());
+                problems.report(span, what, help);
             }
         }
     }
     let keeps = matches!(change, Some(ChangeSpec::Fixed(Change::Keep)));
     if level == Some(Level::Option) && price.is_none() && !keeps && fields.get("price").is_none() {
-        let help = "add price = \"…\": what it costs, or could cost".to_owned();
-        problems.missing(fields.span.clone(), "an option without its `price`", help);
+        problems.missing(
+            &fields,
+            "an option without its `price`",
+            "add price = \"…\": what it costs, or could cost",
+        );
     }
     let price = price.map(|price| prose(&price, sight, problems));
     let mut own = Vec::new();
@@ -128,11 +130,15 @@ pub(super) fn advice(
     })
 }
 
-fn setting(name: &Text, problems: &mut Diagnostics) -> Option<&'static Setting> {
+pub(super) fn setting(name: &Text, problems: &mut Diagnostics) -> Option<&'static Setting> {
     let setting = settings::find(&name.text);
     if setting.is_none() {
-        let help = suggest::or_list(&name.text, settings::ALL.iter().map(|setting| setting.name));
-        problems.report(name.span.clone(), format!("unknown setting `{}`", name.text), help);
+        problems.unknown(
+            name,
+            format!("unknown setting `{}`", name.text),
+            &name.text,
+            settings::ALL.iter().map(|setting| setting.name),
+        );
     }
     setting
 }
@@ -166,8 +172,7 @@ fn change(
         ["keep"] => {
             let item = fields.get("keep")?;
             if item.get_ref().as_bool() != Some(true) {
-                let help = "write keep = true, or leave it out".to_owned();
-                problems.report(item.span(), "`keep` is true or not there", help);
+                problems.report(item, "`keep` is true or not there", "write keep = true, or leave it out");
                 return None;
             }
             Some(ChangeSpec::Fixed(Change::Keep))
@@ -175,13 +180,9 @@ fn change(
         given => {
             let help = format!("one of: {}; or add and remove together", CHANGES.join(", "));
             match given {
-                [] => problems.missing(fields.span.clone(), "advice that changes nothing", help),
+                [] => problems.missing(fields, "advice that changes nothing", help),
                 given => {
-                    problems.report(
-                        fields.span.clone(),
-                        format!("{} in one advice", given.join(" and ")),
-                        help,
-                    );
+                    problems.report(fields, format!("{} in one advice", given.join(" and ")), help);
                 }
             }
             None
@@ -204,8 +205,11 @@ fn fits(
         settings::Shape::Options => (!change.starts_with("set"), "a list of options", "add, remove or keep"),
     };
     if !fitting {
-        let span = fields.key_span(change).unwrap_or_else(|| fields.span.clone());
-        problems.report(span, format!("{} is {is}: `{change}` does not fit", setting.name), help.to_owned());
+        problems.report(
+            fields.key_span(change),
+            format!("{} is {is}: `{change}` does not fit", setting.name),
+            help,
+        );
     }
     fitting
 }
@@ -269,8 +273,11 @@ fn words(
         return None;
     }
     if words.is_empty() {
-        let help = format!("`{key}` lists what is meant: [\"noatime\"]");
-        problems.missing(fields.span.clone(), format!("`{key}` of nothing"), help);
+        problems.missing(
+            fields,
+            format!("`{key}` of nothing"),
+            format!("`{key}` lists what is meant: [\"noatime\"]"),
+        );
         return None;
     }
     let before = problems.count();
@@ -289,8 +296,11 @@ fn list_of(
     let item = fields.get(key)?;
     let fact = cond::fact(item, sight, problems)?;
     if !fact.kind.is_list() {
-        let help = "`walwise facts --list` tells which facts are lists".to_owned();
-        problems.report(item.span(), format!("{} is {}, not a list", fact.name, fact.kind.words()), help);
+        problems.report(
+            item,
+            format!("{} is {}, not a list", fact.name, fact.kind.words()),
+            "`walwise facts --list` tells which facts are lists",
+        );
         return None;
     }
     Some(fact)
@@ -299,9 +309,9 @@ fn list_of(
 fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnostics) -> Option<ChangeSpec> {
     if !Template::parse(&value.text, catalog::find).1.is_empty() || value.text.contains('{') {
         problems.report(
-            value.span.clone(),
+            value,
             "a value is not a text with facts in it",
-            "set_from = \"fact.name\" takes the value from a fact".to_owned(),
+            "set_from = \"fact.name\" takes the value from a fact",
         );
         return None;
     }
@@ -311,14 +321,21 @@ fn set(value: &Text, setting: Option<&'static Setting>, problems: &mut Diagnosti
         _ => &[],
     };
     if !words.is_empty() && !words.contains(&value.text.as_str()) {
-        let help = suggest::or_list(&value.text, words.iter().copied());
-        problems.report(value.span.clone(), format!("the setting is never `{}`", value.text), help);
+        problems.unknown(
+            value,
+            format!("the setting is never `{}`", value.text),
+            &value.text,
+            words.iter().copied(),
+        );
         return None;
     }
     if let Some(setting) = setting.filter(|setting| !setting.can_be(&value.text)) {
-        let message = format!("{} is never `{}`", setting.name, value.text);
         let kind = setting.current.map_or_else(|| "text".to_owned(), |fact| fact.kind.words());
-        problems.report(value.span.clone(), message, format!("it is {kind}"));
+        problems.report(
+            value,
+            format!("{} is never `{}`", setting.name, value.text),
+            format!("it is {kind}"),
+        );
         return None;
     }
     Some(ChangeSpec::Fixed(Change::Set(value.text.clone())))
@@ -328,8 +345,7 @@ fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
     let rank =
         item.get_ref().as_integer().and_then(|rank| rank.as_str().parse().ok()).filter(|rank| *rank > 0);
     if rank.is_none() {
-        let help = "write rank = 1 for the first choice".to_owned();
-        problems.report(item.span(), "a rank is a whole number from 1", help);
+        problems.report(item, "a rank is a whole number from 1", "write rank = 1 for the first choice");
     }
     rank
 }
@@ -338,20 +354,28 @@ fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
 fn warn(text: &Text, problems: &mut Diagnostics) {
     let Some(range) = losing_word(&text.text) else { return };
     let word = text.text.get(range.clone()).unwrap_or_default();
-    let message = format!("this command looks as if it destroys data: `{word}`");
-    let help = "walwise checks no command of a user's rule; be sure of this one".to_owned();
-    problems.note(text.at(range), message, help);
+    problems.note(
+        text.at(range),
+        format!("this command looks as if it destroys data: `{word}`"),
+        "walwise checks no command of a user's rule; be sure of this one",
+    );
 }
 
 fn command(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Option<Template> {
     if text.text.contains('\n') {
-        let help = "write several commands as several texts: [\"…\", \"…\"]".to_owned();
-        problems.report(text.span.clone(), "a command is one line", help);
+        problems.report(
+            text,
+            "a command is one line",
+            "write several commands as several texts: [\"…\", \"…\"]",
+        );
         return None;
     }
     if quotes_a_placeholder(&text.text) {
-        let help = "write the fact without quotes around it: it comes out quoted".to_owned();
-        problems.report(text.span.clone(), "a fact between quotes", help);
+        problems.report(
+            text,
+            "a fact between quotes",
+            "write the fact without quotes around it: it comes out quoted",
+        );
         return None;
     }
     Some(template(&text.text, &text.span, sight, problems))

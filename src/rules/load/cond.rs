@@ -54,8 +54,11 @@ impl Sight {
             Scope::Mount => "ask it of the stack: every = \"mount\", some = \"mount\"".to_owned(),
             scope => format!("write the rule for = \"{scope}\""),
         };
-        let message = format!("{} is a fact of a {scope}, and a {from} does not have exactly one", fact.name);
-        problems.report(span.clone(), message, help);
+        problems.report(
+            span,
+            format!("{} is a fact of a {scope}, and a {from} does not have exactly one", fact.name),
+            help,
+        );
         false
     }
 }
@@ -74,8 +77,11 @@ fn linked(scope: Scope) -> &'static [Scope] {
 /// Parses a condition. `None` when anything in it is wrong; every mistake in it is reported.
 pub(super) fn cond(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Option<Cond> {
     let Some(table) = item.get_ref().as_table() else {
-        let help = "such as { fact = \"mount.fstype\", is = \"ext4\" }".to_owned();
-        problems.report(item.span(), format!("a condition is a table, found {}", found(item)), help);
+        problems.report(
+            item,
+            format!("a condition is a table, found {}", found(item)),
+            "such as { fact = \"mount.fstype\", is = \"ext4\" }",
+        );
         return None;
     };
     let heads: Vec<&str> =
@@ -86,13 +92,19 @@ pub(super) fn cond(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnos
         [] => {
             let known = || ["fact"].into_iter().chain(COMBINATIONS);
             let help = table.keys().find_map(|key| suggest::did_you_mean(key.get_ref(), known()));
-            let help = help.unwrap_or_else(|| format!("one of: {}", known().collect::<Vec<_>>().join(", ")));
-            problems.missing(item.span(), "this is no condition", help);
+            problems.missing(
+                item,
+                "this is no condition",
+                help.unwrap_or_else(|| format!("one of: {}", known().collect::<Vec<_>>().join(", "))),
+            );
             None
         }
         heads => {
-            let help = "put them into one list: all = [ {..}, {..} ]".to_owned();
-            problems.report(item.span(), format!("{} in one condition", heads.join(" and ")), help);
+            problems.report(
+                item,
+                format!("{} in one condition", heads.join(" and ")),
+                "put them into one list: all = [ {..}, {..} ]",
+            );
             None
         }
     }
@@ -118,8 +130,11 @@ fn combination(
         let inside = relation.map_or_else(|| sight.clone(), |relation| sight.inside(relation));
         let holds = fields.get("holds").and_then(|holds| cond(holds, &inside, problems));
         if sight.scope == Some(Scope::Host) {
-            let help = "write the rule for = \"mount\" or for = \"target\"".to_owned();
-            problems.report(item.span(), "the host has no stack to quantify over", help);
+            problems.report(
+                item,
+                "the host has no stack to quantify over",
+                "write the rule for = \"mount\" or for = \"target\"",
+            );
             return None;
         }
         return Some(build(relation?, Box::new(holds?)));
@@ -131,8 +146,7 @@ fn combination(
     let list = list(inner, problems);
     let read: Vec<Cond> = list.iter().filter_map(|one| cond(one, sight, problems)).collect();
     if inner.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        let help = "write conditions between the brackets".to_owned();
-        problems.missing(inner.span(), format!("`{head}` of nothing"), help);
+        problems.missing(inner, format!("`{head}` of nothing"), "write conditions between the brackets");
     }
     let complete = !read.is_empty() && read.len() == list.len();
     if complete && head == "all" && !possible(&read, list, problems) {
@@ -157,9 +171,11 @@ fn possible(read: &[Cond], items: &[Spanned<DeValue<'_>>], problems: &mut Diagno
         let holds = |value: &Value| tests.iter().all(|test| test.op.holds(value) == Truth::True);
         if tests.len() > 1 && tests.len() <= MOST_TESTS && !needs::domain::values(tests).iter().any(holds) {
             let others: Vec<String> = tests.iter().map(|test| test.label()).collect();
-            let help =
-                "put values of which one is enough into in = [..], or tests into any = [..]".to_owned();
-            problems.report(item.span(), format!("this is never so: {}", others.join(", and ")), help);
+            problems.report(
+                item,
+                format!("this is never so: {}", others.join(", and ")),
+                "put values of which one is enough into in = [..], or tests into any = [..]",
+            );
             return false;
         }
     }
@@ -173,8 +189,7 @@ fn test(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Op
         let name = key.get_ref().as_ref();
         if name != "fact" && !OPERATORS.contains(&name) {
             misspelt = true;
-            let help = suggest::or_list(name, OPERATORS);
-            problems.report(key.span(), format!("unknown operator `{}`", shown(name)), help);
+            problems.unknown(key, format!("unknown operator `{}`", shown(name)), name, OPERATORS);
         }
     }
     let fact = fact(table.get("fact")?, sight, problems);
@@ -187,16 +202,15 @@ fn test(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diagnostics) -> Op
         }
         [] if misspelt => None,
         [] => {
-            problems.missing(
-                item.span(),
-                "a test without an operator",
-                format!("one of: {}", OPERATORS.join(", ")),
-            );
+            problems.missing(item, "a test without an operator", format!("one of: {}", OPERATORS.join(", ")));
             None
         }
         used => {
-            let help = "write one test for each, in all = [..]".to_owned();
-            problems.report(item.span(), format!("{} in one test", used.join(" and ")), help);
+            problems.report(
+                item,
+                format!("{} in one test", used.join(" and ")),
+                "write one test for each, in all = [..]",
+            );
             None
         }
     }
@@ -228,8 +242,11 @@ pub(super) fn find(name: &str, span: &Span, problems: &mut Diagnostics) -> Optio
     if fact.is_none() {
         let names = catalog::all().map(|info| info.name);
         let help = if problems.is_full() { None } else { suggest::did_you_mean(name, names) };
-        let help = help.unwrap_or_else(|| "`walwise facts --list` names them all".to_owned());
-        problems.report(span.clone(), format!("unknown fact `{}`", shown(name)), help);
+        problems.report(
+            span,
+            format!("unknown fact `{}`", shown(name)),
+            help.unwrap_or_else(|| "`walwise facts --list` names them all".to_owned()),
+        );
     }
     fact
 }

@@ -40,8 +40,11 @@ fn year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
     let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
     let year = year.filter(|year| YEARS.contains(year));
     if year.is_none() {
-        let help = "write it without quotes, with four digits: 2019".to_owned();
-        problems.report(item.span(), "a year is a number such as 2019", help);
+        problems.report(
+            item,
+            "a year is a number such as 2019",
+            "write it without quotes, with four digits: 2019",
+        );
     }
     year
 }

@@ -1,16 +1,12 @@
 //! The examples of a rule, which are its tests.
 
-use toml::Spanned;
-use toml::de::DeValue;
-
+use super::advice;
 use super::cond::{self, Sight};
-use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, list, shown};
+use super::fields::{CheckedTable, SpannedValue, TableSchema, Text, found, shown};
 use super::value;
 use crate::facts::{KeyInfo, Reading, Scope, Source, Value, ValueKind, Why};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{Example, ExampleStack, Expect, Given};
-use crate::rules::suggest;
-use crate::settings;
 
 const EXAMPLE: TableSchema = TableSchema {
     what: "this example",
@@ -35,9 +31,8 @@ pub(super) fn example(item: SpannedValue<'_>, sight: &Sight, problems: &mut Diag
     let stack = stack(&fields, problems);
     let expect = fields.word("expect", &Expect::ALL, Expect::word, problems);
     let advise = fields.texts("advise", problems);
-    for name in advise.iter().flatten().filter(|name| settings::find(&name.text).is_none()) {
-        let help = suggest::or_list(&name.text, settings::ALL.iter().map(|setting| setting.name));
-        problems.report(name.span.clone(), format!("unknown setting `{}`", name.text), help);
+    for name in advise.iter().flatten() {
+        advice::setting(name, problems);
     }
     if problems.count() > before {
         return None;
@@ -67,8 +62,11 @@ fn given<'a>(
     mut find: impl FnMut(&Text, &mut Diagnostics) -> Option<&'static KeyInfo>,
 ) -> FactAssignments<'a> {
     let Some(table) = item.get_ref().as_table() else {
-        let help = "{ \"mount.fstype\" = \"ext4\" }".to_owned();
-        problems.report(item.span(), format!("facts are a table, found {}", found(item)), help);
+        problems.report(
+            item,
+            format!("facts are a table, found {}", found(item)),
+            "{ \"mount.fstype\" = \"ext4\" }",
+        );
         return Vec::new();
     };
     let mut named = Vec::new();
@@ -87,20 +85,18 @@ fn values(named: FactAssignments<'_>, problems: &mut Diagnostics) -> Vec<Given> 
 fn stack(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<ExampleStack> {
     let listed = ["leaves", "layers", "mounts"].iter().any(|key| fields.get(key).is_some());
     let mut of = |key: &str, scope: Scope| -> Vec<Vec<Given>> {
-        let items: &[Spanned<DeValue<'_>>] = match fields.get(key) {
-            Some(item) => list(item, problems),
-            None => &[],
-        };
         let mut elements = Vec::new();
-        for item in items {
+        for item in fields.tables(key, problems) {
             let named = given(item, problems, |name, problems| {
                 let fact = cond::find(&name.text, &name.span, problems)?;
                 if fact.scope == scope {
                     return Some(fact);
                 }
-                let message = format!("{} is a fact of a {}, not of a {scope}", fact.name, fact.scope);
-                let help = format!("name facts of a {scope} here, and the others in `facts`");
-                problems.report(name.span.clone(), message, help);
+                problems.report(
+                    name,
+                    format!("{} is a fact of a {}, not of a {scope}", fact.name, fact.scope),
+                    format!("name facts of a {scope} here, and the others in `facts`"),
+                );
                 None
             });
             elements.push(values(named, problems));
@@ -124,8 +120,12 @@ pub(super) fn reading(
     if let Some(word) = item.get_ref().as_str().filter(|text| text.starts_with('?')) {
         let why = UNKNOWN.iter().find(|(name, _)| *name == word);
         if why.is_none() {
-            let help = suggest::or_list(word, UNKNOWN.iter().map(|(name, _)| *name));
-            problems.report(item.span(), format!("`{}` is no way of being unknown", shown(word)), help);
+            problems.unknown(
+                item,
+                format!("`{}` is no way of being unknown", shown(word)),
+                word,
+                UNKNOWN.iter().map(|(name, _)| *name),
+            );
         }
         return why.map(|(_, why)| Reading::unknown(*why, "the example says so"));
     }

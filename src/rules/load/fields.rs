@@ -8,8 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::checked::day;
-use crate::rules::diagnostic::{Diagnostics, Span};
-use crate::rules::suggest;
+use crate::rules::diagnostic::{Diagnostics, Span, Spot};
 use crate::text::is_treacherous;
 
 /// The longest text that is read, in bytes.
@@ -25,6 +24,18 @@ pub(super) type SpannedValue<'a> = &'a Spanned<DeValue<'a>>;
 pub(super) struct Text {
     pub text: String,
     pub span: Span,
+}
+
+impl Spot for Text {
+    fn spot(&self) -> Span {
+        self.span.clone()
+    }
+}
+
+impl Spot for CheckedTable<'_> {
+    fn spot(&self) -> Span {
+        self.span.clone()
+    }
 }
 
 impl Text {
@@ -59,8 +70,11 @@ impl<'a> CheckedTable<'a> {
     /// Opens a table of the file. Unknown and missing keys are reported.
     pub fn open(item: SpannedValue<'a>, shape: &TableSchema, problems: &mut Diagnostics) -> Option<Self> {
         let Some(table) = item.get_ref().as_table() else {
-            let help = format!("write its keys: {}", shape.required.join(", "));
-            problems.report(item.span(), format!("{} is a table, found {}", shape.what, found(item)), help);
+            problems.report(
+                item,
+                format!("{} is a table, found {}", shape.what, found(item)),
+                format!("write its keys: {}", shape.required.join(", ")),
+            );
             return None;
         };
         Some(Self::new(table, item.span(), shape, problems))
@@ -72,8 +86,12 @@ impl<'a> CheckedTable<'a> {
         for key in table.keys() {
             let name = key.get_ref().as_ref();
             if !required.contains(&name) && !optional.contains(&name) {
-                let help = suggest::or_list(name, required.iter().chain(*optional).copied());
-                problems.report(key.span(), format!("unknown key `{}` in {what}", shown(name)), help);
+                problems.unknown(
+                    key,
+                    format!("unknown key `{}` in {what}", shown(name)),
+                    name,
+                    required.iter().chain(*optional).copied(),
+                );
             }
         }
         let names = ["id", "name", "setting", "source", "rule"];
@@ -86,7 +104,7 @@ impl<'a> CheckedTable<'a> {
                 [one] => format!("add a line {} = …", one.trim_matches('`')),
                 _ => "add a line for each".to_owned(),
             };
-            problems.missing(span.clone(), format!("{what} lacks {}", lacking.join(", ")), help);
+            problems.missing(&span, format!("{what} lacks {}", lacking.join(", ")), help);
         }
         Self { table, span }
     }
@@ -95,8 +113,9 @@ impl<'a> CheckedTable<'a> {
         self.table.get(key)
     }
 
-    pub fn key_span(&self, key: &str) -> Option<Span> {
-        self.table.get_key_value(key).map(|(key, _)| key.span())
+    /// The place of a key; that of the table where it lacks the key.
+    pub fn key_span(&self, key: &str) -> Span {
+        self.table.get_key_value(key).map_or_else(|| self.spot(), |(key, _)| key.span())
     }
 
     pub fn text(&self, key: &str, problems: &mut Diagnostics) -> Option<Text> {
@@ -112,8 +131,7 @@ impl<'a> CheckedTable<'a> {
         };
         let date = day(&written);
         if date.is_none() {
-            let help = "write a day as 2027-03-31".to_owned();
-            problems.report(item.span(), format!("`{}` is no day", shown(&written)), help);
+            problems.report(item, format!("`{}` is no day", shown(&written)), "write a day as 2027-03-31");
         }
         date
     }
@@ -125,18 +143,14 @@ impl<'a> CheckedTable<'a> {
 
     /// A list of tables; empty when the key is absent.
     pub fn tables(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
-        match self.get(key) {
-            Some(item) => list(item, problems),
-            None => &[],
-        }
+        self.get(key).map(|item| list(item, problems)).unwrap_or_default()
     }
 
     /// A repeated table of the file; empty when there is none.
     pub fn many(&self, key: &str, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
-        if let Some(one) = self.get(key).filter(|item| item.get_ref().is_table()) {
-            let span = self.key_span(key).unwrap_or(one.span());
+        if self.get(key).is_some_and(|item| item.get_ref().is_table()) {
             problems.report(
-                span,
+                self.key_span(key),
                 format!("`{key}` as a single table"),
                 format!("a file can have several: write [[{key}]]"),
             );
@@ -155,8 +169,12 @@ impl<'a> CheckedTable<'a> {
         let Text { text, span } = self.text(key, problems)?;
         let meant = all.iter().copied().find(|one| word(*one) == text);
         if meant.is_none() {
-            let help = suggest::or_list(&text, all.iter().map(|one| word(*one)));
-            problems.report(span, format!("`{key}` is never `{text}`"), help);
+            problems.unknown(
+                span,
+                format!("`{key}` is never `{text}`"),
+                &text,
+                all.iter().map(|one| word(*one)),
+            );
         }
         meant
     }
@@ -164,19 +182,27 @@ impl<'a> CheckedTable<'a> {
 
 pub(super) fn text(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Text> {
     let Some(text) = item.get_ref().as_str() else {
-        let help = "write it in quotes".to_owned();
-        problems.report(item.span(), format!("expected text in quotes, found {}", found(item)), help);
+        problems.report(
+            item,
+            format!("expected text in quotes, found {}", found(item)),
+            "write it in quotes",
+        );
         return None;
     };
     if text.chars().any(|c| is_treacherous(c) && c != '\n') {
-        let help =
-            "write it without control characters and without characters that change how others are shown";
-        problems.report(item.span(), "characters that cannot be shown safely", help.to_owned());
+        problems.report(
+            item,
+            "characters that cannot be shown safely",
+            "write it without control characters and without characters that change how others are shown",
+        );
         return None;
     }
     if text.len() > LONGEST {
-        let message = format!("a text of {} bytes; the longest that is read has {LONGEST}", text.len());
-        problems.report(item.span(), message, "say it in fewer words".to_owned());
+        problems.report(
+            item,
+            format!("a text of {} bytes; the longest that is read has {LONGEST}", text.len()),
+            "say it in fewer words",
+        );
         return None;
     }
     Some(Text { text: text.to_owned(), span: item.span() })
@@ -189,13 +215,19 @@ pub(super) fn texts(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Vec<T
 
 pub(super) fn list<'a>(item: SpannedValue<'a>, problems: &mut Diagnostics) -> &'a [Spanned<DeValue<'a>>] {
     let Some(list) = item.get_ref().as_array() else {
-        let help = "write it in brackets: [ … ]".to_owned();
-        problems.report(item.span(), format!("expected a list in brackets, found {}", found(item)), help);
+        problems.report(
+            item,
+            format!("expected a list in brackets, found {}", found(item)),
+            "write it in brackets: [ … ]",
+        );
         return &[];
     };
     if list.len() > MANY {
-        let message = format!("a list of {}; the longest that is read has {MANY}", list.len());
-        problems.report(item.span(), message, "put what it lists into several rules".to_owned());
+        problems.report(
+            item,
+            format!("a list of {}; the longest that is read has {MANY}", list.len()),
+            "put what it lists into several rules",
+        );
         return &[];
     }
     list

@@ -43,26 +43,26 @@ impl RuleHead {
         if let Some(id) = &id {
             loaded.ids.push((id.text.clone(), id.span.clone()));
             if !is_id(&id.text) {
-                let help =
-                    "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot"
-                        .to_owned();
-                problems.report(id.span.clone(), format!("`{}` is no id", id.text), help);
+                problems.report(
+                    id,
+                    format!("`{}` is no id", id.text),
+                    "such as \"mount.ext4-nobarrier\": lower-case words, digits and dashes, with a dot",
+                );
             }
         }
         let scope = fields.word("for", &Scope::ALL, Scope::word, problems);
         let title = fields.text("title", problems);
         if let Some(title) = title.as_ref().filter(|title| title.text.len() > LONGEST_TITLE) {
-            let message = format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len());
-            problems.report(title.span.clone(), message, "say the rest in `because`".to_owned());
+            problems.report(
+                title,
+                format!("a title of {} bytes; the longest has {LONGEST_TITLE}", title.text.len()),
+                "say the rest in `because`",
+            );
         }
         let (remedy, no_remedy) = (fields.text("remedy", problems), fields.text("no_remedy", problems));
         let refs = fields.texts("refs", problems);
         if fields.get("refs").and_then(|refs| refs.get_ref().as_array()).is_some_and(|refs| refs.is_empty()) {
-            problems.missing(
-                fields.span.clone(),
-                "a rule without a source",
-                "refs = [..]: who says so?".to_owned(),
-            );
+            problems.missing(fields, "a rule without a source", "refs = [..]: who says so?");
         }
         let checked = fields.text("checked", problems).and_then(|stamp| {
             let read = SourceCheck::parse(&stamp.text);
@@ -88,8 +88,11 @@ impl RuleHead {
             let find = |name: &str| cond::named(name, &text.span, &self.sight, problems);
             let template = Template::parse(&flowing(&text.text), find).0;
             if template.names_which() && !quantifies {
-                let help = "write the condition with some = \"layer\" or the like".to_owned();
-                problems.report(text.span.clone(), "`{which}` without a quantifier in the condition", help);
+                problems.report(
+                    text,
+                    "`{which}` without a quantifier in the condition",
+                    "write the condition with some = \"layer\" or the like",
+                );
             }
             template
         };
@@ -117,14 +120,18 @@ pub(super) fn caps(
     let caps = fields.word("caps", &CAPS, Standing::word, problems)?;
     let least = if caps.is_at_risk() { Level::Critical } else { Level::Warning };
     if level.is_some_and(|level| level < least) {
-        let help = format!("level = \"{}\"", least.word());
-        let span = fields.key_span("level").unwrap_or(fields.span.clone());
-        problems.report(span, format!("a rule that caps to `{}` below this level", caps.word()), help);
+        problems.report(
+            fields.key_span("level"),
+            format!("a rule that caps to `{}` below this level", caps.word()),
+            format!("level = \"{}\"", least.word()),
+        );
     }
     if caps.is_at_risk() && head.remedy.is_none() {
-        let help = "remedy = \"..\": what makes the data safe again?".to_owned();
-        let span = fields.key_span("caps").unwrap_or(fields.span.clone());
-        problems.report(span, format!("a rule that caps to `{}` without a remedy", caps.word()), help);
+        problems.report(
+            fields.key_span("caps"),
+            format!("a rule that caps to `{}` without a remedy", caps.word()),
+            "remedy = \"..\": what makes the data safe again?",
+        );
     }
     Some(caps)
 }

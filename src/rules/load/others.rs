@@ -49,7 +49,7 @@ fn reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<Strin
     let because = fields.text("because", problems)?;
     let words = flowing(&because.text);
     if words.is_empty() {
-        problems.report(because.span, "a reason without a word", "every report shows it: say why".to_owned());
+        problems.report(because.span, "a reason without a word", "every report shows it: say why");
         return None;
     }
     Some(words)

@@ -17,7 +17,7 @@ pub fn prose(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Template
 pub fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Diagnostics) -> Template {
     let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
     if template.names_which() {
-        problems.report(span.clone(), "`{which}` stands in titles and reasons only", WHICH.to_owned());
+        problems.report(span, "`{which}` stands in titles and reasons only", WHICH);
     }
     template
 }

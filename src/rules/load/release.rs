@@ -1,12 +1,9 @@
 //! A release with a fault: a row of the table of releases, read as a rule. Its condition is `where` and the range; its
 //! examples are releases that have the fault, that lack it, and of which nobody can tell.
 
-use toml::Spanned;
-use toml::de::DeValue;
-
 use super::cond;
 use super::example;
-use super::fields::{CheckedTable, SpannedValue, TableSchema, list};
+use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::head::{self, RuleHead};
 use super::value;
 use super::{Loaded, Terms};
@@ -54,9 +51,11 @@ pub(super) fn release(
     let effect = fields.word("effect", &FaultEffect::ALL, FaultEffect::word, problems);
     let caps = head::caps(&head, &fields, None, problems);
     if let (Some(_), Some(effect)) = (caps, effect.filter(|effect| !effect.is_loss())) {
-        let help = "only the loss of an acknowledged commit caps a verdict".to_owned();
-        let span = fields.key_span("caps").unwrap_or(fields.span.clone());
-        problems.report(span, format!("a cap for what {}", effect.word()), help);
+        problems.report(
+            fields.key_span("caps"),
+            format!("a cap for what {}", effect.word()),
+            "only the loss of an acknowledged commit caps a verdict",
+        );
     }
     let fact = fields.get("fact").and_then(|fact| cond::fact(fact, &head.sight, problems));
     let range = ReleaseRange {
@@ -111,8 +110,8 @@ pub(super) fn release(
 }
 
 fn versions(fields: &CheckedTable<'_>, key: &str, problems: &mut Diagnostics) -> Vec<Version> {
-    let items: &[Spanned<DeValue<'_>>] = fields.get(key).map(|item| list(item, problems)).unwrap_or_default();
-    items.iter().filter_map(|item| value::version(item, problems)).collect()
+    let items = fields.tables(key, problems).iter();
+    items.filter_map(|item| value::version(item, problems)).collect()
 }
 
 /// An example of each listed release, and one without each fact of `where`.
@@ -138,8 +137,7 @@ fn examples(
         line,
     };
     for (key, expect) in lists {
-        let items: &[Spanned<DeValue<'_>>] =
-            fields.get(key).map(|item| list(item, problems)).unwrap_or_default();
+        let items = fields.tables(key, problems);
         for item in items {
             let Some(reading) = example::reading(fact, item, problems) else { continue };
             let name = reading.value().map(|value| fact.show(value)).unwrap_or_default();
@@ -147,8 +145,11 @@ fn examples(
             examples.push(example(name, facts, expect));
         }
         if items.is_empty() && expect != Expect::Undecided {
-            let help = format!("{key} = [..]: these releases are the tests of the row");
-            problems.missing(fields.span.clone(), format!("a release without `{key}`"), help);
+            problems.missing(
+                fields,
+                format!("a release without `{key}`"),
+                format!("{key} = [..]: these releases are the tests of the row"),
+            );
         }
     }
     let Some(first) = examples.first().cloned() else { return examples };

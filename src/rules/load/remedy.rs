@@ -21,9 +21,11 @@ impl RemedyTemplates {
         let told =
             self.here.is_some() || self.none.is_some() || advise.iter().any(AdviceSpec::is_always_given);
         if level == Some(Level::Critical) && !told {
-            let help =
-                "advise what mends it, or say it in `remedy`; `no_remedy` says why nothing on the host does";
-            problems.missing(span, "a critical rule without a remedy", help.to_owned());
+            problems.missing(
+                span,
+                "a critical rule without a remedy",
+                "advise what mends it, or say it in `remedy`; `no_remedy` says why nothing on the host does",
+            );
         }
     }
 }

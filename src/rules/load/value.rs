@@ -6,7 +6,6 @@ use super::fields::{SpannedValue, Text, found, list, text, texts};
 use crate::facts::{KeyInfo, Value, ValueKind};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::Op;
-use crate::rules::suggest;
 use crate::version::Version;
 
 /// Every operator of a test.
@@ -64,7 +63,7 @@ pub(super) fn op(
     if !fits(operator, fact.kind) {
         let fitting: Vec<&str> = OPERATORS.into_iter().filter(|one| fits(one, fact.kind)).collect();
         problems.report(
-            item.span(),
+            item,
             format!("`{operator}` does not fit {}, which is {}", fact.name, fact.kind.words()),
             format!("operators that do: {}", fitting.join(", ")),
         );
@@ -109,7 +108,7 @@ pub(super) fn op(
 fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String> {
     let Text { text, span } = text(item, problems)?;
     if text.is_empty() {
-        problems.report(span, "every text has nothing in it", "write the letters that are meant".to_owned());
+        problems.report(span, "every text has nothing in it", "write the letters that are meant");
         return None;
     }
     Some(text)
@@ -119,9 +118,11 @@ fn fragment(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<String
 fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     let version = version(item, problems)?;
     if version.build().is_none() {
-        let help = "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone"
-            .to_owned();
-        problems.report(item.span(), format!("`{version}` has no build of a vendor"), help);
+        problems.report(
+            item,
+            format!("`{version}` has no build of a vendor"),
+            "such as \"5.14.0-427.el9\" or \"6.8.0-1021-aws\"; `at_least` compares the number alone",
+        );
         return None;
     }
     Some(version)
@@ -129,8 +130,7 @@ fn build(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> 
 
 fn some_of<T>(list: Vec<T>, item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Vec<T>> {
     if item.get_ref().as_array().is_some_and(|list| list.is_empty()) {
-        let help = "write what it may be between the brackets".to_owned();
-        problems.report(item.span(), "an empty list decides nothing", help);
+        problems.report(item, "an empty list decides nothing", "write what it may be between the brackets");
     }
     (!list.is_empty()).then_some(list)
 }
@@ -180,8 +180,7 @@ fn allowed(fact: &KeyInfo, word: Text, problems: &mut Diagnostics) -> Option<Str
     let Some(words) = fact.kind.choices().filter(|words| !words.contains(&text.as_str())) else {
         return Some(text);
     };
-    let help = suggest::or_list(&text, words.iter().copied());
-    problems.report(span, format!("{} is never `{text}`", fact.name), help);
+    problems.unknown(span, format!("{} is never `{text}`", fact.name), &text, words.iter().copied());
     None
 }
 
@@ -199,14 +198,17 @@ fn number_of(
 
 pub(super) fn version(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Version> {
     if !item.get_ref().is_str() {
-        let help = "write versions in quotes: \"6.10\" is not 6.1";
-        problems.report(item.span(), format!("expected a version, found {}", found(item)), help.to_owned());
+        problems.report(
+            item,
+            format!("expected a version, found {}", found(item)),
+            "write versions in quotes: \"6.10\" is not 6.1",
+        );
         return None;
     }
     let Text { text, span } = text(item, problems)?;
     let version = Version::parse(&text);
     if version.is_none() {
-        problems.report(span, format!("`{text}` is no version"), "such as \"6.12\" or \"16.4\"".to_owned());
+        problems.report(span, format!("`{text}` is no version"), "such as \"6.12\" or \"16.4\"");
     }
     version
 }
@@ -222,11 +224,7 @@ fn wrong<T>(fact: &KeyInfo, wanted: &str, item: SpannedValue<'_>, problems: &mut
         ValueKind::Version => "write it in quotes, such as \"6.12\"",
         ValueKind::List | ValueKind::Choices(_) => "write a list of texts, such as [\"ro\", \"noatime\"]",
     };
-    problems.report(
-        item.span(),
-        format!("{} is {wanted}, found {}", fact.name, found(item)),
-        help.to_owned(),
-    );
+    problems.report(item, format!("{} is {wanted}, found {}", fact.name, found(item)), help);
     None
 }
 

@@ -20,11 +20,11 @@ pub struct ServerVariable {
 /// All settings of the table that a fact holds, in the order of the table.
 pub static ALL: LazyLock<Vec<ServerVariable>> = LazyLock::new(|| {
     let mut all: Vec<ServerVariable> = Vec::new();
-    for row in &servers::servers().mysql {
-        if let Some(fact) = catalog::find(&format!("mysql.{}", row.name))
-            && all.iter().all(|setting| setting.name != row.name)
+    for name in servers::servers().mysql.iter().flat_map(|row| &row.names) {
+        if let Some(fact) = catalog::find(&format!("mysql.{name}"))
+            && all.iter().all(|setting| setting.name != name)
         {
-            all.push(ServerVariable { name: &row.name, fact });
+            all.push(ServerVariable { name, fact });
         }
     }
     all

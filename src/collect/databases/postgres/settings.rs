@@ -28,12 +28,14 @@ enum Counted {
 
 /// All of them, in the order of the table.
 pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
-    let servers = servers::servers();
-    let read = |name: &'static String| {
-        let row = servers.postgres.get(name)?;
-        Some(ConfigParameter { name, fact: catalog::find(row.fact.as_ref()?)?, row })
-    };
-    servers.read.iter().filter_map(read).collect()
+    let mut all = Vec::new();
+    for row in servers::servers().postgres.iter().filter(|row| row.read) {
+        for name in &row.names {
+            let fact = catalog::find(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
+            all.extend(fact.map(|fact| ConfigParameter { name, fact, row }));
+        }
+    }
+    all
 });
 
 /// The setting of this name.
@@ -308,7 +310,8 @@ mod tests {
     #[test]
     fn whatever_the_table_reads_has_a_fact() {
         let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
-        assert_eq!(names, servers::servers().read);
+        let read = servers::servers().postgres.iter().filter(|row| row.read).flat_map(|row| &row.names);
+        assert_eq!(names, read.collect::<Vec<_>>());
         for setting in ALL.iter() {
             assert!(servers::leaving(Area::Pg).contains_key(setting.name), "{}", setting.name);
             assert!(setting.row.default_of(&version("16")).is_some(), "{}", setting.name);
