@@ -14,7 +14,7 @@ use super::support::fuse::HeldFuse;
 use crate::support::deadline::ChildInTime as _;
 
 /// The commands, with `HELD` for the held mount point.
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: [&[&str]; 10] = [
     &["check", "--no-probe", "--output", "HELD/report"],
     &["check", "--no-probe", "--format", "script", "--output", "HELD/below/script"],
     &["capture", "--output", "HELD/capture"],
@@ -23,7 +23,6 @@ const COMMANDS: [&[&str]; 11] = [
     &["rules", "check", "HELD/rules"],
     &["check", "--host", "HELD/host"],
     &["check", "--no-probe", "--baseline", "HELD/report.json"],
-    &["generate", "man", "HELD/man"],
     &["drill", "write", "HELD"],
     &["drill", "read", "HELD"],
 ];

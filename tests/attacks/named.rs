@@ -15,7 +15,7 @@ use super::root::{self, Ended, Run};
 const HOST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hosts/docker-volume.host");
 
 /// The commands that read what is named, with `THEIRS` for it.
-const COMMANDS: [&[&str]; 12] = [
+const COMMANDS: [&[&str]; 10] = [
     &["show", "THEIRS"],
     &["--host", "THEIRS"],
     &["check", "--no-probe", "--host", "THEIRS"],
@@ -25,9 +25,7 @@ const COMMANDS: [&[&str]; 12] = [
     &["check", "--no-probe", "--no-programs", "--mysql-defaults", "THEIRS"],
     &["probe", "--import", "THEIRS"],
     &["rules", "check", "THEIRS"],
-    &["rules", "test", "THEIRS"],
     &["drill", "check", "THEIRS", "THEIRS"],
-    &["generate", "screens", "/nonexistent", "--host", HOST, "--measured", "THEIRS"],
 ];
 
 fn with_theirs(words: &[&str], theirs: &Path) -> Vec<String> {
