@@ -304,9 +304,15 @@ impl Source {
     /// Whether the value was seen on this machine rather than typed in. The asymmetry rule asks this of every fact that
     /// decides a setting which can lose data. A default is not evidence either way, but it is what is in force.
     pub fn is_evidence(&self) -> bool {
-        !matches!(
+        matches!(
             self,
-            Self::Drill { .. } | Self::Trial { .. } | Self::Assumed | Self::Derived { assumed: true, .. }
+            Self::File { .. }
+                | Self::Call { .. }
+                | Self::Command { .. }
+                | Self::Server { .. }
+                | Self::Probe { .. }
+                | Self::Default { .. }
+                | Self::Derived { assumed: false, .. }
         )
     }
 }

@@ -194,12 +194,12 @@ impl Method {
 
     /// Whether the file is opened so that each write is durable.
     fn writes_are_durable(self) -> bool {
-        !matches!(self.open_mode(), OpenMode::Plain)
+        matches!(self.open_mode(), OpenMode::DataSync | OpenMode::Sync)
     }
 
     /// Whether it makes the write durable.
     pub fn is_durable(self) -> bool {
-        self.writes_are_durable() || !matches!(self.sync_call(), SyncCall::Not)
+        self.writes_are_durable() || matches!(self.sync_call(), SyncCall::Data | SyncCall::All)
     }
 
     /// Whether an unbroken loop makes it look cheaper than it is for a server: it writes the file's time stamp too, which

@@ -59,7 +59,7 @@ impl Feature {
 
     /// Whether a kernel that does not know it can still read the file system.
     fn leaves_it_readable(&self) -> bool {
-        !matches!(self.kind, FeatureKind::Incompatible)
+        matches!(self.kind, FeatureKind::Compatible | FeatureKind::ReadOnly)
     }
 
     /// The word that makes mkfs omit it, which is safe with every kernel: `^orphan_file`, `nrext64=0`.

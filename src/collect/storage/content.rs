@@ -29,14 +29,18 @@ pub const COLLECTOR: Collector = Collector { id: "unused devices", run };
 
 /// Whether a device of this kind could be given to a database, if free.
 fn is_giveable(kind: DeviceKind) -> bool {
-    !matches!(
+    matches!(
         kind,
-        DeviceKind::Bcache
-            | DeviceKind::Drbd
-            | DeviceKind::Zvol
-            | DeviceKind::Zram
-            | DeviceKind::Ram
-            | DeviceKind::Other
+        DeviceKind::Disk
+            | DeviceKind::Partition
+            | DeviceKind::Md
+            | DeviceKind::Lvm
+            | DeviceKind::Crypt
+            | DeviceKind::Multipath
+            | DeviceKind::Dmraid
+            | DeviceKind::Vdo
+            | DeviceKind::Dm
+            | DeviceKind::Loop
     )
 }
 

@@ -37,7 +37,13 @@ pub fn judge(ask: &mut Ask, cluster: &Subject, instance: Option<SynchronousCommi
 
 /// Whether a commit waits for the flush on this host.
 pub fn flushes(value: SynchronousCommit) -> bool {
-    !matches!(value, SynchronousCommit::Off)
+    matches!(
+        value,
+        SynchronousCommit::On
+            | SynchronousCommit::Local
+            | SynchronousCommit::RemoteWrite
+            | SynchronousCommit::RemoteApply
+    )
 }
 
 /// The guarantee when this host is lost for good, in a sentence; empty where no standby is named or it is unknown.

@@ -49,7 +49,7 @@ choice! {
 impl TrialBasis {
     /// Whether the order of the candidates holds on the disk too.
     pub fn holds_order(self) -> bool {
-        !matches!(self, Self::Indicative | Self::NotCertified)
+        matches!(self, Self::Disk | Self::Faithful | Self::OrderOnly)
     }
 }
 

@@ -17,6 +17,6 @@ choice! {
 impl Content {
     /// Whether a file system may be made on it: nobody uses it, and nothing was found.
     pub fn may_be_given(self) -> bool {
-        !matches!(self, Self::Holds)
+        matches!(self, Self::Free | Self::Blank)
     }
 }
