@@ -55,7 +55,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => dispatch(cli),
         Err(error) if error.kind() == ErrorKind::DisplayVersion => out::print(&version::lines()),
         Err(error) => {
-            if let Some(sentence) = removed::sentence(&arguments) {
+            if let Some(sentence) = removed::sentence(&error, &arguments) {
                 out::complain(sentence);
                 return ExitCode::from(2);
             }

@@ -17,16 +17,16 @@ pub(super) fn run(what: &Generate) -> ExitResult {
 
 /// The completion script of a shell, behind the name of the file that the shell expects.
 pub fn completions(shell: Shell) -> (String, String) {
-    fn of(shell: impl Generator) -> (String, String) {
-        let mut script = Vec::new();
+    fn script(shell: impl Generator) -> (String, String) {
+        let mut bytes = Vec::new();
         let name = shell.file_name(NAME);
-        aot::generate(shell, &mut Cli::command(), NAME, &mut script);
-        (name, String::from_utf8_lossy(&script).into_owned())
+        aot::generate(shell, &mut Cli::command(), NAME, &mut bytes);
+        (name, String::from_utf8_lossy(&bytes).into_owned())
     }
     const NAME: &str = "walwise";
     match shell {
-        Shell::Bash => of(aot::Bash),
-        Shell::Zsh => of(aot::Zsh),
-        Shell::Fish => of(aot::Fish),
+        Shell::Bash => script(aot::Bash),
+        Shell::Zsh => script(aot::Zsh),
+        Shell::Fish => script(aot::Fish),
     }
 }

@@ -2,45 +2,52 @@
 
 use std::ffi::OsString;
 
-/// The words in their order, and the sentence.
-const REMOVED: &[(&[&str], &str)] = &[
+use clap::Error;
+use clap::error::{ContextKind, ContextValue};
+
+/// The option or verb before a word, the word, and the sentence.
+const REMOVED: &[(&str, &str, &str)] = &[
     (
-        &["--format", "unit"],
+        "--format",
+        "unit",
         "the format `unit` was removed; use --format fstab, or the options of boot mounts in --format json",
     ),
     (
-        &["--format", "npd"],
+        "--format",
+        "npd",
         "the format `npd` was removed; use --format nagios, or the exit code of `walwise check`",
     ),
-    (&["--format", "junit"], "the format `junit` was removed; use --format json"),
-    (&["--format", "ansible"], "the format `ansible` was removed; use --format json"),
-    (&["oltp"], NO_SERVER),
-    (&["--with"], NO_SERVER),
-    (&["--user"], NO_SERVER),
+    ("--format", "junit", "the format `junit` was removed; use --format json"),
+    ("--format", "ansible", "the format `ansible` was removed; use --format json"),
+    ("--preset", "oltp", NO_SERVER),
+    ("trial", "--with", NO_SERVER),
+    ("trial", "--user", NO_SERVER),
     (
-        &["ext4-slowed"],
+        "--candidates",
+        "ext4-slowed",
         "the candidate `ext4-slowed` was removed; every trial measures its first candidate twice, and its line Resolution says \
          how far the two differ",
     ),
+    ("rules", "test", "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too"),
     (
-        &["rules", "test"],
-        "`walwise rules test` was removed; `walwise rules check FILE` runs the examples, too",
-    ),
-    (
-        &["rules", "stale"],
+        "rules",
+        "stale",
         "`walwise rules stale` was removed; maintainers run `cargo xtask stale` in the source",
     ),
     (
-        &["rules", "diff"],
+        "rules",
+        "diff",
         "`walwise rules diff` was removed; `cargo xtask diff` in the source compares two packs",
     ),
-    (&["generate", "man"], "`walwise generate man` was removed; the packages hold the manual pages"),
+    ("generate", "man", "`walwise generate man` was removed; the packages hold the manual pages"),
     (
-        &["generate", "reference"],
+        "generate",
+        "reference",
         "`walwise generate reference` was removed; `walwise rules show RULE` shows each rule",
     ),
     (
-        &["generate", "screens"],
+        "generate",
+        "screens",
         "`walwise generate screens` was removed; `--format html` holds the report with its charts",
     ),
 ];
@@ -48,12 +55,19 @@ const REMOVED: &[(&[&str], &str)] = &[
 const NO_SERVER: &str = "a trial runs no database server any more; use --preset commits for a database's log, and pgbench or \
                          sysbench for transactions";
 
-/// The sentence about a removed word among these arguments.
-pub(super) fn sentence(arguments: &[OsString]) -> Option<&'static str> {
-    let words: Vec<&str> =
-        arguments.iter().filter_map(|word| word.to_str()).flat_map(|word| word.split(['=', ','])).collect();
-    let has = |removed: &[&str]| words.windows(removed.len()).any(|window| window == removed);
-    REMOVED.iter().find(|(removed, _)| has(removed)).map(|(_, sentence)| *sentence)
+/// The sentence about the word that clap does not know; `None` where that word was never known.
+pub(super) fn sentence(error: &Error, arguments: &[OsString]) -> Option<&'static str> {
+    let kinds = [ContextKind::InvalidValue, ContextKind::InvalidSubcommand, ContextKind::InvalidArg];
+    let unknown = kinds.into_iter().find_map(|kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    })?;
+    let is_given = |word: &str| {
+        let mut given = arguments.iter().filter_map(|argument| argument.to_str());
+        given.any(|argument| argument.split('=').next() == Some(word))
+    };
+    let mut found = REMOVED.iter().filter(|(before, word, _)| *word == unknown && is_given(before));
+    found.next().map(|(_, _, sentence)| *sentence)
 }
 
 #[cfg(test)]
@@ -63,21 +77,30 @@ mod tests {
     use super::*;
     use crate::cli::args::Cli;
 
+    fn said(line: &str) -> Option<&'static str> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        sentence(&Cli::try_parse_from(&words).unwrap_err(), &words)
+    }
+
     #[test]
     fn what_is_removed_is_no_longer_accepted_and_has_a_sentence() {
-        for (removed, sentence) in REMOVED {
-            let before = match removed[0] {
-                "rules" | "generate" => "walwise",
-                "oltp" => "walwise trial --preset",
-                "ext4-slowed" => "walwise trial --candidates",
-                _ => "walwise check",
+        for (before, word, sentence) in REMOVED {
+            let verb = match *before {
+                "--format" => "check ",
+                "--preset" | "--candidates" => "trial ",
+                _ => "",
             };
-            let words: Vec<OsString> =
-                before.split(' ').chain(removed.iter().copied()).map(OsString::from).collect();
-            assert!(Cli::try_parse_from(&words).is_err(), "{words:?}");
-            assert_eq!(super::sentence(&words), Some(*sentence), "{words:?}");
+            let line = format!("walwise {verb}{before} {word}");
+            assert_eq!(said(&line), Some(*sentence), "{line}");
         }
-        assert_eq!(super::sentence(&["walwise".into(), "--format=junit".into()]), Some(REMOVED[2].1));
-        assert_eq!(super::sentence(&["walwise".into(), "check".into()]), None);
+        assert_eq!(said("walwise check --format=junit"), Some(REMOVED[2].2));
+        assert!(said("walwise trial --candidates ext4,ext4-slowed").is_some());
+    }
+
+    #[test]
+    fn other_mistakes_have_none() {
+        for line in ["walwise check --frmt json oltp", "walwise check --format xml", "walwise rules --user"] {
+            assert_eq!(said(line), None, "{line}");
+        }
     }
 }
