@@ -59,9 +59,19 @@ pub fn load(text: &str) -> Result<LeavingTable, toml::de::Error> {
     }
     for NamedRow { of, names, what } in rows.leaves {
         let list = table.settings.entry(of.area()).or_default();
-        list.extend(names.into_iter().map(|name| (name, what)));
+        let names = names.into_iter().filter(|name| !may_hold_secret(name));
+        list.extend(names.map(|name| (name, what)));
     }
     Ok(table)
+}
+
+/// Parts of the names of settings that hold or name a secret, a program or another host.
+const TREACHEROUS: [&str; 11] =
+    ["auth", "cert", "command", "conninfo", "host", "key", "passphrase", "password", "secret", "ssl", "user"];
+
+/// Whether a setting is named like a secret: it may not leave, whoever lists it.
+fn may_hold_secret(name: &str) -> bool {
+    TREACHEROUS.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -83,26 +93,18 @@ mod tests {
         );
     }
 
-    /// Parts of the names of settings that hold or name a secret, a program or another host.
-    const TREACHEROUS: [&str; 11] = [
-        "auth",
-        "cert",
-        "command",
-        "conninfo",
-        "host",
-        "key",
-        "passphrase",
-        "password",
-        "secret",
-        "ssl",
-        "user",
-    ];
-
     /// A setting that is named like a secret may not leave, whoever lists it here.
+    #[test]
+    fn a_listed_secret_stays() {
+        let rows = "[[program]]\nof = \"postgres\"\nnames = [\"postgres\"]\n[[leaves]]\nof = \"postgres\"\nnames = [\"port\", \"primary_conninfo\", \"ssl_passphrase_command\"]\n";
+        let table = load(rows).unwrap();
+        assert_eq!(table.settings.values().flat_map(BTreeMap::keys).collect::<Vec<_>>(), ["port"]);
+    }
+
     #[test]
     fn nothing_that_may_hold_a_secret_leaves() {
         for name in load(TEXT).unwrap().settings.values().flat_map(BTreeMap::keys) {
-            assert!(!TREACHEROUS.iter().any(|word| name.contains(word)), "`{name}` may hold a secret");
+            assert!(!may_hold_secret(name), "`{name}` may hold a secret");
         }
     }
 }

@@ -4,9 +4,10 @@
 //! `0x10` sixteen. A value that only some kernels accept is neither right nor wrong here.
 
 /// The form of an option's value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Form {
     /// Any value, even an empty one.
+    #[default]
     Any,
     /// Anything that is not empty.
     Text,

@@ -235,7 +235,7 @@ impl OptionQuery<'_> {
         if ruling.effect.is_unknown() || ruling.effect.is_refused() {
             return ruling;
         }
-        match value.and_then(|value| row.form().wrong(value)) {
+        match value.and_then(|value| row.form.wrong(value)) {
             Some(Wrong::Refused(what)) => return row.refused(format!("`{}` takes {what}.", key(option))),
             Some(Wrong::Unsure(what)) => {
                 return Ruling::unknown(format!(
@@ -378,7 +378,7 @@ pub fn examples(fs: &str) -> Vec<MountExample> {
     let table = table();
     let mut found = Vec::new();
     for ((of, name), index) in table.names.iter().filter(|((of, _), _)| of == fs || of == "vfs") {
-        let Some(row) = table.row(*index).filter(|row| row.tried.is_none()) else { continue };
+        let Some(row) = table.row(*index).filter(|row| row.mount_test.is_none()) else { continue };
         if of == "vfs" && table.names.contains_key(&(fs.to_owned(), name.clone())) {
             continue;
         }

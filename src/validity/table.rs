@@ -82,7 +82,7 @@ enum ValueType {
 /// When tests mount with an option, where that is not whenever it is taken.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Tried {
+pub enum MountTest {
     Never,
 }
 
@@ -109,6 +109,9 @@ pub struct OptionEntry {
     size: bool,
     takes: Option<ValueType>,
     words: Option<Vec<String>>,
+    /// The form of its value.
+    #[serde(skip)]
+    pub form: Form,
     #[serde(rename = "try")]
     pub example: Option<String>,
     /// Options of which one must stand beside it.
@@ -126,7 +129,8 @@ pub struct OptionEntry {
     /// Whether it is refused for ext3.
     #[serde(default)]
     pub not_on_ext3: bool,
-    pub tried: Option<Tried>,
+    #[serde(rename = "tried")]
+    pub mount_test: Option<MountTest>,
     /// The reason, for steps without one of their own.
     #[serde(default)]
     pub because: String,
@@ -142,8 +146,7 @@ const INT_MAX: u64 = 0x7fff_ffff;
 const UINT_MAX: u64 = 0xffff_ffff;
 
 impl OptionEntry {
-    /// The form of its value.
-    pub fn form(&self) -> Form {
+    fn declared_form(&self) -> Form {
         let [low, high] = self.range.unwrap_or([0, INT_MAX]);
         let (counts, also) = (self.counts, self.also.clone());
         match &self.words {
@@ -184,6 +187,7 @@ pub fn table() -> &'static Table {
 fn load() -> Result<Table, toml::de::Error> {
     let mut table: Table = read(TEXT)?;
     for (index, row) in table.options.iter_mut().enumerate() {
+        row.form = row.declared_form();
         row.life = Life::new(take(&mut row.steps), take(&mut row.vendors), &row.because, &row.source);
         let named = |of: &String| row.names.iter().map(|name| (of.clone(), name.clone())).collect::<Vec<_>>();
         table.names.extend(row.of.iter().flat_map(named).map(|name| (name, index)));
