@@ -49,7 +49,7 @@ impl Axis {
     }
 
     /// The axis for these curves, each of times in ascending order: the slowest commits, which are few, do not stretch it.
-    pub fn of_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
+    pub fn around_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
         let span = |all: &[f64]| Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?));
         Self::around(curves.filter_map(span))
     }

@@ -66,7 +66,7 @@ impl OwnCommand {
 
 /// Words of commands that destroy data or give up its safety. `walwise rules check` warns of them; nothing else reads
 /// them, because a command can lose data without any of them.
-const LOSING: [&str; 40] = [
+const DESTRUCTIVE_WORDS: [&str; 40] = [
     "--zero-superblock",
     "-delete",
     "^has_journal",
@@ -109,8 +109,8 @@ const LOSING: [&str; 40] = [
     "wipefs",
 ];
 
-/// Where a command has the first word of [`LOSING`], in any case, with nothing of a word on either side.
-pub fn losing_word(command: &str) -> Option<Range<usize>> {
+/// Where a command has the first word of [`DESTRUCTIVE_WORDS`], in any case, with nothing of a word on either side.
+pub fn destructive_word(command: &str) -> Option<Range<usize>> {
     let lower = command.to_ascii_lowercase();
     let in_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let is_part = |(at, word): &(usize, &str)| {
@@ -118,7 +118,8 @@ pub fn losing_word(command: &str) -> Option<Range<usize>> {
         let goes_on = rest.strip_prefix(word).is_some_and(|after| after.starts_with(in_word));
         goes_on || before.ends_with(in_word) && word.starts_with(|c: char| c.is_ascii_alphanumeric())
     };
-    let found = LOSING.iter().flat_map(|word| lower.match_indices(*word)).filter(|found| !is_part(found));
+    let found =
+        DESTRUCTIVE_WORDS.iter().flat_map(|word| lower.match_indices(*word)).filter(|found| !is_part(found));
     found.map(|(at, word)| at..at + word.len()).min_by_key(|range| range.start)
 }
 
@@ -137,7 +138,7 @@ mod tests {
             ("docker run --rm x; echo 3 > /proc/sys/vm/drop_caches; add", None),
             ("echo ä; rm -r /srv", Some("rm")),
         ] {
-            assert_eq!(losing_word(command).and_then(|range| command.get(range)), word, "{command}");
+            assert_eq!(destructive_word(command).and_then(|range| command.get(range)), word, "{command}");
         }
     }
 }

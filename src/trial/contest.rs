@@ -149,7 +149,7 @@ impl Contest {
     /// What is said of one candidate against another, at 95 % confidence over all looks.
     pub fn between(&self, of: usize, to: usize) -> PairOutcome {
         let (faster, slower) = (self.lower(of, to), self.lower(to, of));
-        if self.cannot_tell() {
+        if self.is_inconclusive() {
             PairOutcome::CannotTell
         } else if faster > 0.0 {
             PairOutcome::Faster
@@ -179,7 +179,7 @@ impl Contest {
     }
 
     /// Whether the machine tells the reference from itself, so that it cannot tell anything else.
-    fn cannot_tell(&self) -> bool {
+    fn is_inconclusive(&self) -> bool {
         self.twin.is_some_and(|twin| twin.low > 0.0 || twin.high < 0.0)
     }
 
@@ -198,7 +198,7 @@ impl Contest {
 
     pub fn outcome(&self) -> TrialOutcome {
         let set = self.may_be_best();
-        if self.cannot_tell() {
+        if self.is_inconclusive() {
             TrialOutcome::CannotTell
         } else if self.blocks == 0 || self.twin.is_none() || self.candidates == 0 {
             TrialOutcome::TooFew

@@ -149,7 +149,7 @@ fn along(share: f64, [from, to]: [f64; 2]) -> f64 {
 }
 
 /// An axis beneath a field: a line down at each mark, and labels that stand so far apart.
-fn beneath(marks: Vec<(f64, String)>, field: [f64; 2], [top, bottom]: [f64; 2], apart: f64) -> Vec<Tag> {
+fn bottom_axis(marks: Vec<(f64, String)>, field: [f64; 2], [top, bottom]: [f64; 2], apart: f64) -> Vec<Tag> {
     let mut drawn = vec![line("rule", field.map(|x| (x, bottom)))];
     let mut free = f64::NEG_INFINITY;
     for (share, label) in marks {
@@ -164,7 +164,7 @@ fn beneath(marks: Vec<(f64, String)>, field: [f64; 2], [top, bottom]: [f64; 2], 
 }
 
 /// An axis at the left of a field: a line across at each mark.
-fn beside(
+fn left_axis(
     marks: impl IntoIterator<Item = (f64, String)>,
     field: [f64; 2],
     [top, bottom]: [f64; 2],
@@ -193,7 +193,7 @@ fn interval(shares: [f64; 3], field: [f64; 2], y: f64) -> [Tag; 4] {
 }
 
 /// The n-th of so many, as a share of their row.
-fn share_of(at: f64, of: usize) -> f64 {
+fn nth_share(at: f64, of: usize) -> f64 {
     at / of.saturating_sub(1).max(1) as f64
 }
 

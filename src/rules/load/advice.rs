@@ -8,7 +8,7 @@ use super::prose::{prose, template};
 use crate::facts::{KeyInfo, ValueKind, catalog};
 use crate::rules::diagnostic::Diagnostics;
 use crate::rules::model::{AdviceSpec, Author, ChangeSpec};
-use crate::rules::own::{OwnSpec, Purpose, losing_word};
+use crate::rules::own::{OwnSpec, Purpose, destructive_word};
 use crate::rules::template::{Template, quotes_a_placeholder};
 use crate::rules::{Change, Level, Reach, Risk};
 use crate::settings::{self, Setting};
@@ -352,7 +352,7 @@ fn rank(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u32> {
 
 /// Warns of a word in a command of a user's rule that looks as if it destroys data.
 fn warn(text: &Text, problems: &mut Diagnostics) {
-    let Some(range) = losing_word(&text.text) else { return };
+    let Some(range) = destructive_word(&text.text) else { return };
     let word = text.text.get(range.clone()).unwrap_or_default();
     problems.note(
         text.at(range),

@@ -4,7 +4,7 @@
 use ratatui::text::Line;
 
 use super::details::Details;
-use super::rest::without_target;
+use super::rest::no_target_page;
 use super::{step, what_if};
 use crate::facts::{Need, Subject};
 use crate::quote::Command;
@@ -33,7 +33,7 @@ pub fn copied(step: &Step) -> Vec<Command> {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some((report, _)) = data.chosen() else { return without_target(data, "advise on") };
+    let Some((report, _)) = data.chosen() else { return no_target_page(data, "advise on") };
     let mut page = Page::default();
     let view = FindingList { data, state, report, room, theme: data.theme };
     what_if::all(&mut page, data, state, room);

@@ -7,7 +7,7 @@
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
-use super::rest::without_target;
+use super::rest::no_target_page;
 use super::{curves, price};
 use crate::measure::{Measurement, MethodResult, Progress, sparkline};
 use crate::report::Report;
@@ -29,7 +29,7 @@ const BETWEEN: usize = 3;
 const BESIDE_ROUNDS: usize = 55;
 
 pub fn page(data: &Data, state: &PageState, room: PageRoom) -> Page {
-    let Some((report, _)) = data.chosen() else { return without_target(data, "measure") };
+    let Some((report, _)) = data.chosen() else { return no_target_page(data, "measure") };
     let mut page = Page::default();
     let view = LatencyTable { data, state, report, room: room.columns };
     match (&data.activity, data.measurement()) {

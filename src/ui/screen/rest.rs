@@ -20,7 +20,7 @@ pub fn rest(page: &mut Page, theme: Theme, all: usize, shown: usize) {
 }
 
 /// The page of what is done to a target where none is chosen.
-pub fn without_target(data: &Data, to: &str) -> Page {
+pub fn no_target_page(data: &Data, to: &str) -> Page {
     let said =
         if data.complete { &format!("There is no target to {to}.") } else { "Still collecting facts." };
     let mut page = Page::default();

@@ -7,7 +7,7 @@
 use ratatui::text::{Line, Span};
 
 use super::details::Details;
-use super::rest::without_target;
+use super::rest::no_target_page;
 use crate::facts::Subject;
 use crate::report::Report;
 use crate::rules::{self, Circumstances, Finding, Level, Outcome};
@@ -23,7 +23,7 @@ use crate::ui::words;
 const MOST: usize = 8;
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some((report, _)) = data.chosen() else { return without_target(data, "judge") };
+    let Some((report, _)) = data.chosen() else { return no_target_page(data, "judge") };
     let mut page = Page::default();
     let view = RuleCatalog { data, state, report, room, theme: data.theme };
     for came_to in CameTo::ALL {

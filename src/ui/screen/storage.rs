@@ -12,7 +12,7 @@ mod facts;
 use ratatui::text::Line;
 
 use super::details::Details;
-use super::rest::without_target;
+use super::rest::no_target_page;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
@@ -34,7 +34,7 @@ pub fn layer_key(layer: &Subject) -> String {
 }
 
 pub fn page(data: &Data, state: &PageState, room: usize) -> Page {
-    let Some((report, target)) = data.chosen() else { return without_target(data, "show") };
+    let Some((report, target)) = data.chosen() else { return no_target_page(data, "show") };
     let mut page = Page::default();
     let columns = if room >= WIDE { room.saturating_mul(9) / 20 } else { 0 };
     let left = room.saturating_sub(columns);

@@ -24,7 +24,7 @@ const SCALE: usize = 8;
 /// The curves with both their scales, in so many columns and rows; nothing where there is no room for them.
 pub fn lines(curves: &[Curve<'_>], columns: usize, rows: usize, ascii: bool) -> Vec<String> {
     let (inner, high) = (columns.saturating_sub(SCALE), rows.saturating_sub(2));
-    let axis = Axis::of_quantiles(curves.iter().map(|curve| curve.quantiles));
+    let axis = Axis::around_quantiles(curves.iter().map(|curve| curve.quantiles));
     let Some(axis) = axis.filter(|_| high >= 3) else { return Vec::new() };
     let Some([ticks, labels]) = axis::lines(&axis, inner) else { return Vec::new() };
     let drawn = if ascii { letters(curves, &axis, inner, high) } else { dots(curves, &axis, inner, high) };
@@ -139,7 +139,7 @@ mod tests {
             for line in &drawn {
                 prop_assert_eq!(text::width(line), columns);
             }
-            if let Some(axis) = Axis::of_quantiles([times.as_slice()].into_iter()) {
+            if let Some(axis) = Axis::around_quantiles([times.as_slice()].into_iter()) {
                 let places = places(&curve[0], &axis, 50, 30);
                 prop_assert!(places.is_sorted_by(|a, b| a >= b));
             }

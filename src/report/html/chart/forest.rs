@@ -2,7 +2,7 @@
 //! extent, block by block.
 
 use super::{
-    Illustration, LINE, WIDTH, along, beneath, beside, dot, ends, interval, line, share_of, text,
+    Illustration, LINE, WIDTH, along, bottom_axis, dot, ends, interval, left_axis, line, nth_share, text,
     text_before, texts,
 };
 use crate::report::html::markup::{Markup, Tag};
@@ -24,7 +24,7 @@ pub fn forest(record: &TrialRecord, result: &LoadResult, place: usize) -> Markup
     let rows = record.forest(result);
     let axis = RatioAxis::around(rows.iter().filter_map(|row| row.place.interval()));
     let bottom = LINE.mul_add(rows.len() as f64, 10.0);
-    let mut drawn = beneath(axis.marks(APART), FIELD, [4.0, bottom], 0.0);
+    let mut drawn = bottom_axis(axis.marks(APART), FIELD, [4.0, bottom], 0.0);
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         let y = LINE.mul_add(at as f64, LINE);
@@ -87,9 +87,9 @@ pub fn strip(record: &TrialRecord, place: usize) -> Option<Markup> {
     }
     let (field, [top, bottom]) = ([80.0, WIDTH - 30.0], [10.0, 10.0 + STRIP]);
     let mut drawn =
-        beside([0.0, 1.0].map(|share| (share, per_second(Some(share * most)))), field, [top, bottom]);
+        left_axis([0.0, 1.0].map(|share| (share, per_second(Some(share * most)))), field, [top, bottom]);
     let point = |(at, rate): (usize, &f64)| {
-        (along(share_of(at as f64, rates.len()), field), along(rate / most, [bottom, top]))
+        (along(nth_share(at as f64, rates.len()), field), along(rate / most, [bottom, top]))
     };
     drawn.push(line("line l0", rates.iter().enumerate().map(point)));
     drawn.extend(ends(field, bottom, ["first block", &format!("block {}", rates.len())]));

@@ -1,6 +1,6 @@
 //! The median of each method with its 95 % interval, on a logarithmic axis.
 
-use super::{APART, Illustration, LINE, beneath, interval, is_in_force, text, text_before, texts};
+use super::{APART, Illustration, LINE, bottom_axis, interval, is_in_force, text, text_before, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::price::is_without_flushes;
@@ -19,7 +19,7 @@ pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement)
         is_without_flushes(report, &target.target) || !rows.iter().any(|row| row.method.is_durable());
     let top = if is_no_price { LINE } else { 0.0 };
     let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
-    let mut drawn = beneath(axis.ticks(), FIELD, [top + 4.0, bottom], APART);
+    let mut drawn = bottom_axis(axis.ticks(), FIELD, [top + 4.0, bottom], APART);
     drawn.extend(is_no_price.then(|| text(FIELD[0], LINE - 6.0, "no durable price").with("class", "bad")));
     let mut numbers = Vec::new();
     for (at, row) in rows.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Illustration, WIDTH, along, beside, ends, legend, line, nth, share_of, texts};
+use super::{Illustration, WIDTH, along, ends, left_axis, legend, line, nth, nth_share, texts};
 use crate::measure::{Caveat, Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::html::markup::Tag;
@@ -33,7 +33,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
-    drawn.extend(beside(axis.ticks(), FIELD, [top, bottom]));
+    drawn.extend(left_axis(axis.ticks(), FIELD, [top, bottom]));
     for (at, (_, all)) in rows.iter().enumerate() {
         let point =
             |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(axis.share(*us), [bottom, top]));
@@ -71,7 +71,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
 
 /// Where a round or a group of them stands, of so many.
 fn x(at: f64, of: usize) -> f64 {
-    along(share_of(at, of), FIELD)
+    along(nth_share(at, of), FIELD)
 }
 
 /// Whether a caveat is about rounds, or about all of the measurement.

@@ -1,6 +1,6 @@
 //! What sessions come to that commit side by side: group commit, on an axis that doubles.
 
-use super::{Illustration, WIDTH, along, beside, dot, line, nth, text_around, texts};
+use super::{Illustration, WIDTH, along, dot, left_axis, line, nth, text_around, texts};
 use crate::measure::{Measurement, Workload, WorkloadRow};
 use crate::text::{micros, per_second, rounded};
 
@@ -29,7 +29,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let x = |row: &WorkloadRow| along(f64::from(row.threads).log2() / doublings, FIELD);
     let y = |rate: f64| along(rate / most, [bottom, TOP]);
     let marks = [0.0, 0.5, 1.0].map(|share| (share, per_second(Some(share * most))));
-    let mut drawn = beside(marks, FIELD, [TOP, bottom]);
+    let mut drawn = left_axis(marks, FIELD, [TOP, bottom]);
     drawn.push(line(&nth(0), rows.iter().map(|row| (x(row), y(row.per_second.value)))));
     for row in &rows {
         let at = x(row);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{APART, Illustration, WIDTH, along, beneath, beside, legend, nth, tenth, texts};
+use super::{APART, Illustration, WIDTH, along, bottom_axis, left_axis, legend, nth, tenth, texts};
 use crate::measure::{Measurement, MethodResult};
 use crate::report::axis::Axis;
 use crate::report::html::markup::tag;
@@ -16,12 +16,12 @@ const HEIGHT: f64 = 180.0;
 pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let rows: Vec<&MethodResult> =
         measurement.of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
-    let axis = Axis::of_quantiles(rows.iter().map(|row| row.quantiles_us.as_slice()))?;
+    let axis = Axis::around_quantiles(rows.iter().map(|row| row.quantiles_us.as_slice()))?;
     let (mut drawn, top) = legend(rows.iter().map(|row| row.method.name()));
     let bottom = top + HEIGHT;
-    drawn.extend(beneath(axis.ticks(), FIELD, [top, bottom], APART));
+    drawn.extend(bottom_axis(axis.ticks(), FIELD, [top, bottom], APART));
     let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
-    drawn.extend(beside(marks.map(|(share, label)| (share, label.to_owned())), FIELD, [top, bottom]));
+    drawn.extend(left_axis(marks.map(|(share, label)| (share, label.to_owned())), FIELD, [top, bottom]));
     for (at, row) in rows.iter().enumerate() {
         let way = steps(&axis, &row.quantiles_us, top, bottom);
         drawn.push(tag("path").with("class", &nth(at)).with("d", &way));
