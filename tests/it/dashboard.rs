@@ -6,6 +6,7 @@ use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
 use walwise::inside::report::Report;
 use walwise::inside::rules::RuleSet;
+use walwise::inside::text::is_treacherous;
 use walwise::inside::ui;
 
 use crate::support::recorded::{SITUATIONS, file};
@@ -162,6 +163,7 @@ fn every_screen_of_every_situation_is_drawn() {
         for size in [(60, 15), (80, 24), (95, 60), (100, 30), (131, 38), (140, 45), (200, 60)] {
             for (name, rows) in ui::texts(report.clone(), size, false) {
                 assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
+                assert!(!rows.concat().chars().any(is_treacherous), "{name} {size:?}: {rows:#?}");
                 let tabs = rows[1].contains("6 Export") || size.0 < 80;
                 assert!(tabs, "{size:?}: {}", rows[1]);
             }

@@ -9,7 +9,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use unicode_width::UnicodeWidthStr;
 
-use crate::text::escape;
+use crate::text::is_treacherous;
 
 /// Forgets all that is on the screen.
 pub const CLEAR: &str = "\x1b[0m\x1b[2J";
@@ -27,9 +27,15 @@ pub fn changes(out: &mut impl Write, before: &Buffer, after: &Buffer) -> io::Res
             begin_style(out, cell)?;
             style = wanted;
         }
-        let symbol = escape(cell.symbol());
-        out.write_all(symbol.as_bytes())?;
-        let wide = if symbol.len() == 1 { 1 } else { u16::try_from(symbol.width()).unwrap_or(u16::MAX) };
+        let symbol = cell.symbol();
+        let wide = if symbol.len() == 1 { 1 } else { symbol.width() };
+        if symbol.chars().any(is_treacherous) {
+            // An escape would not fit into the columns of the cell.
+            out.write_all("\u{fffd}".repeat(wide.max(1)).as_bytes())?;
+        } else {
+            out.write_all(symbol.as_bytes())?;
+        }
+        let wide = u16::try_from(wide).unwrap_or(u16::MAX);
         // The position of the cursor after the last column depends on the terminal.
         cursor = Some((x.saturating_add(wide), y)).filter(|(x, _)| *x < after.area.width);
     }
@@ -71,6 +77,23 @@ mod tests {
         let mut out = Vec::new();
         changes(&mut out, before, after).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    /// A collector that forgot to escape neither controls the terminal nor moves what stands behind it.
+    #[test]
+    fn what_is_treacherous_takes_the_columns_of_its_cell() {
+        let mut one = Buffer::empty(Rect::new(0, 0, 8, 1));
+        let blank = one.clone();
+        for (x, symbol) in ["a", "\u{a0}", "b", "\u{202e}", "c", "\u{3000}"].into_iter().enumerate() {
+            one[(u16::try_from(x).unwrap(), 0)].set_symbol(symbol);
+        }
+        let drawn = written(&blank, &one);
+        let shown: String = drawn
+            .split('\x1b')
+            .map(|piece| piece.trim_start_matches(|c: char| c.is_ascii_digit() || "[;".contains(c)))
+            .map(|piece| piece.trim_start_matches(['H', 'm']))
+            .collect();
+        assert_eq!(shown, "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}", "{drawn:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 pub use crate::text::wrap::{columns as width, fit};
 
+use crate::report::telling::flush::UNBROKEN;
 use crate::text::wrap::{self, Overlong, head};
 
 /// The text in at most so many columns with its end kept, for paths, whose ends differ.
@@ -39,9 +40,15 @@ pub fn blank(columns: usize) -> String {
     " ".repeat(columns)
 }
 
-/// The text in lines of at most so many columns, a word cut only when it is longer than a line.
+/// The text in lines of at most so many columns, a word cut only when it is longer than a line. Blanks that are not broken
+/// are plain ones on a screen.
 pub fn wrap(text: &str, room: usize) -> Vec<String> {
-    wrap::wrap(text, room, Overlong::Cut)
+    let mut lines = wrap::wrap(text, room, Overlong::Cut);
+    lines
+        .iter_mut()
+        .filter(|line| line.contains(UNBROKEN))
+        .for_each(|line| *line = line.replace(UNBROKEN, " "));
+    lines
 }
 
 /// The same with the second and later lines behind this text, as beneath the branch of a tree. A first line that begins
