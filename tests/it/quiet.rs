@@ -2,7 +2,7 @@
 //! systems.
 //!
 //! Outputs go to pipes here, so nothing at all is opened for writing. The lab counts the dirty pages left after looking
-//! (tests/lab/stacks/quiet-*.sh), where no other process writes.
+//! (stacks `quiet-*` of tests/lab), where no other process writes.
 
 use std::path::Path;
 

@@ -362,7 +362,7 @@ fn what_rules_advise_for_a_new_file_system_is_made_and_mounted() {
     assert!(tried > 2);
 }
 
-/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options-*.sh, and those of every file
+/// The lab tries the same on older kernels, from lists of its own: tests/lab/stacks/options.sh, and those of every file
 /// system in tests/lab/guest/lib.sh.
 #[test]
 fn the_lab_tries_every_option_of_the_table() {

@@ -11,6 +11,13 @@ DEADLINE = 600
 FURTHER = 4
 
 
+def sections(file):
+    """The sections of a file of configurations by name, as tests/lab/sections takes them apart."""
+    with open(os.path.join(HERE, file)) as text:
+        parts = text.read().split("\n### ")[1:]
+    return {name: body for name, body in (part.split("\n", 1) for part in parts)}
+
+
 class Failed(Exception):
     pass
 
