@@ -294,7 +294,7 @@ fn nobody_else_writes() {
     let mut wrong = Vec::new();
     for file in sources() {
         let name = file.strip_prefix(root).unwrap();
-        if WRITERS.iter().any(|writer| name.starts_with(writer)) {
+        if is_in(name, WRITERS) {
             continue;
         }
         for (number, line) in code(&file) {
@@ -320,6 +320,12 @@ const READERS: &[&str] = &[
     "src/probes",
     "src/cells",
 ];
+
+/// Whether a file is one of these modules, or below one.
+fn is_in(file: &Path, modules: &[&str]) -> bool {
+    let module = file.with_extension("");
+    modules.iter().any(|allowed| module.starts_with(allowed.trim_end_matches(".rs")))
+}
 
 /// Calls that open a file or a directory.
 const OPENING: &[&str] = &[
@@ -356,7 +362,7 @@ fn nobody_else_opens_what_a_user_named() {
     for file in sources() {
         let name = file.strip_prefix(root).unwrap();
         let is_test = name.components().any(|part| part.as_os_str() == "tests");
-        if is_test || READERS.iter().any(|reader| name.starts_with(reader)) {
+        if is_test || is_in(name, READERS) {
             continue;
         }
         for (number, line) in code(&file) {
@@ -407,16 +413,32 @@ fn module_of(file: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// The lines of a file that are neither comments nor part of its tests, which stand at its end.
+/// The lines of a file that are neither comments nor part of its tests, which are modules behind `#[cfg(test)]`.
 fn code(file: &Path) -> Vec<(usize, String)> {
     if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
     {
         return Vec::new();
     }
     let text = fs::read_to_string(file).unwrap();
-    let body = text.split_once("#[cfg(test)]\nmod tests").map_or(text.as_str(), |(body, _)| body);
-    let lines = body.lines().enumerate().map(|(i, line)| (i + 1, line.trim().to_owned()));
-    lines.filter(|(_, line)| !line.starts_with("//")).collect()
+    // The indentation of a module of tests ends with a brace at the same depth.
+    let (mut inside, mut is_gated) = (None, false);
+    let mut out = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let depth = line.len() - line.trim_start().len();
+        if let Some(module) = inside {
+            inside = (line.trim_end() != format!("{}}}", " ".repeat(module))).then_some(module);
+            continue;
+        }
+        let line = line.trim();
+        if is_gated && line.contains("mod ") && line.ends_with('{') {
+            inside = Some(depth);
+        } else if !line.starts_with("//") {
+            out.push((number, line.to_owned()));
+        }
+        is_gated = line == "#[cfg(test)]";
+    }
+    assert_eq!(inside, None, "{}: a module of tests has no end", file.display());
+    out
 }
 
 /// The modules that a line names as `crate::module`, or in a group `crate::{a::…, b::…}`.
