@@ -1,17 +1,18 @@
-//! Lists the rule files under `rules/`, so that a new file is in the program without a line of its own, and names the commit
-//! of a packed crate.
+//! Lists the rule files under `rules/` and the mount options of the tables, so that a new one is in the program without a line
+//! of its own, and names the commit of a packed crate.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=rules");
-    let variable = |name| env::var(name).map_err(io::Error::other);
-    let directory = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("rules");
+    let root = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("no CARGO_MANIFEST_DIR"))?;
+    let directory = Path::new(&root).join("rules");
     let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
+    for entry in fs::read_dir(&directory)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             names.extend(path.file_name().and_then(OsStr::to_str).map(str::to_owned));
@@ -24,8 +25,33 @@ fn main() -> io::Result<()> {
         writeln!(list, "    (\"rules/{name}\", include_str!({text})),").map_err(io::Error::other)?;
     }
     list.push_str("]\n");
-    fs::write(Path::new(&variable("OUT_DIR")?).join("rules.rs"), list)?;
+    fs::write(out("rules.rs")?, list)?;
+    list_options(&directory)?;
     name_commit()
+}
+
+/// The arrays of mount options in the tables, each on one line.
+fn list_options(rules: &Path) -> io::Result<()> {
+    let (mut kept, mut dropped) = (BTreeSet::new(), BTreeSet::new());
+    for table in ["tables/validity.toml", "tables/systems.toml"] {
+        for line in fs::read_to_string(rules.join(table))?.lines() {
+            let Some((key, array)) = line.split_once('=') else { continue };
+            let names = array.split('"').skip(1).step_by(2);
+            let names = names.filter_map(|name| name.split('=').next()).map(str::to_owned);
+            match key.trim() {
+                "names" | "keeps" => kept.extend(names.filter(|name| !name.ends_with('*'))),
+                "drops" => dropped.extend(names),
+                _ => {}
+            }
+        }
+    }
+    let list: Vec<&String> = kept.difference(&dropped).collect();
+    fs::write(out("mount_options.rs")?, format!("&{list:?}"))
+}
+
+fn out(file: &str) -> io::Result<PathBuf> {
+    let directory = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("no OUT_DIR"))?;
+    Ok(Path::new(&directory).join(file))
 }
 
 /// The file that cargo puts into a packed crate. A repository is not asked: its commit would build everything anew.

@@ -5,6 +5,7 @@ use std::mem::take;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::Effect;
 use super::form::{Counts, Form, Number, Size};
@@ -176,6 +177,9 @@ pub struct Table {
     undone: Vec<Undone>,
     /// Options that are refused beside others.
     conflict: Vec<OptionConflict>,
+    /// The seam's: build.rs reads it.
+    #[serde(rename = "filter")]
+    _filter: Vec<IgnoredAny>,
 }
 
 /// The table compiled into walwise. If it does not load, which a test excludes, everything in it is unknown.
