@@ -27,8 +27,9 @@ mod outside;
 
 pub use device::{AttachedLoop, leftovers};
 pub use disk::{EraseOrder, SpareDisk, by_facts, by_facts_of_use};
+pub use inside::run as inside;
 pub use job::{MeasureOrder, News, TrialJob, TrialPlace};
-pub use outside::{Arena, serve};
+pub use outside::{Arena, between};
 pub use place::LoopPlace;
 pub use volume::{maker, version};
 

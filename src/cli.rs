@@ -40,13 +40,9 @@ use clap::error::ErrorKind;
 use args::{Cli, CliCommand};
 use out::ExitResult;
 
+pub use drill::serve as drill;
 pub use error::CliError;
-
-/// Acts as one of our children if the arguments (the program's name first) ask for it; `None` if they do not.
-pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let arguments: Vec<OsString> = arguments.collect();
-    input::serve(arguments.iter().cloned()).or_else(|| drill::serve(arguments.into_iter()))
-}
+pub use input::serve as input;
 
 /// Runs the program with these arguments and returns its exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {

@@ -39,6 +39,8 @@ pub use remembering::RememberingHost;
 pub use stat::{Stat, StatFs};
 pub use tool::{SERVER_DIRECTORIES, Tool};
 
+use serde::{Deserialize, Serialize};
+
 use crate::bounds::Bounds;
 use crate::text;
 
@@ -231,7 +233,7 @@ impl Superblock {
 }
 
 /// Why a question has no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum MissKind {
     /// It does not exist.
     Absent,
@@ -246,7 +248,7 @@ pub enum MissKind {
 }
 
 /// A refusal.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Miss {
     /// The kind of refusal.
     pub kind: MissKind,

@@ -6,7 +6,7 @@
 //! - [`checked`] — when something was last compared with its source
 //! - [`quote`] — names and values in commands, units, rules, lines and comments
 //! - [`workers`] — one piece of work on many things, by all processors
-//! - [`errand`] — work that may never end, done by a child that can be left behind
+//! - [`subprocess`] — our own program again, for work that may never end or must not be root's
 //! - [`way`] — the way to a directory, so that nobody redirects root
 //! - [`output`] — the one way to write what somebody asked for
 //! - [`facts`] — readings: known with a source, or unknown with a reason
@@ -33,7 +33,7 @@ mod bounds;
 mod checked;
 mod quote;
 mod workers;
-mod errand;
+mod subprocess;
 mod way;
 mod output;
 mod facts;
@@ -63,16 +63,32 @@ pub mod inside;
 mod deadline;
 
 use std::env::args_os;
+use std::io;
 use std::process::ExitCode;
 
-/// The whole program: one of our own children, told apart by its arguments, or what a user runs.
+use subprocess::Role;
+
+/// The whole program: one of our own subprocesses, told apart by its argument, or what a user runs.
 pub fn run() -> ExitCode {
-    let child = host::reader::serve(args_os())
-        .or_else(|| probes::watcher::serve(args_os()))
-        .or_else(|| cells::serve(args_os()))
-        .or_else(|| output::serve(args_os()))
-        .or_else(|| cli::serve(args_os()));
-    let code = child.unwrap_or_else(|| cli::run(args_os()));
-    host::child::reap();
+    let code = match Role::of(args_os()) {
+        Some(role) => serve(role).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS),
+        None => cli::run(args_os()),
+    };
+    subprocess::reap();
     code
+}
+
+fn serve(role: Role) -> io::Result<()> {
+    let channel = role.begin()?;
+    match role {
+        Role::Ask => host::reader::serve(channel),
+        Role::AskAs => host::reader::serve_as(channel),
+        Role::Watch => probes::watcher::serve(channel),
+        Role::TrialBetween => cells::between(channel, Role::TrialInside),
+        Role::TrialBetweenDisk => cells::between(channel, Role::TrialInsideDisk),
+        Role::TrialInside | Role::TrialInsideDisk => cells::inside(channel),
+        Role::Write => output::serve(channel),
+        Role::Read => cli::input(channel),
+        Role::Drill => cli::drill(channel),
+    }
 }

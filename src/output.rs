@@ -8,19 +8,23 @@
 mod existing;
 pub mod series;
 mod draft;
-mod say;
 mod child;
 
 pub use child::serve;
 pub use existing::Existing;
 
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::errand::{Errand, PATIENCE, Signals, Silence};
+use draft::{NamedDocument, Refused, WriteOptions};
+use serde::de::DeserializeOwned;
+
+use crate::subprocess::{Bytes, PATIENCE, RecvError, Role, Subprocess};
 use crate::text;
 use crate::way::CreationPolicy;
+
+/// The largest part of a document that is sent at once, in bytes.
+const PART: usize = 1 << 20;
 
 /// The longest time for a file system to make a document durable.
 const LONGEST_WRITE: Duration = Duration::from_secs(60);
@@ -107,19 +111,10 @@ impl Default for Wish {
 }
 
 impl Wish {
-    /// As words for the child.
-    fn words(self, root: bool) -> [String; 5] {
-        let missing = match self.missing {
-            CreationPolicy::Refused => "refused".to_owned(),
-            CreationPolicy::Made(mode) => format!("made:{mode:o}"),
-        };
-        [
-            self.existing.word().to_owned(),
-            self.access.bits(root).map_or("umask".to_owned(), |bits| format!("{bits:o}")),
-            if self.runs { "runs" } else { "reads" }.to_owned(),
-            if self.series { "series" } else { "alone" }.to_owned(),
-            missing,
-        ]
+    /// As the subprocess is told it.
+    fn options(self, root: bool) -> WriteOptions {
+        let Self { existing, access, runs, series, missing } = self;
+        WriteOptions { existing, mode: access.bits(root), runs, series, missing }
     }
 }
 
@@ -135,24 +130,21 @@ pub struct Written {
 /// A place where a document can be written; nothing of it exists yet.
 pub struct Destination {
     path: PathBuf,
-    errand: Errand,
+    child: Subprocess,
     notice: Option<String>,
 }
 
 impl Destination {
     /// Finds the place, and checks that a file can be created there.
     pub fn open(path: &Path, wish: Wish) -> Result<Self, OutputError> {
-        let failed = |why: String| OutputError::Refused { path: path.to_owned(), why };
-        let words = wish.words(nix::unistd::geteuid().is_root()).map(OsString::from);
-        let words: Vec<&OsStr> =
-            [path.as_os_str()].into_iter().chain(words.iter().map(OsString::as_os_str)).collect();
-        let errand = Errand::send(child::ARGUMENT, &words, Signals::Ours).map_err(|error| {
-            failed(format!("the child that writes did not start: {}", text::error_words(&error)))
+        let options = wish.options(nix::unistd::geteuid().is_root());
+        let child = Subprocess::spawn(Role::Write, &(Bytes::from(path), options));
+        let child = child.map_err(|error| OutputError::Refused {
+            path: path.to_owned(),
+            why: format!("the child that writes did not start: {}", text::error_words(&error)),
         })?;
-        let mut found = Self { path: path.to_owned(), errand, notice: None };
-        let notice = found.expect(say::READY, PATIENCE)?;
-        found.notice =
-            Some(String::from_utf8_lossy(&notice).into_owned()).filter(|notice| !notice.is_empty());
+        let mut found = Self { path: path.to_owned(), child, notice: None };
+        found.notice = found.recv(PATIENCE)?;
         Ok(found)
     }
 
@@ -163,35 +155,29 @@ impl Destination {
 
     /// Writes the document: completely, even after a crash, or not at all.
     pub fn commit(mut self, document: &[u8]) -> Result<Written, OutputError> {
-        let line = &mut self.errand.line;
-        let sent = line.say_all(say::PART, document).and_then(|()| line.say(say::ALL, b""));
+        let channel = &mut self.child.channel;
+        let mut parts = document.chunks(PART).chain([&[][..]]);
         // A child that stopped reading may have sent the reason.
-        let _ = sent;
-        self.expect(say::WRITTEN, LONGEST_WRITE)?;
-        let _ = self.errand.line.say(say::NAME_IT, b"");
-        let name = self.expect(say::DONE, LONGEST_WRITE)?;
-        let warning = self.expect(say::WARNING, LONGEST_WRITE)?;
-        self.errand.done();
-        let text =
-            |bytes: &[u8]| Some(String::from_utf8_lossy(bytes).into_owned()).filter(|text| !text.is_empty());
-        let path = text(&name).map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
-        Ok(Written { path, warning: text(&warning) })
+        let _ = parts.try_for_each(|part| channel.send(&Bytes(part.to_vec())));
+        self.recv::<()>(LONGEST_WRITE)?;
+        let _ = self.child.channel.send(&());
+        let NamedDocument { series_name, warning } = self.recv(LONGEST_WRITE)?;
+        self.child.wait();
+        let path = series_name.map_or_else(|| self.path.clone(), |name| self.path.with_file_name(name));
+        Ok(Written { path, warning })
     }
 
-    fn expect(&mut self, wanted: u8, patience: Duration) -> Result<Vec<u8>, OutputError> {
-        let refused = |why: String| OutputError::Refused { path: self.path.clone(), why };
-        match self.errand.line.hear(Some(patience)) {
-            Ok((kind, what)) if kind == wanted => Ok(what),
-            Ok((say::EXISTS, _)) => Err(OutputError::Exists { path: self.path.clone() }),
-            Ok((say::REFUSED, why)) => Err(refused(String::from_utf8_lossy(&why).into_owned())),
-            Ok(_) | Err(Silence::Ended) => {
-                Err(refused("the child that writes ended without a word".to_owned()))
+    fn recv<T: DeserializeOwned>(&mut self, patience: Duration) -> Result<T, OutputError> {
+        let why = match self.child.channel.recv(Some(patience)) {
+            Ok(Ok(reply)) => return Ok(reply),
+            Ok(Err(Refused::Exists)) => return Err(OutputError::Exists { path: self.path.clone() }),
+            Ok(Err(Refused::For(why))) => why,
+            Err(RecvError::Closed) => "the child that writes ended without a word".to_owned(),
+            Err(RecvError::Timeout) => {
+                format!("no answer within {} s; name a file on a file system that works", patience.as_secs())
             }
-            Err(Silence::Late) => Err(refused(format!(
-                "no answer within {} s; name a file on a file system that works",
-                patience.as_secs()
-            ))),
-        }
+        };
+        Err(OutputError::Refused { path: self.path.clone(), why })
     }
 }
 

@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use crate::text;
 
@@ -59,7 +60,7 @@ pub enum Obstacle {
 }
 
 /// The treatment of missing directories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CreationPolicy {
     Refused,
     /// They are created, with this mode less the umask.

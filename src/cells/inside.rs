@@ -2,9 +2,9 @@
 //! cells for as long as somebody listens. A disk is cleared before it ends, however it ends, unless it is killed.
 
 use std::cell::Cell;
-use std::path::Path;
-use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, channel};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
@@ -15,13 +15,13 @@ use super::disk::{EraseOrder, HeldDisk};
 use super::ending::TrialEnd;
 use super::extent::CellExtent;
 use super::image::Image;
-use super::job::{Ear, MeasureOrder, News, Order, Ready, TrialJob, TrialPlace, path, say};
+use super::job::{MeasureOrder, News, Order, TrialJob, TrialPlace};
 use super::load;
 use super::settle::settle;
 use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
-use crate::errand::SocketChannel;
 use crate::probes::{Dice, Disks, PAGE, Pages};
+use crate::subprocess::Channel;
 use crate::trial::{Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
 /// Where candidates are mounted, in a namespace that nobody else sees: a directory that every system has and only root
@@ -43,42 +43,35 @@ const LONGEST_ERROR: usize = 1_000;
 const MOST_UNWRITTEN: u64 = 1 << 20;
 
 /// Does what the outside orders; ends with this process when nobody listens any more.
-pub fn run() -> ExitCode {
-    let Ok(mut line) = SocketChannel::home() else { return ExitCode::FAILURE };
+pub fn run(mut channel: Channel) -> io::Result<()> {
     let end = TrialEnd::default();
-    let Some(orders) = orders(&end) else { return ExitCode::FAILURE };
+    let orders = orders(&end)?;
     let done = match orders.recv() {
-        Ok(Order::Prepare(job)) => work(&job, &orders, &end, &mut line),
-        Ok(Order::Clear(disk)) => clear_left(&disk, &end, &mut line),
+        Ok(Order::Prepare(job)) => work(&job, &orders, &end, &mut channel),
+        Ok(Order::Clear(disk)) => clear_left(&disk, &end, &mut channel),
         Ok(Order::Measure(_)) | Err(_) => Ok(()),
     };
     if let Err(why) = done {
-        let _ = say(&mut line, &News::Failed(why));
+        let _ = channel.send(&News::Failed(why));
     }
     // Whoever is outside ends us, and so everything that was made.
     while !end.has_come() && orders.recv().is_ok() {}
-    ExitCode::SUCCESS
+    Ok(())
 }
 
 /// The orders as they come. The end of them is the end of this process, whatever it is doing.
-fn orders(end: &TrialEnd) -> Option<Receiver<Order>> {
-    let mut line = SocketChannel::home().ok()?;
-    let (give, take) = channel();
+fn orders(end: &TrialEnd) -> io::Result<Receiver<Order>> {
+    let mut channel = Channel::home()?;
+    let (give, take) = mpsc::channel();
     let end = end.clone();
     let listens = move || {
-        let mut ear = Ear::default();
-        while let Ok(message) = line.hear(None) {
-            let Ok(order) = ear.take(message) else { break };
-            if order.is_some_and(|order| give.send(order).is_err()) {
-                break;
-            }
-        }
+        while channel.recv(None).is_ok_and(|order| give.send(order).is_ok()) {}
         // Whoever waits for an order hears that there are no more.
         drop(give);
         end.come();
     };
-    std::thread::Builder::new().spawn(listens).ok()?;
-    Some(take)
+    std::thread::Builder::new().spawn(listens)?;
+    Ok(take)
 }
 
 /// Ends this process some time after the budget, and so everything in its namespaces: whoever started it may be stopped and
@@ -98,7 +91,7 @@ fn work(
     job: &TrialJob,
     orders: &Receiver<Order>,
     end: &TrialEnd,
-    line: &mut SocketChannel,
+    channel: &mut Channel,
 ) -> Result<(), String> {
     ends_by_itself(job.budget, end)?;
     let place = rustix::fs::lstat(PLACE).map(|found| FileType::from_raw_mode(found.st_mode));
@@ -109,15 +102,20 @@ fn work(
     }
     let extent = match &job.place {
         TrialPlace::Directory(directory) => {
-            let mut tell = |bytes| drop(say(line, &News::Prepared(bytes)));
-            CellExtent::Loop(Image::make(&path(directory), job.bytes, Path::new(PLACE), &mut tell)?)
+            let mut tell = |bytes| drop(channel.send(&News::Prepared(bytes)));
+            CellExtent::Loop(Image::make(
+                &PathBuf::from(directory.clone()),
+                job.bytes,
+                Path::new(PLACE),
+                &mut tell,
+            )?)
         }
-        TrialPlace::Disk(order) => CellExtent::Disk(take(order, job, end, line)?),
+        TrialPlace::Disk(order) => CellExtent::Disk(take(order, job, end, channel)?),
     };
-    let done = measure(job, &extent, orders, end, line);
+    let done = measure(job, &extent, orders, end, channel);
     let cleared = match &extent {
         CellExtent::Loop(_) => Ok(()),
-        CellExtent::Disk(disk) => clear(disk, line),
+        CellExtent::Disk(disk) => clear(disk, channel),
     };
     match (done, cleared) {
         (Ok(()), cleared) => cleared,
@@ -131,13 +129,13 @@ fn take(
     order: &EraseOrder,
     job: &TrialJob,
     end: &TrialEnd,
-    line: &mut SocketChannel,
+    channel: &mut Channel,
 ) -> Result<HeldDisk, String> {
     if !end.has_to_clear(job.bytes, 0.0) {
         return Err("it is over; nothing was written".to_owned());
     }
     let mut tell = |bytes| {
-        let _ = say(line, &News::Prepared(bytes));
+        let _ = channel.send(&News::Prepared(bytes));
         if end.has_come() { Err(Errno::CANCELED) } else { Ok(()) }
     };
     HeldDisk::take(order, job.bytes, &mut tell)
@@ -149,19 +147,19 @@ fn longest_cell(order: &MeasureOrder) -> f64 {
 }
 
 /// Clears a disk, and says so; the error is a sentence.
-fn clear(disk: &HeldDisk, line: &mut SocketChannel) -> Result<(), String> {
-    disk.clear(&mut |bytes| drop(say(line, &News::Clearing(bytes))))?;
-    let _ = say(line, &News::Cleared);
+fn clear(disk: &HeldDisk, channel: &mut Channel) -> Result<(), String> {
+    disk.clear(&mut |bytes| drop(channel.send(&News::Clearing(bytes))))?;
+    let _ = channel.send(&News::Cleared);
     Ok(())
 }
 
 /// Clears what an earlier trial left; the error is a sentence.
-fn clear_left(order: &EraseOrder, end: &TrialEnd, line: &mut SocketChannel) -> Result<(), String> {
+fn clear_left(order: &EraseOrder, end: &TrialEnd, channel: &mut Channel) -> Result<(), String> {
     let disk = HeldDisk::take_left(order)?;
     if !end.has_to_clear(disk.bytes(), 0.0) {
         return Err("it is over; nothing was written".to_owned());
     }
-    clear(&disk, line)
+    clear(&disk, channel)
 }
 
 /// Blocks of what is ordered, until it is over; the error is a sentence.
@@ -170,10 +168,9 @@ fn measure(
     extent: &CellExtent,
     orders: &Receiver<Order>,
     end: &TrialEnd,
-    line: &mut SocketChannel,
+    channel: &mut Channel,
 ) -> Result<(), String> {
-    let ready = Ready { device: extent.mountable()? };
-    if say(line, &News::Ready(ready)).is_err() {
+    if channel.send(&News::Ready(extent.mountable()?)).is_err() {
         return Ok(());
     }
     let meters = Meters { own: extent.own(), flushing: extent.flushing(), leaves: Disks::new(&job.leaves) };
@@ -194,8 +191,8 @@ fn measure(
         beside: Cell::new(0),
         begun_with,
     };
-    while let Some(block) = arena.block(&mut dice, line)? {
-        if say(line, &News::Block(block)).is_err() {
+    while let Some(block) = arena.block(&mut dice, channel)? {
+        if channel.send(&News::Block(block)).is_err() {
             break;
         }
     }
@@ -218,7 +215,7 @@ struct CellRunner<'a> {
 
 impl CellRunner<'_> {
     /// One block in a new random order; `None` where it is over before its end.
-    fn block(&self, dice: &mut Dice, line: &mut SocketChannel) -> Result<Option<TrialBlock>, String> {
+    fn block(&self, dice: &mut Dice, channel: &mut Channel) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.order.candidates.len()).map(Runner::Candidate);
         let runners = candidates.chain([Runner::Twin, Runner::Floor]);
         let runners = runners.chain(self.extent.host().map(|_| Runner::Host)).collect::<Vec<_>>();
@@ -233,7 +230,7 @@ impl CellRunner<'_> {
             }
             // Nobody hears it any more when the trial is over.
             let written = self.written().saturating_sub(before);
-            let _ = say(line, &News::Cell { nth: nth + 1, written });
+            let _ = channel.send(&News::Cell { nth: nth + 1, written });
             let all = self.extent.prepared() + self.written().saturating_sub(self.begun_with);
             if all > self.job.writes {
                 return Err("the trial reached its limit of --writes".to_owned());

@@ -5,7 +5,7 @@
 
 mod child;
 
-pub(super) use child::serve;
+pub use child::serve;
 
 use std::io::{self, Write};
 use std::path::Path;

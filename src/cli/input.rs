@@ -1,38 +1,36 @@
-//! Files that the user named, read by a child: walwise exits even if their file system hangs.
+//! Files that the user named, read by a subprocess: walwise exits even if their file system hangs.
 //!
-//! What may be opened, and for how long a pipe may be silent, is decided by [`super::named_file`] in the child. A child
+//! What may be opened, and for how long a pipe may be silent, is decided by [`super::named_file`] in the subprocess. One
 //! that says nothing for longer is left behind. The meaning of files is left to the commands.
 
 use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use super::named_file::{self, InputKinds, NamedFile};
 use super::rule_directory;
-use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
+use crate::subprocess::{Bytes, Channel, PATIENCE, RecvError, Role, Subprocess};
 
-/// The hidden argument that makes the program this child.
-const ARGUMENT: &str = "__read";
+/// What the subprocess reads.
+#[derive(Serialize, Deserialize)]
+enum Request {
+    /// A file of at most so many bytes.
+    File(Bytes, InputKinds, u64),
+    /// The names in a directory.
+    Names(Bytes),
+    /// The rules of this machine and those in a directory.
+    Rules(Option<Bytes>),
+    RuleFiles(Vec<Bytes>),
+}
 
-/// The tasks of the child: read a file that was named, or one that walwise keeps, the names in a directory, the rules in
-/// force, or named rule files.
-const FILE: &str = "file";
-const KEPT: &str = "kept";
-const NAMES: &str = "names";
-const RULES: &str = "rules";
-const RULE_FILES: &str = "rule-files";
-
-/// Its messages: it is open; a part of the answer; the end; an error's number and, where it is our own, its sentence.
-const OPEN: u8 = b'o';
-const PART: u8 = b'p';
-const ALL: u8 = b'a';
-const ERROR: u8 = b'e';
+/// An error: its number and, where it is our own, its sentence. It comes instead of the word that the file is open, or of
+/// a part, of which the last is empty.
+#[derive(Serialize, Deserialize)]
+struct ReadFailure(i32, String);
 
 /// The largest part of a file that is sent at once, in bytes.
 const PIECE: usize = 64 << 10;
@@ -52,156 +50,137 @@ pub(super) fn bytes(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
 
 /// A file or a pipe that somebody named, of at most so many bytes, open for reading.
 pub(super) fn open(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::to(FILE, &[path.as_os_str(), OsStr::new(&largest.to_string())])
+    ReplyStream::to(&Request::File(path.into(), InputKinds::FilesAndPipes, largest))
 }
 
 /// A regular file that walwise wrote earlier, of at most so many bytes, open for reading.
 pub(super) fn open_regular(path: &Path, largest: u64) -> io::Result<impl Read + use<>> {
-    ReplyStream::to(KEPT, &[path.as_os_str(), OsStr::new(&largest.to_string())])
+    ReplyStream::to(&Request::File(path.into(), InputKinds::Files, largest))
 }
 
 /// The names in a directory that are text.
 pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
-    parse(ReplyStream::to(NAMES, &[directory.as_os_str()])?)
+    parse(&Request::Names(directory.into()))
 }
 
 /// The rules of this machine and those in a directory.
 pub(super) fn rules(directory: Option<&Path>) -> io::Result<Result<rule_directory::RuleFiles, String>> {
-    let words: Vec<&OsStr> = directory.into_iter().map(Path::as_os_str).collect();
-    parse(ReplyStream::to(RULES, &words)?)
+    parse(&Request::Rules(directory.map(Bytes::from)))
 }
 
 /// Rule files, named one by one or by their directory.
 pub(super) fn rule_files(paths: &[PathBuf]) -> io::Result<rule_directory::RuleFileSelection> {
-    let words: Vec<&OsStr> = paths.iter().map(|path| path.as_os_str()).collect();
-    parse(ReplyStream::to(RULE_FILES, &words)?)
+    parse(&Request::RuleFiles(paths.iter().map(|path| path.as_path().into()).collect()))
 }
 
-fn parse<T: DeserializeOwned>(mut answer: ReplyStream) -> io::Result<T> {
+fn parse<T: DeserializeOwned>(request: &Request) -> io::Result<T> {
     let mut whole = Vec::new();
-    answer.read_to_end(&mut whole)?;
+    ReplyStream::to(request)?.read_to_end(&mut whole)?;
     serde_json::from_slice(&whole).map_err(io::Error::other)
 }
 
 /// A child's answer as it arrives.
 struct ReplyStream {
     /// The child, until its answer is complete.
-    errand: Option<Errand>,
+    child: Option<Subprocess>,
     /// The time that may still be waited for messages.
     patience: Duration,
     /// Bytes received but not yet read.
-    come: VecDeque<u8>,
+    received: VecDeque<u8>,
 }
 
 impl ReplyStream {
-    /// The answer to this question; an error when there is none.
-    fn to(what: &str, words: &[&OsStr]) -> io::Result<Self> {
-        let words: Vec<&OsStr> = [OsStr::new(what)].into_iter().chain(words.iter().copied()).collect();
-        let errand = Errand::send(ARGUMENT, &words, Signals::Shared)?;
-        let mut answer = Self { errand: Some(errand), patience: LONGEST_READ, come: VecDeque::new() };
-        while answer.hear()? != OPEN {}
+    /// The answer to this request; an error when there is none.
+    fn to(request: &Request) -> io::Result<Self> {
+        let child = Subprocess::spawn(Role::Read, request)?;
+        let mut answer = Self { child: Some(child), patience: LONGEST_READ, received: VecDeque::new() };
+        answer.recv::<()>()?;
         Ok(answer)
     }
 
-    /// Receives one more message; returns its kind.
-    fn hear(&mut self) -> io::Result<u8> {
-        let Some(errand) = &mut self.errand else { return Ok(ALL) };
+    fn recv<T: DeserializeOwned>(&mut self) -> io::Result<T> {
+        let Some(child) = &mut self.child else { return Err(ErrorKind::NotConnected.into()) };
         let begun = Instant::now();
-        let (kind, what) = match errand.line.hear(Some(MESSAGE.min(self.patience))) {
-            Ok(message) => message,
-            Err(Silence::Late) => {
-                let says = if self.patience < MESSAGE {
-                    format!("it is not complete after {} s; name a file that is", LONGEST_READ.as_secs())
-                } else {
-                    format!("no answer within {} s", PATIENCE.as_secs())
-                };
-                return Err(io::Error::new(ErrorKind::TimedOut, says));
-            }
-            Err(Silence::Ended) => {
-                return Err(io::Error::other("the child that reads ended without an answer"));
-            }
-        };
+        let reply: Result<T, ReadFailure> =
+            child.channel.recv(Some(MESSAGE.min(self.patience))).map_err(|error| match error {
+                RecvError::Timeout => {
+                    let says = if self.patience < MESSAGE {
+                        format!("it is not complete after {} s; name a file that is", LONGEST_READ.as_secs())
+                    } else {
+                        format!("no answer within {} s", PATIENCE.as_secs())
+                    };
+                    io::Error::new(ErrorKind::TimedOut, says)
+                }
+                RecvError::Closed => io::Error::other("the child that reads ended without an answer"),
+            })?;
         self.patience = self.patience.saturating_sub(begun.elapsed());
-        match kind {
-            PART => self.come.extend(what),
-            ALL => self.errand.take().into_iter().for_each(Errand::done),
-            ERROR => return Err(parse_error(&what)),
-            _ => {}
-        }
-        Ok(kind)
+        reply.map_err(ReadFailure::into)
     }
 }
 
 impl Read for ReplyStream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.come.is_empty() && self.errand.is_some() {
-            self.hear()?;
+        if self.received.is_empty() && self.child.is_some() {
+            let Bytes(part) = self.recv()?;
+            if part.is_empty() {
+                self.child.take().into_iter().for_each(Subprocess::wait);
+            }
+            self.received.extend(part);
         }
-        self.come.read(buffer)
+        self.received.read(buffer)
     }
 }
 
 impl Drop for ReplyStream {
     fn drop(&mut self) {
-        self.errand.take().into_iter().for_each(Errand::kill);
+        self.child.take().into_iter().for_each(Subprocess::kill);
     }
 }
 
-/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
-pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let words = errand::words(arguments, ARGUMENT)?;
-    let answered = SocketChannel::home().and_then(|mut line| {
-        line.end_when_alone()?;
-        answer(&words, &mut line)
-    });
-    Some(answered.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
-}
-
-fn answer(words: &[OsString], line: &mut SocketChannel) -> io::Result<()> {
-    let answered = match words {
-        [what, path, largest] if what == FILE => read(path, InputKinds::FilesAndPipes, largest, line),
-        [what, path, largest] if what == KEPT => read(path, InputKinds::Files, largest, line),
-        [what, path] if what == NAMES => list(Path::new(path)).and_then(|names| tell(&names, line)),
-        [what] if what == RULES => tell(&rule_directory::RuleFiles::in_directory(None), line),
-        [what, directory] if what == RULES => {
-            tell(&rule_directory::RuleFiles::in_directory(Some(Path::new(directory))), line)
+/// Acts as the subprocess.
+pub fn serve(mut channel: Channel) -> io::Result<()> {
+    let request = channel.recv(None)?;
+    channel.exit_when_closed()?;
+    let answered = match request {
+        Request::File(path, kinds, largest) => {
+            NamedFile::open(&PathBuf::from(path), kinds, largest).and_then(|file| relay(file, &mut channel))
         }
-        [what, paths @ ..] if what == RULE_FILES => {
-            tell(&rule_directory::read_named(&paths.iter().map(PathBuf::from).collect::<Vec<_>>()), line)
+        Request::Names(path) => list(&PathBuf::from(path)).and_then(|names| tell(&names, &mut channel)),
+        Request::Rules(path) => {
+            let directory = path.map(PathBuf::from);
+            tell(&rule_directory::RuleFiles::in_directory(directory.as_deref()), &mut channel)
         }
-        _ => Err(io::ErrorKind::InvalidInput.into()),
+        Request::RuleFiles(paths) => {
+            let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+            tell(&rule_directory::read_named(&paths), &mut channel)
+        }
     };
-    match answered {
-        Ok(()) => line.say(ALL, b""),
-        Err(error) => line.say(ERROR, &render_error(&error)),
+    answered.or_else(|error| channel.send(&Err::<(), _>(ReadFailure::from(&error))))
+}
+
+impl From<&io::Error> for ReadFailure {
+    fn from(error: &io::Error) -> Self {
+        let own = match (error.raw_os_error(), error.kind()) {
+            (Some(number), _) => return Self(number, String::new()),
+            (None, ErrorKind::IsADirectory) => nix::libc::EISDIR,
+            (None, ErrorKind::TimedOut) => nix::libc::ETIMEDOUT,
+            (None, ErrorKind::FileTooLarge) => nix::libc::EFBIG,
+            (None, _) => nix::libc::EIO,
+        };
+        Self(own, error.to_string())
     }
 }
 
-/// An error as a message: its number, and the sentence where it is our own.
-fn render_error(error: &io::Error) -> Vec<u8> {
-    let (number, sentence) = match (error.raw_os_error(), error.kind()) {
-        (Some(number), _) => (number, String::new()),
-        (None, ErrorKind::IsADirectory) => (nix::libc::EISDIR, error.to_string()),
-        (None, ErrorKind::TimedOut) => (nix::libc::ETIMEDOUT, error.to_string()),
-        (None, ErrorKind::FileTooLarge) => (nix::libc::EFBIG, error.to_string()),
-        (None, _) => (nix::libc::EIO, error.to_string()),
-    };
-    [&number.to_le_bytes()[..], sentence.as_bytes()].concat()
-}
-
-/// The inverse; the sentence keeps its kind.
-fn parse_error(message: &[u8]) -> io::Error {
-    let Some((number, sentence)) = message.split_first_chunk() else { return ErrorKind::Other.into() };
-    let error = io::Error::from_raw_os_error(i32::from_le_bytes(*number));
-    if sentence.is_empty() {
-        return error;
+/// The sentence keeps its kind.
+impl From<ReadFailure> for io::Error {
+    fn from(ReadFailure(number, sentence): ReadFailure) -> Self {
+        let error = Self::from_raw_os_error(number);
+        if sentence.is_empty() { error } else { Self::new(error.kind(), sentence) }
     }
-    io::Error::new(error.kind(), String::from_utf8_lossy(sentence).into_owned())
 }
 
-fn tell(answer: &impl Serialize, line: &mut SocketChannel) -> io::Result<()> {
-    line.say(OPEN, b"")?;
-    line.say_all(PART, &serde_json::to_vec(answer)?)
+fn tell(answer: &impl Serialize, channel: &mut Channel) -> io::Result<()> {
+    relay(serde_json::to_vec(answer)?.as_slice(), channel)
 }
 
 fn list(directory: &Path) -> io::Result<Vec<String>> {
@@ -209,15 +188,15 @@ fn list(directory: &Path) -> io::Result<Vec<String>> {
     Ok(named_file::entries(directory)?.iter().filter_map(name).collect())
 }
 
-fn read(path: &OsStr, kinds: InputKinds, largest: &OsStr, line: &mut SocketChannel) -> io::Result<()> {
-    let largest = largest.to_str().and_then(|largest| largest.parse().ok());
-    let mut file = NamedFile::open(Path::new(path), kinds, largest.ok_or(ErrorKind::InvalidInput)?)?;
-    line.say(OPEN, b"")?;
+/// Sends that it is open, and its parts as they come.
+fn relay(mut file: impl Read, channel: &mut Channel) -> io::Result<()> {
+    channel.send(&Ok::<_, ReadFailure>(()))?;
     let mut piece = vec![0; PIECE];
     loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(()),
-            count => line.say(PART, piece.get(..count).unwrap_or_default())?,
+        let count = file.read(&mut piece)?;
+        channel.send(&Ok::<_, ReadFailure>(Bytes(piece.get(..count).unwrap_or_default().to_vec())))?;
+        if count == 0 {
+            return Ok(());
         }
     }
 }

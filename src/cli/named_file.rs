@@ -12,8 +12,9 @@ use std::time::Instant;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use rustix::fs::{FileType, Mode, OFlags};
+use serde::{Deserialize, Serialize};
 
-use crate::errand::PATIENCE;
+use crate::subprocess::PATIENCE;
 use crate::text;
 
 /// The name of standard input.
@@ -26,7 +27,7 @@ const DESCRIPTORS: [&str; 3] = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/f
 const MOST_NAMES: usize = 100_000;
 
 /// What may be opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum InputKinds {
     /// A regular file. For names that a directory or walwise chose.
     Files,

@@ -26,9 +26,9 @@ use std::time::{Duration, Instant};
 use super::child::Expendable;
 use super::redact::{self, PlainFile};
 use super::{Dialect, Host, Look, Miss, MissKind, Question};
+use crate::subprocess::PROGRAM;
 use hang::Mounts;
 use owners::Owners;
-pub(super) use processes::Person;
 pub use trust::doubt;
 
 /// Deadline of a read that may hang.
@@ -83,7 +83,7 @@ impl LiveHost {
     /// This machine; questions that may hang go to a child of this very program, which must call
     /// [`super::reader::serve`] in its `main`.
     pub fn new() -> Self {
-        Self::asking_through(PathBuf::from("/proc/self/exe"))
+        Self::asking_through(PathBuf::from(PROGRAM))
     }
 
     /// This machine, asked through children of another program that calls [`super::reader::serve`]: for tests, whose own
@@ -92,7 +92,7 @@ impl LiveHost {
         let owners = Owners::new(program.clone());
         let in_passing = Mutex::new(Duration::ZERO);
         Self {
-            child: Expendable::new(program),
+            child: Expendable::new(program, None),
             owners,
             mounts: OnceLock::new(),
             in_passing,

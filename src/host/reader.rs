@@ -1,94 +1,81 @@
-//! What our binary does as the expendable child: it answers questions line by line, as itself or as the owner of what it
-//! reads.
+//! What our binary does as the expendable child: it answers one question after another, as itself or as the owner of what
+//! it reads.
 //!
 //! Who asks, and how long he waits, is left to [`super::child`].
 
 mod change;
 mod delegate;
 
-use std::ffi::{OsStr, OsString};
-use std::fs::File;
-use std::io::{self, BufRead, Read, Write};
-use std::os::fd::AsFd;
-use std::process::ExitCode;
+use std::io;
 
 use self::delegate::Delegate;
-use super::child::{ARGUMENT, ARGUMENT_AS, LONGEST_QUESTION, frame};
 use super::owner::Owner;
 use super::{Miss, MissKind, Question, live, words};
+use crate::subprocess::{Bytes, Channel};
 
-/// Serves questions if this process was started as the child; otherwise `None`. `main` calls this before anything else,
-/// with its arguments.
-pub fn serve(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let first = arguments.nth(1)?;
-    // An error means that the reader is gone, which is how the child ends.
-    let _ = if first == OsStr::new(ARGUMENT) {
-        answers().and_then(|answers| answer_all(io::stdin().lock(), answers, live::answer))
-    } else if first == OsStr::new(ARGUMENT_AS) {
-        answers().and_then(|answers| answer_as(io::stdin().lock(), answers))
-    } else {
-        return None;
-    };
-    Some(ExitCode::SUCCESS)
+/// Answers questions.
+pub fn serve(channel: Channel) -> io::Result<()> {
+    answer_all(channel, live::answer)
 }
 
-/// The output for answers, each written in one piece; standard output would split them at line ends.
-fn answers() -> io::Result<File> {
-    io::stdout().as_fd().try_clone_to_owned().map(File::from)
-}
-
-/// Becomes the user that the first line names, then answers; if that fails, the failure is the answer to every
+/// Becomes the owner that the first message names, then answers; if that fails, the failure is the answer to every
 /// question.
-fn answer_as(mut questions: impl BufRead, answers: impl Write) -> io::Result<()> {
-    let mut line = String::new();
-    questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)?;
-    let Some(owner) = Owner::parse(line.trim_end_matches('\n')) else { return Ok(()) };
+pub fn serve_as(mut channel: Channel) -> io::Result<()> {
+    let owner: Owner = channel.recv(None)?;
     match owner.become_it() {
         Ok(stream) => {
             let mut delegate = Delegate::new(owner, stream);
-            answer_all(questions, answers, |question| delegate.answer(question))
+            answer_all(channel, |question| delegate.answer(question))
         }
-        Err(miss) => answer_all(questions, answers, |_| Err(miss.clone())),
+        Err(miss) => answer_all(channel, |_| Err(miss.clone())),
     }
 }
 
-/// Answers question lines until there are no more.
+/// Answers until nobody asks any more, which is how the child ends.
 fn answer_all(
-    mut questions: impl BufRead,
-    mut answers: impl Write,
+    mut channel: Channel,
     mut ask: impl FnMut(&Question) -> Result<Vec<u8>, Miss>,
 ) -> io::Result<()> {
-    let mut line = String::new();
-    while questions.by_ref().take(LONGEST_QUESTION as u64 + 1).read_line(&mut line)? > 0 {
-        let answer = match words::decode(line.trim_end_matches('\n')) {
+    loop {
+        let words: String = channel.recv(None)?;
+        let answer = match words::decode(&words) {
             Some(question) => ask(&question),
             None => Err(Miss::new(MissKind::Failed, "not a question")),
         };
-        answers.write_all(&frame(&answer))?;
-        answers.flush()?;
-        line.clear();
+        channel.send(&answer.map(Bytes))?;
     }
-    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deadline::ThreadInTime as _;
+    use crate::subprocess::PATIENCE;
 
     #[test]
-    fn the_child_answers_line_after_line() {
-        let mut answers = Vec::new();
-        let questions = b"link /proc/self/nothing\nwhat?\nread /proc/sys/kernel/ostype\n";
-        answer_all(&questions[..], &mut answers, live::answer).unwrap();
-        let text = String::from_utf8(answers).unwrap();
-        assert!(text.starts_with("absent "), "{text}");
-        assert!(text.ends_with("failed 14\nnot a questionok 6\nLinux\n"), "{text}");
+    fn the_child_answers_question_after_question() {
+        let (mut ours, theirs) = Channel::pair();
+        let child = std::thread::spawn(|| answer_all(theirs, live::answer));
+        let mut ask = |words: &str| -> Result<Bytes, Miss> {
+            ours.send(&words).unwrap();
+            ours.recv(Some(PATIENCE)).unwrap()
+        };
+        assert_eq!(ask("link /proc/self/nothing").unwrap_err().kind, MissKind::Absent);
+        assert_eq!(ask("what?").unwrap_err().detail, "not a question");
+        assert_eq!(ask("read /proc/sys/kernel/ostype"), Ok(Bytes(b"Linux\n".to_vec())));
+        drop(ours);
+        assert!(child.join_in_time().is_err(), "nobody asks any more");
     }
 
     #[test]
-    fn other_arguments_are_not_for_the_child() {
-        let words = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>().into_iter();
-        assert!(serve(words(&["walwise", "check"])).is_none());
-        assert!(serve(words(&["walwise"])).is_none());
+    fn nothing_is_answered_as_root_on_behalf_of_somebody() {
+        let (mut ours, theirs) = Channel::pair();
+        let child = std::thread::spawn(|| serve_as(theirs));
+        ours.send(&Owner { uid: 0, process: None, inside: false, socket: None }).unwrap();
+        ours.send(&words::encode(&Question::Uname)).unwrap();
+        let answer: Result<Bytes, Miss> = ours.recv(Some(PATIENCE)).unwrap();
+        assert_eq!(answer.unwrap_err().kind, MissKind::Denied);
+        drop(ours);
+        assert!(child.join_in_time().is_err());
     }
 }

@@ -1,59 +1,24 @@
-//! The child that writes a document: it finds the place, reports it, receives the document, and renames it when told
-//! to.
+//! The subprocess that writes a document: it finds the place, reports it, receives the document, and renames it when
+//! told to.
 //!
-//! It communicates over its errand's line. It receives no signals. If the parent exits or gives up, the line closes and
-//! the child removes its draft.
+//! If its parent exits or gives up, the channel closes and its draft is removed. It reports a notice about the place,
+//! that the draft is written, and the name of the document; each may be a refusal instead. It receives the path and the
+//! options, the parts of the document with an empty one at the end, and the order to rename it.
 
-use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use super::draft::{NamedDocument, OutputLocation, Refused, WriteOptions};
-use super::existing::Existing;
-use super::say;
-use crate::errand::{self, SocketChannel};
-use crate::way::{CreationPolicy, Walker};
+use crate::subprocess::{Bytes, Channel};
+use crate::way::Walker;
 
-/// The hidden argument that makes the program such a child.
-pub(super) const ARGUMENT: &str = "__write";
-
-/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
-pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let Some((path, options)) = parse(errand::words(arguments, ARGUMENT)?) else {
-        return Some(ExitCode::FAILURE);
-    };
-    let served = nix::sys::signal::SigSet::all()
-        .thread_block()
-        .map_err(Into::into)
-        .and_then(|()| SocketChannel::home());
-    let Ok(mut line) = served else { return Some(ExitCode::FAILURE) };
-    // If the reader is gone, nobody needs an answer.
-    let said = match write(&PathBuf::from(path), options, &mut line) {
-        Ok(named) => line
-            .say(say::DONE, named.series_name.unwrap_or_default().as_bytes())
-            .and_then(|()| line.say(say::WARNING, named.warning.unwrap_or_default().as_bytes())),
-        Err(WriteFailure::Refused(Refused::Exists)) => line.say(say::EXISTS, b""),
-        Err(WriteFailure::Refused(Refused::For(why))) => line.say(say::REFUSED, why.as_bytes()),
-        Err(WriteFailure::Alone) => return Some(ExitCode::FAILURE),
-    };
-    Some(said.map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS))
-}
-
-/// The inverse of [`super::Wish::words`].
-fn parse(words: Vec<OsString>) -> Option<(OsString, WriteOptions)> {
-    let mut words = words.into_iter();
-    let path = words.next()?;
-    let [existing, mode, runs, series, missing] =
-        [words.next()?, words.next()?, words.next()?, words.next()?, words.next()?]
-            .map(|word| word.into_string().unwrap_or_default());
-    let octal = |text: &str| u32::from_str_radix(text, 8).ok();
-    let missing = match missing.split_once(':') {
-        None => CreationPolicy::Refused,
-        Some((_, mode)) => CreationPolicy::Made(octal(mode)?),
-    };
-    let mode = if mode == "umask" { None } else { Some(octal(&mode)?) };
-    let existing = Existing::from_word(&existing)?;
-    Some((path, WriteOptions { existing, mode, runs: runs == "runs", series: series == "series", missing }))
+/// Acts as the subprocess.
+pub fn serve(mut channel: Channel) -> io::Result<()> {
+    match write(&mut channel) {
+        Ok(named) => channel.send(&Ok::<_, Refused>(named)),
+        Err(WriteFailure::Refused(refused)) => channel.send(&Err::<(), _>(refused)),
+        Err(WriteFailure::Alone) => Err(io::ErrorKind::BrokenPipe.into()),
+    }
 }
 
 enum WriteFailure {
@@ -68,26 +33,20 @@ impl<T: Into<Refused>> From<T> for WriteFailure {
     }
 }
 
-fn write(
-    path: &std::path::Path,
-    options: WriteOptions,
-    line: &mut SocketChannel,
-) -> Result<NamedDocument, WriteFailure> {
-    let alone = |_| WriteFailure::Alone;
-    let location = OutputLocation::find(Walker::ourselves(), path, options)?;
-    line.say(say::READY, location.notice.as_deref().unwrap_or_default().as_bytes()).map_err(alone)?;
+fn write(channel: &mut Channel) -> Result<NamedDocument, WriteFailure> {
+    let (path, options): (Bytes, WriteOptions) = channel.recv(None).map_err(|_| WriteFailure::Alone)?;
+    let location = OutputLocation::find(Walker::ourselves(), &PathBuf::from(path), options)?;
+    channel.send(&Ok::<_, Refused>(&location.notice)).map_err(|_| WriteFailure::Alone)?;
     let mut document = Vec::new();
     loop {
-        match line.hear(None) {
-            Ok((say::PART, part)) => document.extend(part),
-            Ok((say::ALL, _)) => break,
-            Ok(_) | Err(_) => return Err(WriteFailure::Alone),
+        let Bytes(part) = channel.recv(None).map_err(|_| WriteFailure::Alone)?;
+        if part.is_empty() {
+            break;
         }
+        document.extend(part);
     }
     let draft = location.write(&document)?;
-    line.say(say::WRITTEN, b"").map_err(alone)?;
-    match line.hear(None) {
-        Ok((say::NAME_IT, _)) => Ok(draft.name_it()?),
-        Ok(_) | Err(_) => Err(WriteFailure::Alone),
-    }
+    channel.send(&Ok::<_, Refused>(())).map_err(|_| WriteFailure::Alone)?;
+    channel.recv::<()>(None).map_err(|_| WriteFailure::Alone)?;
+    Ok(draft.name_it()?)
 }

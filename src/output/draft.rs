@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::existing::Existing;
 use super::series;
@@ -17,7 +18,7 @@ use crate::text;
 use crate::way::{CreationPolicy, FileEnd, Obstacle, Walker, random};
 
 /// Why a document is not written.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Refused {
     Exists,
     /// Another reason, in words.
@@ -42,7 +43,7 @@ impl From<Errno> for Refused {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct WriteOptions {
     /// What becomes of a file that exists.
     pub existing: Existing,
@@ -245,7 +246,7 @@ impl<'a> Draft<'a> {
 }
 
 /// A document that has its final name.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct NamedDocument {
     /// The name that its series gave it; `None` where it has the one that was asked for.
     pub series_name: Option<String>,

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::commit::{Writer, again};
 use super::directory::make_directory;
@@ -44,7 +45,7 @@ const KEPT: u64 = 2;
 const ALIGNMENT: usize = 4096;
 
 /// The segments that commits go to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Segments {
     /// A single zero-filled segment, written cyclically, as a server recycles its own.
     Recycled,

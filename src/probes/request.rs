@@ -16,6 +16,7 @@ use crate::facts::catalog::mount::{self, MountClass};
 use crate::facts::catalog::{postgres, target as target_facts};
 use crate::facts::{Area, FactSet, Key, Scope, Subject};
 use crate::measure::{Method, Occasion, SpeedLimit, Workload};
+use crate::subprocess::PROGRAM;
 use crate::text;
 
 /// Size of a scratch file: a WAL segment, in bytes.
@@ -104,7 +105,7 @@ impl ProbeRequest {
             leaves_count_flushes: false,
             smallest_disk_bytes: None,
             speed_limit: None,
-            program: PathBuf::from("/proc/self/exe"),
+            program: PathBuf::from(PROGRAM),
             seed: 1,
         }
     }

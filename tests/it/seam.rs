@@ -1,6 +1,10 @@
 //! The seam to the real machine: file systems that never answer, the contents of devices, and visibility without
 //! privileges.
 
+use std::io::Write as _;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +12,7 @@ use std::process::{Command, Stdio};
 use walwise::inside::collect;
 use walwise::inside::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
 
-use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
+use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
 use crate::support::fuse::HeldFuse;
 use crate::support::loops::{self, Loop};
 use crate::support::{findings, run, stdout, walwise};
@@ -97,17 +101,24 @@ fn devices_say_what_they_hold() {
 #[ignore = "needs root: to become somebody else"]
 fn without_privileges_a_device_is_denied() {
     let disk = Loop::new(16);
-    let child = Command::new(env!("CARGO_BIN_EXE_walwise"))
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_walwise"))
         .arg("__ask")
         .uid(65534)
         .gid(65534)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
+        .stdin(Stdio::null())
+        .stdout(OwnedFd::from(theirs))
         .spawn()
         .unwrap();
-    let question = format!("content passing {}\n", disk.device);
-    let answer = stdout(&child.fed_in_time(question.as_bytes()));
-    assert!(answer.starts_with("denied "), "{answer}");
+    let question = serde_json::to_vec(&format!("content passing {}", disk.device)).unwrap();
+    let length = u32::try_from(question.len()).unwrap().to_le_bytes();
+    ours.write_all(&[&length[..], &question].concat()).unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    child.wait_in_time();
+    let mut answer = [0; 1 << 10];
+    let count = read_in_time("the child", &mut ours, &mut answer);
+    let answer = String::from_utf8_lossy(&answer[..count]);
+    assert!(answer.contains("Denied"), "{answer}");
 }
 
 #[test]

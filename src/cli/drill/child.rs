@@ -3,40 +3,53 @@
 //! It does nothing before it is told to, and waits after every commit until that was printed. It is killed when the
 //! drill ends, like a power cut would end it, and its files remain.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 use crate::cli::CliError;
-use crate::cli::args::{DrillMethod, DrillSegments, DrillWrite};
+use crate::cli::args::DrillWrite;
 use crate::drill::{Head, StackFingerprint, Survived, survived};
-use crate::errand::{self, Errand, PATIENCE, Signals, Silence, SocketChannel};
 use crate::host::path_bytes;
+use crate::measure::Method;
 use crate::probes::Control;
-use crate::probes::drill::{self, DrillDirectory};
+use crate::probes::drill::{self, DrillDirectory, Segments};
+use crate::subprocess::{Bytes, Channel, PATIENCE, RecvError, Role, Subprocess};
 use crate::text::{error_words, safe};
 
-/// The hidden argument that makes the program this child.
-const ARGUMENT: &str = "__drill";
+/// What the child is to do in a directory.
+#[derive(Serialize, Deserialize)]
+enum Request {
+    Write(Bytes, Method, Segments, Head),
+    Read(Bytes),
+}
 
-const WRITE: &str = "write";
-const READ: &str = "read";
+/// Why the child ended.
+#[derive(Serialize, Deserialize)]
+enum DrillFailure {
+    /// The directory is not usable.
+    Refused(String),
+    Failed(String),
+}
 
-/// The child's messages: the directory is usable; it is not, and why; the drill failed, and why; the drill has begun; a
-/// commit is durable (its number follows); a file was read; the result of reading. Ours: go on.
-const READY: u8 = b'r';
-const REFUSED: u8 = b'u';
-const FAILED: u8 = b'e';
-const BEGUN: u8 = b'h';
-const COMMIT: u8 = b'a';
-const BUSY: u8 = b'b';
-const FOUND: u8 = b'f';
-const GO: u8 = b'g';
+/// The child's messages.
+type Reply = Result<News, DrillFailure>;
+
+#[derive(Serialize, Deserialize)]
+enum News {
+    /// The directory is usable.
+    Ready,
+    Begun,
+    /// The commit of this number is durable.
+    Commit(u64),
+    /// A file was read.
+    Busy,
+    /// The result of reading.
+    Found(String),
+}
 
 /// The interval between checks for a signal.
 const LOOK: Duration = Duration::from_millis(50);
@@ -49,7 +62,7 @@ const LETTING_GO: Duration = Duration::from_secs(1);
 
 /// A writer that waits for its start signal.
 pub(super) struct DrillWriter {
-    errand: Option<Errand>,
+    child: Option<Subprocess>,
     directory: String,
 }
 
@@ -57,16 +70,11 @@ impl DrillWriter {
     /// Starts it; an error when nothing may be written in that directory.
     pub(super) fn start(args: &DrillWrite, head: &Head) -> Result<Self, CliError> {
         let directory = safe(path_bytes(&args.directory));
-        let word =
-            |value: Option<clap::builder::PossibleValue>| value.map(|value| value.get_name().to_owned());
-        let method = word(args.method.to_possible_value()).unwrap_or_default();
-        let segments = word(args.segments.to_possible_value()).unwrap_or_default();
-        let head = head.to_string();
-        let words =
-            [WRITE.as_ref(), args.directory.as_os_str(), method.as_ref(), segments.as_ref(), head.as_ref()];
-        let mut errand = send(&words)?;
-        match errand.line.hear(Some(PATIENCE)) {
-            Ok((READY, _)) => Ok(Self { errand: Some(errand), directory }),
+        let path = Bytes::from(args.directory.as_path());
+        let request = Request::Write(path, args.method.method(), args.segments.segments(), head.clone());
+        let mut child = spawn(&request)?;
+        match child.channel.recv(Some(PATIENCE)) {
+            Ok(Ok(News::Ready)) => Ok(Self { child: Some(child), directory }),
             other => Err(ended(other, &directory, PATIENCE)),
         }
     }
@@ -77,19 +85,19 @@ impl DrillWriter {
         control: &Control,
         tell: &mut dyn FnMut(Option<u64>) -> io::Result<()>,
     ) -> Result<(), CliError> {
-        let Some(errand) = &mut self.errand else { return Ok(()) };
+        let Some(child) = &mut self.child else { return Ok(()) };
         let mut since = Instant::now();
         let mut go_on = true;
         while !control.is_cancelled() {
             if std::mem::take(&mut go_on) {
                 // If the child has exited, the next read reports it.
-                let _ = errand.line.say(GO, b"");
+                let _ = child.channel.send(&());
                 since = Instant::now();
             }
-            let number = match errand.line.hear(Some(LOOK)) {
-                Ok((BEGUN, _)) => None,
-                Ok((COMMIT, number)) => Some(u64::from_le_bytes(number.try_into().unwrap_or_default())),
-                Err(Silence::Late) if since.elapsed() < LONGEST => continue,
+            let number = match child.channel.recv(Some(LOOK)) {
+                Ok(Ok(News::Begun)) => None,
+                Ok(Ok(News::Commit(number))) => Some(number),
+                Err(RecvError::Timeout) if since.elapsed() < LONGEST => continue,
                 other => return Err(ended(other, &self.directory, LONGEST)),
             };
             tell(number).map_err(|error| anyhow!("the reader is gone: {}", error_words(&error)))?;
@@ -100,119 +108,96 @@ impl DrillWriter {
 
     /// Ends the child.
     pub(super) fn end(&mut self) {
-        if let Some(errand) = self.errand.take() {
-            errand.end(LETTING_GO);
+        if let Some(child) = self.child.take() {
+            child.end(LETTING_GO);
         }
     }
 }
 
 /// The surviving part of a directory's drill. Boot, stack and time are added by the caller.
 pub(super) fn read(directory: &Path) -> Result<Survived, CliError> {
-    let shown = safe(path_bytes(directory));
-    let mut errand = send(&[READ.as_ref(), directory.as_os_str()])?;
-    let mut text = Vec::new();
+    let mut child = spawn(&Request::Read(directory.into()))?;
     let mut patience = PATIENCE;
     loop {
-        match errand.line.hear(Some(patience)) {
-            Ok((READY | BUSY, _)) => patience = LONGEST,
-            Ok((FOUND, part)) if part.is_empty() => break,
-            Ok((FOUND, part)) => text.extend(part),
+        match child.channel.recv(Some(patience)) {
+            Ok(Ok(News::Ready | News::Busy)) => patience = LONGEST,
+            Ok(Ok(News::Found(text))) => {
+                child.wait();
+                return survived(&text).map_err(CliError::Usage);
+            }
             other => {
-                let error = ended(other, &shown, patience);
-                errand.kill();
-                return Err(error);
+                child.kill();
+                return Err(ended(other, &safe(path_bytes(directory)), patience));
             }
         }
     }
-    errand.done();
-    survived(&String::from_utf8_lossy(&text)).map_err(CliError::Usage)
 }
 
-fn send(words: &[&OsStr]) -> Result<Errand, CliError> {
-    Errand::send(ARGUMENT, words, Signals::Ours).map_err(|error| {
+fn spawn(request: &Request) -> Result<Subprocess, CliError> {
+    Subprocess::spawn(Role::Drill, request).map_err(|error| {
         anyhow!("the child that does the drill did not start: {}", error_words(&error)).into()
     })
 }
 
 /// Why no further message arrives.
-fn ended(heard: Result<errand::Message, Silence>, directory: &str, patience: Duration) -> CliError {
-    match heard {
-        Ok((REFUSED, why)) => CliError::Usage(String::from_utf8_lossy(&why).into_owned()),
-        Ok((FAILED, why)) => anyhow!("{}", String::from_utf8_lossy(&why)).into(),
-        Err(Silence::Late) => {
+fn ended(last: Result<Reply, RecvError>, directory: &str, patience: Duration) -> CliError {
+    match last {
+        Ok(Err(DrillFailure::Refused(why))) => CliError::Usage(why),
+        Ok(Err(DrillFailure::Failed(why))) => anyhow!(why).into(),
+        Err(RecvError::Timeout) => {
             anyhow!("{directory}: no answer within {} s; look at dmesg", patience.as_secs()).into()
         }
-        Ok(_) | Err(Silence::Ended) => anyhow!("the child that does the drill ended without a word").into(),
+        Ok(Ok(_)) | Err(RecvError::Closed) => {
+            anyhow!("the child that does the drill ended without a word").into()
+        }
     }
 }
 
-/// Acts as the child if the arguments (the program's name first) ask for it; `None` if they do not.
-pub fn serve(arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
-    let words = errand::words(arguments, ARGUMENT)?;
-    let Ok(mut line) = SocketChannel::home() else { return Some(ExitCode::FAILURE) };
-    let served = match words.as_slice() {
-        [what, directory] if what == READ => find(Path::new(directory), &mut line),
-        [what, directory, method, segments, head] if what == WRITE => {
-            written(Path::new(directory), [method, segments, head], &mut line)
+/// Acts as the child.
+pub fn serve(mut channel: Channel) -> io::Result<()> {
+    let served = match channel.recv(None)? {
+        Request::Read(directory) => find(&PathBuf::from(directory), &mut channel),
+        Request::Write(directory, method, segments, head) => {
+            write(&PathBuf::from(directory), method, segments, &head, &mut channel)
         }
-        _ => return Some(ExitCode::FAILURE),
     };
-    // If the reader is gone, nobody needs the reason.
-    let _ = match served {
-        Ok(()) => Ok(()),
-        Err(ChildFailure::Refused(why)) => line.say(REFUSED, why.as_bytes()),
-        Err(ChildFailure::Failed(why)) => line.say(FAILED, why.as_bytes()),
-    };
-    Some(ExitCode::SUCCESS)
+    served.or_else(|failure| channel.send(&Reply::Err(failure)))
 }
 
-/// Why the child ended.
-enum ChildFailure {
-    Refused(String),
-    Failed(String),
+fn tell(channel: &mut Channel, news: News) -> Result<(), DrillFailure> {
+    channel.send(&Reply::Ok(news)).map_err(|error| DrillFailure::Failed(error_words(&error)))
 }
 
-fn gone(error: &io::Error) -> ChildFailure {
-    ChildFailure::Failed(error_words(error))
-}
-
-fn find(directory: &Path, line: &mut SocketChannel) -> Result<(), ChildFailure> {
-    let parent = DrillDirectory::to_read(directory).map_err(ChildFailure::Refused)?;
-    line.say(READY, b"").map_err(|error| gone(&error))?;
-    let (head, pages) =
-        drill::read(&parent, &mut || drop(line.say(BUSY, b""))).map_err(ChildFailure::Refused)?;
+fn find(directory: &Path, channel: &mut Channel) -> Result<(), DrillFailure> {
+    let parent = DrillDirectory::to_read(directory).map_err(DrillFailure::Refused)?;
+    tell(channel, News::Ready)?;
+    let mut is_busy = || drop(tell(channel, News::Busy));
+    let (head, pages) = drill::read(&parent, &mut is_busy).map_err(DrillFailure::Refused)?;
     let found = Survived {
         head,
         boot: String::new(),
         stack: StackFingerprint::default(),
         pages,
         when: String::new(),
-    }
-    .to_string();
-    let said = line.say_all(FOUND, found.as_bytes()).and_then(|()| line.say(FOUND, b""));
-    said.map_err(|error| gone(&error))
+    };
+    tell(channel, News::Found(found.to_string()))
 }
 
-fn written(directory: &Path, words: [&OsString; 3], line: &mut SocketChannel) -> Result<(), ChildFailure> {
-    let unknown = || ChildFailure::Refused("not a drill".to_owned());
-    let [method, segments, head] = words.map(|word| word.to_str().unwrap_or_default());
-    let method = DrillMethod::from_str(method, false).map_err(|_| unknown())?.method();
-    let segments = DrillSegments::from_str(segments, false).map_err(|_| unknown())?.segments();
-    let head = Head::parse(head).ok_or_else(unknown)?;
-    let parent = DrillDirectory::to_write(directory).map_err(ChildFailure::Refused)?;
-    line.say(READY, b"").map_err(|error| gone(&error))?;
-    let go_on = |line: &mut SocketChannel| match line.hear(None) {
-        Ok((GO, _)) => Ok(true),
-        Ok(_) | Err(_) => Err(io::Error::from(io::ErrorKind::BrokenPipe)),
+fn write(
+    directory: &Path,
+    method: Method,
+    segments: Segments,
+    head: &Head,
+    channel: &mut Channel,
+) -> Result<(), DrillFailure> {
+    let parent = DrillDirectory::to_write(directory).map_err(DrillFailure::Refused)?;
+    tell(channel, News::Ready)?;
+    channel.recv::<()>(None).map_err(|error| DrillFailure::Failed(error.to_string()))?;
+    let mut acknowledge = |number: Option<u64>| {
+        channel.send(&Reply::Ok(number.map_or(News::Begun, News::Commit)))?;
+        channel.recv::<()>(None)?;
+        Ok(true)
     };
-    go_on(line).map_err(|error| gone(&error))?;
-    let mut tell = |number: Option<u64>| {
-        match number {
-            None => line.say(BEGUN, b"")?,
-            Some(number) => line.say(COMMIT, &number.to_le_bytes())?,
-        }
-        go_on(line)
-    };
-    drill::write(&parent, method, segments, &head, &mut tell)
-        .map_err(|error| ChildFailure::Failed(error.to_string()))
+    drill::write(&parent, method, segments, head, &mut acknowledge)
+        .map_err(|error| DrillFailure::Failed(error.to_string()))
 }

@@ -56,7 +56,7 @@ pub(super) fn clear_left(disk: &EraseOrder) -> Result<(), CliError> {
 fn clear(disk: &EraseOrder, show: &mut dyn FnMut(&str)) -> Result<(), String> {
     let mut arena = Arena::clear(disk).map_err(|e| format!("cannot start the process that clears: {e}"))?;
     loop {
-        match arena.hear(PATIENCE)? {
+        match arena.recv(PATIENCE)? {
             Some(News::Cleared) => return Ok(()),
             Some(News::Failed(why)) => return Err(text::safe(why.as_bytes())),
             Some(news) => tell(&news, show),

@@ -3,7 +3,6 @@
 pub(super) mod disk;
 
 use std::io::{BufRead as _, IsTerminal as _};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use super::{refuse, shown};
@@ -78,7 +77,7 @@ fn directory(args: &Trial, directory: &Path) -> Result<TrialPlan, CliError> {
     }
     let filesystem = facts.resolve(&target, Scope::Mount).and_then(|on| facts.value(&on, &mount::FSTYPE));
     let filesystem = filesystem.unwrap_or_else(|| "an unknown file system".to_owned());
-    let place = TrialPlace::Directory(directory.as_os_str().as_bytes().to_vec());
+    let place = TrialPlace::Directory(directory.into());
     planned(args, facts, &target, place, filesystem)
 }
 
@@ -92,7 +91,7 @@ fn planned(
 ) -> Result<TrialPlan, CliError> {
     let bytes = args.extent.size << 20;
     let (extent, directory) = match &place {
-        TrialPlace::Directory(directory) => (ExtentKind::Loop, text::safe(directory)),
+        TrialPlace::Directory(directory) => (ExtentKind::Loop, text::safe(&directory.0)),
         TrialPlace::Disk(disk) => (ExtentKind::Disk, disk.node.clone()),
     };
     let candidates = candidates(&args.candidates)?;
@@ -329,7 +328,7 @@ mod tests {
     fn what_wears_is_said_where_something_does() {
         let record = sample::record(&[(Contender::Ext4, 4_000.0, None), (Contender::Xfs, 4_000.0, None)], 0);
         let job = TrialJob {
-            place: TrialPlace::Directory(b"/srv".to_vec()),
+            place: TrialPlace::Directory(Path::new("/srv").into()),
             bytes: 2 << 30,
             seed: 1,
             leaves: Vec::new(),

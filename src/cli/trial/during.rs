@@ -113,7 +113,7 @@ impl RunningTrial {
             if self.begun.elapsed().as_secs_f64() > self.record.budget {
                 return Ok(None);
             }
-            match self.arena.hear(MOMENT)? {
+            match self.arena.recv(MOMENT)? {
                 Some(News::Failed(why)) => return Err(text::safe(why.as_bytes())),
                 Some(news) => return Ok(Some(news)),
                 None => {}
@@ -145,7 +145,7 @@ impl RunningTrial {
                         }
                     });
                 }
-                Some(News::Ready(ready)) => return Ok(ready.device),
+                Some(News::Ready(device)) => return Ok(device),
                 Some(
                     News::Cell { .. } | News::Block(_) | News::Failed(_) | News::Clearing(_) | News::Cleared,
                 ) => {

@@ -89,12 +89,6 @@ pub fn command(pid: u32) -> Result<Vec<u8>, Miss> {
     Ok(name.get(..count).unwrap_or_default().to_vec())
 }
 
-/// The kernel's status of this process, whatever its root.
-pub fn own_status() -> Result<Vec<u8>, Miss> {
-    let file = rustix::fs::openat(hold_proc()?, "self/status", READING, Mode::empty());
-    contents(&File::from(file.map_err(|e| miss(&e.into()))?), LARGEST_READ)
-}
-
 impl PathHandle {
     /// The target of a path, links followed.
     pub fn at(path: &Path) -> Result<Self, Miss> {

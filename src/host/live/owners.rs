@@ -143,14 +143,14 @@ impl Owners {
         // A connection is made as root and used once, so it has a child of its own.
         let socket = match question {
             Question::MysqlSettings(path) => Some(match inside {
-                Some(pid) => within_root(path, pid),
-                None => path.clone(),
+                Some(pid) => within_root(path, pid).as_path().into(),
+                None => path.as_path().into(),
             }),
             _ => None,
         };
         let owner = Owner { uid, process, inside: inside.is_some(), socket };
         let program = &self.program;
-        let new = |owner: &Owner| Arc::new(Expendable::becoming(program.clone(), owner.clone()));
+        let new = |owner: &Owner| Arc::new(Expendable::new(program.clone(), Some(owner.clone())));
         let child = Arc::clone(state.children.entry(owner.clone()).or_insert_with_key(new));
         // One server after the other is read, so the children of those before would only take memory.
         let before = state.children.iter().filter(|(other, _)| other.process != owner.process);

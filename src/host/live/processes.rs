@@ -19,6 +19,7 @@ use super::files;
 use crate::bounds::SERVERS_OF_A_USER;
 use crate::host::{Miss, MissKind, NOBODY, redact};
 use crate::servers;
+use crate::subprocess::credentials::Credentials;
 use crate::text;
 
 /// The longest command line that is read, in bytes. A longer one is refused, since the last of its options wins and
@@ -31,30 +32,17 @@ const LONGEST_ENVIRONMENT: usize = 512 << 10;
 /// The number of descriptors examined per process: a server opens its system tablespace among the first.
 const DESCRIPTORS: usize = 4096;
 
-/// The user and groups of a process (proc_pid_status(5)).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
-    pub uid: u32,
-    pub gid: u32,
-    pub groups: Vec<u32>,
-}
-
 /// The user of a process; `None` where it has several at once, or one without a number here, which is shown as nobody.
 pub fn user(status: &[u8]) -> Option<u32> {
     one(status, "Uid:").filter(|uid| *uid != NOBODY)
 }
 
-/// User and group of a process by their numbers alone; `None` where one of them is several.
-pub fn numbers(status: &[u8]) -> Option<(u32, u32)> {
-    Some((one(status, "Uid:")?, one(status, "Gid:")?))
-}
-
 /// User and groups of a process; `None` where one of them is several.
-pub fn person(status: &[u8]) -> Option<Person> {
+pub fn credentials(status: &[u8]) -> Option<Credentials> {
     let text = String::from_utf8_lossy(status);
     let groups = text.lines().find_map(|line| line.strip_prefix("Groups:"))?;
     let groups = groups.split_ascii_whitespace().filter_map(|group| group.parse().ok()).collect();
-    Some(Person { uid: user(status)?, gid: one(status, "Gid:")?, groups })
+    Some(Credentials { uid: user(status)?, gid: one(status, "Gid:")?, groups })
 }
 
 /// The number after this word, if the real, effective, saved and file-system ids are the same.
@@ -274,8 +262,8 @@ mod tests {
         assert_eq!(user(&status("4242\t0\t0\t0", "9\t9\t9\t9")), None);
         assert_eq!(user(&status("65534\t65534\t65534\t65534", "9\t9\t9\t9")), None, "has no number here");
         assert_eq!(user(b"Uid:\t1\n"), None);
-        let of = |gid| person(&status("26\t26\t26\t26", gid));
-        assert_eq!(of("9\t9\t9\t9"), Some(Person { uid: 26, gid: 9, groups: vec![5, 7] }));
+        let of = |gid| credentials(&status("26\t26\t26\t26", gid));
+        assert_eq!(of("9\t9\t9\t9"), Some(Credentials { uid: 26, gid: 9, groups: vec![5, 7] }));
         assert_eq!(of("9\t42\t42\t42"), None);
     }
 
@@ -312,7 +300,7 @@ mod tests {
             }
             start(&bytes, Timespec { tv_sec: 2, tv_nsec: 0 }, Timespec { tv_sec: 1, tv_nsec: 0 });
             user(&bytes);
-            person(&bytes);
+            credentials(&bytes);
         }
     }
 }
