@@ -28,10 +28,7 @@ mod testing;
 
 pub use self::collector::{CollectStep, Request};
 pub use self::databases::unusable;
-pub use self::filesystems::btrfs::PROFILES as BTRFS_PROFILES;
-pub use self::filesystems::class_of;
-pub use self::storage::block::device::is_of_whole_disk;
-pub use self::system::kernel::{kernel_named, vendor_of};
+pub use self::system::kernel::vendor_of;
 pub use self::targets::{ask_of_all, mistake};
 
 use self::collector::Collector;

@@ -12,6 +12,7 @@ mod stat;
 mod owner;
 pub mod pg_lines;
 mod remembering;
+mod edited;
 mod tool;
 pub mod redact;
 mod words;
@@ -30,6 +31,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 pub use content::{DeviceScan, Look};
+pub use edited::{Edit, EditedAnswers, EditedHost};
 pub use live::{LiveHost, doubt};
 pub use maker::{MakerProgram, is_loop};
 pub use moment::Moment;

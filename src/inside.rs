@@ -20,7 +20,7 @@ pub mod durability {
 pub mod facts {
     pub use crate::facts::{
         Area, Choice, FactRow, FactSet, KeyInfo, Nature, Note, Reading, Remedy, Scope, ServerKind, Source,
-        Subject, Supposing, Value, ValueKind, Why, catalog,
+        Subject, Value, ValueKind, Why, catalog,
     };
     pub mod note {
         pub use crate::facts::note::{RunNote, TargetNote};

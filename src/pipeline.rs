@@ -24,15 +24,14 @@ use crate::settings::NewFilesystem;
 use crate::sizing;
 use crate::trial::TrialRecord;
 use crate::{validity, workers};
-use hypothesis::Hypothesis;
+use assume::Hypothesis;
 
 mod caps;
 mod drilled;
 mod tried;
-mod hypothesis;
+mod raw;
 pub mod assume;
 mod measuring;
-mod raw;
 pub mod upgrade;
 mod pack;
 mod wish;
@@ -68,7 +67,7 @@ pub struct Session {
     /// The file system that the user wants, by free disk.
     wanted: BTreeMap<Subject, NewFilesystem>,
     /// The assumptions, and the real facts.
-    hypothesis: Option<Hypothesis>,
+    hypothesis: Option<(Hypothesis, FactSet)>,
 }
 
 impl Session {
@@ -144,8 +143,8 @@ impl Session {
         sizing::derive(&mut facts);
         let caps = caps::caps(&self.rules, &facts, self.live);
         let verdicts = durability::judge(&mut facts, self.live, &caps);
-        if let Some(hypothesis) = &self.hypothesis {
-            hypothesis.mark(&mut facts);
+        if let Some((hypothesis, real)) = &self.hypothesis {
+            hypothesis.mark(&mut facts, real);
         }
         (facts, verdicts)
     }

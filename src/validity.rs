@@ -31,15 +31,14 @@ mod vendors;
 
 use crate::facts::{FactSet, Scope};
 
-pub use builder::{builds_again, names_nobody};
+pub use builder::builds_again;
 pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use making::can_make;
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
     BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,
-    holding, is_option_of, layer, layer_again, mount_option, mount_options, names_file_system,
-    names_scheduler, scheduler,
+    holding, layer, layer_again, mount_option, mount_options, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};

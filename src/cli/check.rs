@@ -47,15 +47,16 @@ fn checked(args: &Check) -> ExitResult {
     let machine: Box<dyn Host> =
         if args.assume.is_empty() { machine } else { Box::new(RememberingHost::new(machine)) };
     let mut session = look_at(machine.as_ref(), &args.from, target, rules)?;
-    // A capture is kept no longer than it is needed.
-    let machine = (!args.assume.is_empty()).then_some(machine);
     if let Some(filesystem) = args.fs {
         let targets: Vec<Subject> = session.read.subjects(Scope::Target).cloned().collect();
         for target in targets {
             session.want(&target, Some(filesystem)).map_err(CliError::Usage)?;
         }
     }
-    let assumptions = host::assumptions(&args.assume, &session)?;
+    let suppose = || host::supposed(&args.assume, &session, machine.as_ref(), &args.from, target);
+    let hypothesis = if args.assume.is_empty() { None } else { Some(suppose()?) };
+    // A capture is kept no longer than it is needed.
+    drop(machine);
     let before = baseline::load(args, &session)?;
     let keep = if args.save { Some(Shelf::of(&session, target)?.place_next()?) } else { None };
     let not_measured = if args.target.is_some() && !args.no_probe && session.live {
@@ -72,10 +73,7 @@ fn checked(args: &Check) -> ExitResult {
     let fail_on = args.fail_on.condition(args.fail_on_undecided);
     // Only the report itself is kept, without the comparison.
     let kept = keep.map(|found| (found, json::render(&report)));
-    if let Some(machine) = machine {
-        let request = host::request(machine.as_ref(), &args.from, target)?;
-        report.what_if = Some(session.what_if(&report, &assumptions, machine.as_ref(), &request).1);
-    }
+    report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
     match (args.format, args.extent.only) {
         (Format::Json, _) => delivery.deliver_json(&report)?,

@@ -82,9 +82,8 @@ pub const ALL: &[Examples] = &[
             (
                 "Another disk",
                 "an NVMe drive with power-loss protection has no volatile cache, and the kernel goes by that: assume \
-                 nvme.volatile_cache@nvme0n1=false, device.drive_cache@nvme0n1=off and \
-                 'device.write_cache@nvme0n1=write through' together. What is assumed never unlocks a setting that can lose \
-                 data: that takes facts which were seen on this machine.",
+                 nvme.volatile_cache@nvme0n1=false. What is assumed never unlocks a setting that can lose data: that \
+                 takes facts which were seen on this machine.",
             ),
             EXIT_CODES,
         ],

@@ -124,8 +124,7 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
         let list: Vec<_> = infos
             .map(|i| {
                 json!({"fact": i.name, "label": i.label(), "group": i.group.word(), "scope": i.scope.word(),
-                "kind": i.kind.words(), "doc": i.doc.trim(),
-                "to_be_assumed": i.supposing.words()})
+                "kind": i.kind.words(), "doc": i.doc.trim()})
             })
             .collect();
         return json::pretty(&list);
@@ -134,9 +133,6 @@ fn catalogue(args: &Facts, keys: &[String]) -> String {
     for info in infos {
         let _ =
             writeln!(out, "{} ({}; {})\n    {}", info.name, info.scope, info.kind.words(), info.doc.trim());
-        if let Some(words) = info.supposing.words() {
-            let _ = writeln!(out, "    To be assumed: {words}.");
-        }
     }
     out
 }

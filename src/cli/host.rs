@@ -12,7 +12,7 @@ use crate::drill::Record;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
-use crate::pipeline::assume::{self, Assumption};
+use crate::pipeline::assume::{self, Hypothesis};
 use crate::report::inside::ReportReader;
 use crate::rules::RuleSet;
 use crate::text;
@@ -125,9 +125,17 @@ fn whole(path: &Path, largest: u64) -> Result<Vec<u8>, CliError> {
     input::bytes(path, largest).map_err(|e| cannot("use", path, &e))
 }
 
-/// The assumptions about the machine that was read; the error lists all mistakes at once.
-pub(super) fn assumptions(texts: &[String], session: &Session) -> Result<Vec<Assumption>, CliError> {
-    assume::parse(texts, &session.read).map_err(|mistakes| match mistakes.as_slice() {
+/// The machine that was read, read again under assumptions; the error lists all mistakes at once.
+pub(super) fn supposed(
+    texts: &[String],
+    session: &Session,
+    host: &dyn Host,
+    from: &From,
+    target: Option<&Path>,
+) -> Result<Hypothesis, CliError> {
+    let request = request(host, from, target)?;
+    let supposed = assume::parse(texts, &session.read).and_then(|all| session.suppose(&all, host, &request));
+    supposed.map_err(|mistakes| match mistakes.as_slice() {
         [one] => CliError::Usage(format!("cannot assume that: {one}")),
         several => CliError::Usage(format!("cannot assume that:\n  {}", several.join("\n  "))),
     })
@@ -152,8 +160,7 @@ pub(super) fn look_assuming(
     let host = open(from.host.as_deref())?;
     let host = RememberingHost::new(host.as_ref());
     let session = look_at(&host, from, target, rules)?;
-    let assumptions = assumptions(assumed, &session)?;
-    Ok(session.assuming(&assumptions, &host, &request(&host, from, target)?))
+    Ok(session.assuming(&supposed(assumed, &session, &host, from, target)?))
 }
 
 /// Reads this host as the options say.

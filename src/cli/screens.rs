@@ -266,11 +266,10 @@ impl Worker for Desk {
         self.with(|Looked { session, machine }| {
             let one = |one: &Supposition| assume::of(&one.subject, one.fact, &one.value, &session.read);
             let assumptions = suppositions.iter().map(one).collect::<Result<Vec<Assumption>, String>>()?;
-            if let Some(objection) = assume::objections(&assumptions, &session.read).into_iter().next() {
-                return Err(objection);
-            }
-            let real = session.report();
-            let (report, what_if) = session.what_if(&real, &assumptions, machine, &self.request);
+            let hypothesis = session
+                .suppose(&assumptions, machine, &self.request)
+                .map_err(|refused| refused.into_iter().next().unwrap_or_default())?;
+            let (report, what_if) = session.what_if(&session.report(), &hypothesis);
             Ok(Supposed { suppositions: suppositions.to_vec(), what_if, report })
         })
     }

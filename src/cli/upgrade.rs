@@ -26,10 +26,9 @@ pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
     let session = host::look_at(&machine, &args.from, None, rules)?;
     let mut texts = upgrade::assumptions(&next, &session.read).map_err(CliError::Usage)?;
     texts.extend(args.assume.iter().cloned());
-    let assumptions = host::assumptions(&texts, &session)?;
-    let request = host::request(&machine, &args.from, None)?;
+    let hypothesis = host::supposed(&texts, &session, &machine, &args.from, None)?;
     let mut report = session.report();
-    let (supposed, what_if) = session.what_if(&report, &assumptions, &machine, &request);
+    let (supposed, what_if) = session.what_if(&report, &hypothesis);
     let changes = report::Upgrade::between(&report, &supposed);
     let condition = args.fail_on.condition(args.fail_on_undecided);
     let code = condition.map_or(0, |condition| changes.exit_code(condition));

@@ -14,5 +14,3 @@ pub mod ext4;
 pub mod stripe;
 pub mod xfs;
 pub mod zfs;
-
-pub use self::fstype::class_of;

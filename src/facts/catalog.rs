@@ -9,15 +9,14 @@ use std::sync::LazyLock;
 use super::{FactId, KeyInfo, Value};
 
 /// Declares the facts of an area: constants for code, their `NAMES`, and the list `ALL` for everything that goes by name. Behind the kind
-/// stands what marks a fact, if anything does: its [`Nature`](super::Nature), its group, whether it `prices` a commit, and what
-/// [`Supposing`](super::Supposing) it comes to. A fact without a kind is one of the words of its type.
+/// stands what marks a fact, if anything does: its [`Nature`](super::Nature), its group, and whether it `prices` a commit. A fact without a kind is one of the words of its type.
 macro_rules! facts {
-    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident $(($($of:expr),+))?)*;)+) => {
-        #[allow(unused_imports, reason = "an area may have choices alone, or no causes")]
-        use crate::facts::{Propagation, ValueKind};
+    ($($(#[doc = $doc:literal])+ $id:ident: $type:ty = $scope:ident $name:literal $($kind:expr)? $(, $mark:ident)*;)+) => {
+        #[allow(unused_imports, reason = "an area may have choices alone")]
+        use crate::facts::ValueKind;
         use crate::facts::{Key, KeyInfo, Scope};
         $($(#[doc = $doc])+
-        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark($($($of),+)?))*;)+
+        pub const $id: Key<$type> = facts!(@key $name, Scope::$scope, concat!($($doc),+) $(, $kind)?)$(.$mark())*;)+
         /// Their names.
         pub(super) const NAMES: &[&str] = &[$($name),+];
         /// All facts of this area.

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use serde::Serialize;
 
-use super::{Choice, Propagation, Scope, Supposing, Value, ValueKind, choice};
+use super::{Choice, Scope, Value, ValueKind, choice};
 use crate::text;
 
 /// How a fact behaves from one look at a machine to the next, by which two reports are compared.
@@ -66,8 +66,8 @@ pub struct KeyInfo {
     pub group: FactGroup,
     /// Whether a change of it can move what a commit costs.
     pub prices: bool,
-    /// What supposing it comes to.
-    pub supposing: Supposing,
+    /// Whether judgement concludes it.
+    pub is_judged: bool,
 }
 
 impl KeyInfo {
@@ -104,8 +104,8 @@ impl<T> Key<T> {
         doc: &'static str,
     ) -> Self {
         let (nature, group) = (Nature::Lasting, FactGroup::Other);
-        let (prices, supposing) = (false, Supposing::Alone);
-        let info = KeyInfo { id, name, scope, kind, doc, nature, group, prices, supposing };
+        let (prices, is_judged) = (false, false);
+        let info = KeyInfo { id, name, scope, kind, doc, nature, group, prices, is_judged };
         Self { info, shape: PhantomData }
     }
 
@@ -114,14 +114,14 @@ impl<T> Key<T> {
     pub const fn identity(mut self) -> Self {
         self.info.nature = Nature::Identity;
         self.info.group = FactGroup::Identity;
-        self.never()
+        self
     }
 
     /// It holds names that the kernel hands out.
     #[must_use]
     pub const fn assigned(mut self) -> Self {
         self.info.nature = Nature::Assigned;
-        self.never()
+        self
     }
 
     /// It tells what the thing is.
@@ -163,7 +163,7 @@ impl<T> Key<T> {
     #[must_use]
     pub const fn concluded(mut self) -> Self {
         self.info.nature = Nature::Concluded;
-        self.never()
+        self
     }
 
     /// We measured it.
@@ -180,46 +180,11 @@ impl<T> Key<T> {
         self
     }
 
-    /// What else is read from the same thing follows when it is supposed.
-    #[must_use]
-    pub const fn carries(mut self, cause: Propagation) -> Self {
-        self.info.supposing = Supposing::Carries(cause);
-        self
-    }
-
-    /// It is supposed with these, where they are known.
-    #[must_use]
-    pub const fn with(mut self, others: &'static [&'static str]) -> Self {
-        self.info.supposing = Supposing::With(others);
-        self
-    }
-
-    /// These are supposed in its place.
-    #[must_use]
-    pub const fn instead(mut self, others: &'static [&'static str]) -> Self {
-        self.info.supposing = Supposing::Instead(others);
-        self
-    }
-
-    /// It cannot be supposed while it is known.
-    #[must_use]
-    pub const fn never(mut self) -> Self {
-        self.info.supposing = Supposing::Never;
-        self
-    }
-
-    /// Nothing else is read from the same thing.
-    #[must_use]
-    pub const fn alone(mut self) -> Self {
-        self.info.supposing = Supposing::Alone;
-        self
-    }
-
     /// Judgement concludes it.
     #[must_use]
     pub const fn judged(mut self) -> Self {
-        self.info.supposing = Supposing::Judged;
-        self
+        self.info.is_judged = true;
+        self.concluded()
     }
 
     /// Its place among all facts.

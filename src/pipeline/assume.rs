@@ -1,31 +1,26 @@
 //! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then
 //! be.
 //!
-//! All collectors run once more over the machine's earlier answers, with the assumptions held fast; every reading that
-//! differs is a consequence and is marked. An assumption is a cause: facts that are read from the same thing are
-//! carried along, or the assumption is refused. Nothing that is marked can open an interlock or unlock data-loss
+//! An assumption edits the recorded answers that say the fact ([`recipes`]), and all collectors run once more over
+//! them. Every reading that differs, or was read from what was edited, is marked. A fact that is not known is stated
+//! instead: it is held fast whatever the answers say. Nothing that is marked can open an interlock or unlock data-loss
 //! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as
 //! observed.
 
 mod assumption;
-mod ext4;
-mod carry;
-mod sense;
-mod refuse;
-#[cfg(test)]
-mod tests;
-
-use std::collections::BTreeSet;
+mod edited;
+mod hypothesis;
+mod controller;
+mod recipes;
 
 pub use assumption::Assumption;
-pub use refuse::objections;
+pub use hypothesis::Hypothesis;
 
 use super::Session;
-use super::hypothesis::{Hypothesis, mark};
 use crate::collect::{self, Request};
 use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
-use crate::host::Host;
+use crate::host::{EditedHost, Host};
 use crate::report;
 use crate::text;
 use crate::text::suggest::{did_you_mean, or_list};
@@ -34,8 +29,7 @@ use crate::version::{Version, is_release};
 /// The number of subjects that are listed to a user who named none.
 const MOST_NAMED: usize = 12;
 
-/// Parses assumptions about the machine with these facts; the error lists all mistakes at once, [`objections`]
-/// included.
+/// Parses assumptions about the machine with these facts; the error lists all mistakes at once.
 pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<String>> {
     let (mut found, mut mistakes): (Vec<Assumption>, Vec<String>) = (Vec::new(), Vec::new());
     for text in texts {
@@ -51,14 +45,14 @@ pub fn parse(texts: &[String], read: &FactSet) -> Result<Vec<Assumption>, Vec<St
     if mistakes.is_empty() { Ok(found) } else { Err(mistakes) }
 }
 
-/// Parses one assumption with its parts given: the subject, the fact, and the value as typed. Conflicts with other
-/// assumptions are left to [`objections`].
+/// Parses one assumption with its parts given: the subject, the fact, and the value as typed. Whether there is a recipe
+/// for it is left to [`Session::suppose`].
 pub fn of(subject: &Subject, fact: &str, value: &str, read: &FactSet) -> Result<Assumption, String> {
     let key = fact_named(fact)?;
     if !candidates(key, read).contains(subject) {
         return Err(format!("{subject} has no {fact}"));
     }
-    Ok(Assumption { subject: subject.clone(), key, value: read_value_here(key, value, read)? })
+    Ok(Assumption { subject: subject.clone(), key, value: read_value(key, value)? })
 }
 
 fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
@@ -71,7 +65,7 @@ fn one(given: &str, read: &FactSet) -> Result<Assumption, String> {
         None => (the_only(key, read)?, rest.strip_prefix('=')),
     };
     let value = value.ok_or_else(|| format!("`{shown}` has no value: KEY[@SUBJECT]=VALUE"))?;
-    Ok(Assumption { subject, key, value: read_value_here(key, value, read)? })
+    Ok(Assumption { subject, key, value: read_value(key, value)? })
 }
 
 /// The fact of this name, if it can be assumed.
@@ -88,20 +82,6 @@ fn fact_named(name: &str) -> Result<&'static KeyInfo, String> {
         ));
     }
     Ok(key)
-}
-
-/// A value that the fact could have on this machine.
-fn read_value_here(key: &KeyInfo, given: &str, read: &FactSet) -> Result<Value, String> {
-    let mut value = read_value(key, given)?;
-    sense::of_any_machine(key.name, &value)?;
-    if key.name == kernel::VERSION.name()
-        && let Value::Version(version) = value
-    {
-        // The vendor of the kernel was not assumed.
-        let backports = read.value(&Subject::host(), &kernel::VERSION).is_some_and(|known| known.backports());
-        value = Value::Version(version.with_backports(backports));
-    }
-    Ok(value)
 }
 
 /// The named subject, and the value after it. A name may contain a `=`.
@@ -179,6 +159,7 @@ fn read_value(key: &KeyInfo, given: &str) -> Result<Value, String> {
         ValueKind::Micros | ValueKind::Number => {
             given.parse::<f64>().ok().filter(|n| n.is_finite()).map(Value::Number)
         }
+        ValueKind::Text if key.name == kernel::RELEASE.name() && !is_release(given) => None,
         ValueKind::Text => (!given.is_empty()).then(|| Value::Text(text::safe(given.as_bytes()))),
         ValueKind::Choice(words) => {
             if !words.contains(&given) {
@@ -223,51 +204,104 @@ fn size(given: &str) -> Option<u64> {
     number.checked_mul(1024_u64.checked_pow(power)?)
 }
 
+/// Those that are refused: the fact is known, and there is no recipe for its answer.
+fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
+    let lacks_recipe = |one: &&Assumption| is_other(one, read) && recipes::edits(one, all, read).is_none();
+    all.iter().filter(lacks_recipe).map(|one| refusal(one, read)).collect()
+}
+
+/// Whether the fact is known and has another value.
+fn is_other(one: &Assumption, read: &FactSet) -> bool {
+    read.reading(&one.subject, one.key.id).value().is_some_and(|now| *now != one.value)
+}
+
+/// Why an assumption is refused, with facts that are read from the same answer and have a recipe.
+fn refusal(one: &Assumption, read: &FactSet) -> String {
+    let Assumption { subject, key, value } = one;
+    let source = read.reading(subject, key.id).source();
+    let area = |key: &KeyInfo| key.name.split('.').next();
+    let can_be = |other: &&KeyInfo| {
+        let Reading::Known { value, source: from } = read.reading(subject, other.id) else { return false };
+        let other = Assumption {
+            subject: subject.clone(),
+            key: catalog::find(other.name).unwrap_or(key),
+            value: value.clone(),
+        };
+        other.key.name != key.name
+            && area(other.key) == area(key)
+            && Some(from) == source
+            && recipes::edits(&other, &[], read).is_some()
+    };
+    let others: Vec<String> = catalog::all().filter(can_be).map(|other| other.name.to_owned()).collect();
+    let instead = match others.as_slice() {
+        [] => format!("assume what it follows from (`walwise facts {}` says what that is)", key.name),
+        some => format!("assume {}", some.join(" or ")),
+    };
+    let shown = key.show(value);
+    format!("no answer of this machine can be edited to say {} = {shown} of {subject}; {instead}", key.name)
+}
+
 impl Session {
-    /// This machine if the assumptions were true. `host` gives its earlier answers.
-    #[must_use]
-    pub fn assuming(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
-        let (facts, _) = self.judged();
-        let names: BTreeSet<String> = assumptions.iter().map(|one| one.key.name.to_owned()).collect();
-        let hypothesis = Hypothesis { names: names.into_iter().collect(), real: facts };
-        let source = |one: &Assumption| {
-            let is_same = |typed: &Assumption| typed.subject == one.subject && typed.key.name == one.key.name;
-            if assumptions.iter().any(is_same) {
-                Source::Assumed
-            } else {
-                Source::Derived { of: hypothesis.names.clone(), assumed: true }
+    /// Reads the machine again as if the assumptions were true. `host` gives its earlier answers.
+    pub fn suppose(
+        &self,
+        all: &[Assumption],
+        host: &dyn Host,
+        request: &Request,
+    ) -> Result<Hypothesis, Vec<String>> {
+        let refused = objections(all, &self.read);
+        if !refused.is_empty() {
+            return Err(refused);
+        }
+        let (mut stated, mut edits) = (FactSet::default(), Vec::new());
+        for one in all {
+            // No answer says whose kernel another one is.
+            if !self.read.reading(&one.subject, one.key.id).is_known()
+                || one.key.name == kernel::VENDOR.name()
+            {
+                let seen = if one.key.name.starts_with("probe.") {
+                    Source::Probe { id: "assumed".to_owned() }
+                } else {
+                    Source::call("assumed")
+                };
+                stated.assume(&one.subject, one.key, Reading::known(one.value.clone(), seen));
+            }
+            if is_other(one, &self.read) {
+                edits.extend(recipes::edits(one, all, &self.read).into_iter().flatten());
+            }
+        }
+        let host = EditedHost::new(host, edits);
+        let read = collect::run_upon(stated, &host, request, &mut |_, _| {});
+        let is_not_read = |one: &&Assumption| {
+            is_other(one, &read) || {
+                let reading = |facts: &FactSet| facts.reading(&one.subject, one.key.id).is_known();
+                reading(&self.read) && !reading(&read)
             }
         };
-        let mut read = read_again(&carry::expanded(assumptions, &self.read), host, request, &source);
-        mark(&mut read, &self.read, &hypothesis.names);
-        Self { read, hypothesis: Some(hypothesis), ..self.clone() }
+        let refused: Vec<String> =
+            all.iter().filter(is_not_read).map(|one| refusal(one, &self.read)).collect();
+        if refused.is_empty() { Ok(Hypothesis::new(all.to_vec(), read, host.edited())) } else { Err(refused) }
     }
 
-    /// The same, as if the assumptions had been observed and measured on this very machine: only to name the advice
-    /// that would then be offered.
-    fn pretending(&self, assumptions: &[Assumption], host: &dyn Host, request: &Request) -> Self {
-        let seen = |one: &Assumption| {
-            if one.key.name.starts_with("probe.") {
-                Source::Probe { id: "assumed".to_owned() }
-            } else {
-                Source::call("assumed")
-            }
-        };
-        let all = carry::expanded(assumptions, &self.read);
-        Self { read: read_again(&all, host, request, &seen), live: true, ..self.clone() }
+    /// This machine if the assumptions were true.
+    #[must_use]
+    pub fn assuming(&self, hypothesis: &Hypothesis) -> Self {
+        let mut supposed = Self { read: hypothesis.read.clone(), ..self.clone() };
+        hypothesis.mark(&mut supposed.read, &self.read);
+        supposed.hypothesis = Some((hypothesis.clone(), self.judged().0));
+        supposed
     }
 
     /// The changes that the assumptions would cause in this report of the real machine.
     pub fn what_if(
         &self,
         real: &report::Report,
-        assumptions: &[Assumption],
-        host: &dyn Host,
-        request: &Request,
+        hypothesis: &Hypothesis,
     ) -> (report::Report, report::WhatIf) {
-        let supposed = self.assuming(assumptions, host, request).report();
-        let pretended = self.pretending(assumptions, host, request).report();
-        let assumed = assumptions.iter().map(|Assumption { subject, key, value }| report::Assumed {
+        let supposed = self.assuming(hypothesis).report();
+        // As if all had been observed and measured on this very machine, only to name the advice that would be offered.
+        let pretended = Self { read: hypothesis.read.clone(), live: true, ..self.clone() }.report();
+        let assumed = hypothesis.all.iter().map(|Assumption { subject, key, value }| report::Assumed {
             subject: subject.clone(),
             fact: key.name.to_owned(),
             value: value.clone(),
@@ -276,18 +310,4 @@ impl Session {
         let what_if = report::WhatIf::new(assumed.collect(), real, &supposed, &pretended);
         (supposed, what_if)
     }
-}
-
-/// Runs all collectors again on top of the assumptions.
-fn read_again(
-    assumptions: &[Assumption],
-    host: &dyn Host,
-    request: &Request,
-    source: &dyn Fn(&Assumption) -> Source,
-) -> FactSet {
-    let mut upon = FactSet::default();
-    for one in assumptions {
-        upon.assume(&one.subject, one.key, Reading::known(one.value.clone(), source(one)));
-    }
-    collect::run_upon(upon, host, request, &mut |_, _| {})
 }

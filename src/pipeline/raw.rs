@@ -50,7 +50,7 @@ fn shown(line: &[u8]) -> String {
 }
 
 /// Whether a question is the one that a source names.
-fn is_of(question: &Question, source: &Source) -> bool {
+pub fn is_of(question: &Question, source: &Source) -> bool {
     match (question.bare(), source) {
         (
             Question::Read(file) | Question::Config(file, _) | Question::Link(file),
@@ -60,6 +60,14 @@ fn is_of(question: &Question, source: &Source) -> bool {
             let words = [tool.name().into_owned()].into_iter().chain(arguments.iter().cloned());
             safe(words.collect::<Vec<_>>().join(" ").as_bytes()) == *argv
         }
+        (Question::PgSettings(path) | Question::MysqlSettings(path), Source::Server { socket }) => {
+            safe(path_bytes(path)) == *socket
+        }
+        (Question::Superblock(path, _), Source::Call { name }) => {
+            name.strip_prefix("superblock of ") == Some(&safe(path_bytes(path)))
+        }
+        (Question::Uname, Source::Call { name }) => name == "uname",
+        (Question::Summary, Source::Call { name }) => name == "sysinfo",
         _ => false,
     }
 }

@@ -14,7 +14,7 @@ use crate::rules::{Finding, Risk};
 
 /// Whether this fact can be assumed at all: conclusions change only through the facts they follow from.
 pub fn can_be_assumed(fact: &str) -> bool {
-    !catalog::find(fact).is_some_and(|key| key.supposing.is_judged())
+    !catalog::find(fact).is_some_and(|key| key.is_judged)
 }
 
 impl WhatIf {

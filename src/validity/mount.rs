@@ -77,21 +77,6 @@ pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     again("file system", fs, kernel, vendor)
 }
 
-/// Whether the table has a row for a file system.
-pub fn names_file_system(fs: &str) -> bool {
-    table().find("file system", fs).is_some()
-}
-
-/// Whether the table has a row for an I/O scheduler.
-pub fn names_scheduler(name: &str) -> bool {
-    table().find("scheduler", name).is_some()
-}
-
-/// Whether an option belongs to this file system, rather than to all of them.
-pub fn is_option_of(fs: &str, option: &str) -> bool {
-    table().find(if fs == "ext3" { "ext4" } else { fs }, option).is_some()
-}
-
 /// An on-disk format that a kernel must have the code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFormat {

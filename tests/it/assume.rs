@@ -1,7 +1,7 @@
 //! What if: assumed facts leave the report of the real machine unchanged, all their consequences are reported, and none
 //! of them opens advice that can lose data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::Value;
 use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{self, mount, probe};
+use walwise::inside::facts::catalog::{self, controller, device, mount, probe};
 use walwise::inside::facts::{KeyInfo, Scope, Subject, Value as FactOf, ValueKind};
 use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
@@ -238,7 +238,7 @@ fn values_are_read_by_the_kind_of_the_fact() {
         ("host.memory=16 GiB", Value::from(16_u64 << 30)),
         ("host.memory=4096", Value::from(4096)),
         ("host.cpus=3", Value::from(3)),
-        ("device.writeback_latency@sda=2.5", Value::from(2.5)),
+        ("device.writeback_latency@sda=2000", Value::from(2000.0)),
         ("device.write_cache@sda=write through", Value::from("write through")),
         ("mount.super_options@/=rw, discard", serde_json::json!(["rw", "discard"])),
         ("kernel.root_flags=none", serde_json::json!([])),
@@ -258,7 +258,6 @@ fn a_fact_that_was_chosen_is_read_like_one_that_was_written() {
     let (disk, mount) = (Subject::device("sda"), Subject::mount("/data"));
     for (subject, fact, value) in [
         (Subject::host(), "kernel.release", "4.4"),
-        (Subject::host(), "kernel.version", "4.4"),
         (Subject::host(), "host.memory", "16 GiB"),
         (Subject::host(), "host.cpus", "-1"),
         (Subject::host(), "kernel.relase", "6.1"),
@@ -302,24 +301,28 @@ fn machine(path: &str) -> Machine {
 }
 
 impl Machine {
-    fn what_if(&self, assumptions: &[Assumption]) -> (Report, WhatIf) {
-        self.session.what_if(&self.report, assumptions, &self.host, &Request::default())
+    /// What would be different; `None` where an assumption is refused.
+    fn what_if(&self, assumptions: &[Assumption]) -> Option<(Report, WhatIf)> {
+        let hypothesis = self.session.suppose(assumptions, &self.host, &Request::default()).ok()?;
+        Some(self.session.what_if(&self.report, &hypothesis))
     }
 
     /// Every measurement that the interlock needs, for every target, and flushes that are sent.
     fn favourable(&self) -> Vec<Assumption> {
-        let targets = self.session.read.subjects(Scope::Target);
+        let read = &self.session.read;
         let facts =
             |target: &Subject| {
                 [(&probe::FLUSH_COST.info, 5000.0), (&probe::COMMIT.info, 9000.0)]
                     .map(|(key, us)| Assumption { subject: target.clone(), key, value: FactOf::Number(us) })
             };
-        let on = |mount: &Subject| Assumption {
-            subject: mount.clone(),
-            key: &mount::BARRIER.info,
-            value: FactOf::Text("on".to_owned()),
+        let measured = read.subjects(Scope::Target).flat_map(facts);
+        let on = |mount: &Subject| {
+            let options = read.value(mount, &mount::SUPER_OPTIONS)?;
+            let without: Vec<String> = options.iter().filter(|word| *word != "nobarrier").cloned().collect();
+            let (key, value) = (&mount::SUPER_OPTIONS.info, FactOf::List(without));
+            (value != FactOf::List(options)).then(|| Assumption { subject: mount.clone(), key, value })
         };
-        targets.flat_map(facts).chain(self.session.read.subjects(Scope::Mount).map(on)).collect()
+        measured.chain(read.subjects(Scope::Mount).filter_map(on)).collect()
     }
 }
 
@@ -339,7 +342,7 @@ fn assumed_facts_open_no_interlock() {
     let with_controllers = |path: &String| ["adaptec", "hpe", "megaraid"].iter().any(|of| path.contains(of));
     for path in hosts().into_iter().filter(with_controllers) {
         let machine = machine(&path);
-        let (supposed, what_if) = machine.what_if(&machine.favourable());
+        let (supposed, what_if) = machine.what_if(&machine.favourable()).unwrap();
         assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{path}");
         offered += what_if.would_be_offered.len();
         let mut report = machine.report.clone();
@@ -367,14 +370,14 @@ fn the_facts_that_judgement_concludes_are_marked() {
         let new = judged.rows().filter(|row| row.reading != read.named(row.subject, row.fact));
         concluded.extend(new.map(|row| row.fact));
     }
-    let marked = catalog::all().filter(|key| key.supposing.is_judged()).map(|key| key.name);
+    let marked = catalog::all().filter(|key| key.is_judged).map(|key| key.name);
     assert_eq!(concluded, marked.collect());
 }
 
 /// A few facts of a machine with other values, by numbers that choose among all there are.
 fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assumption> {
     let words: Vec<(Subject, &'static KeyInfo, FactOf)> = (catalog::all())
-        .filter(|key| !key.supposing.is_judged())
+        .filter(|key| !key.is_judged)
         .flat_map(|key| {
             let values: Vec<FactOf> = match key.kind {
                 ValueKind::Bool => vec![FactOf::Bool(true), FactOf::Bool(false)],
@@ -394,6 +397,21 @@ fn assumptions(machine: &Machine, choices: &[prop::sample::Index]) -> Vec<Assump
     chosen.map(|(subject, key, value)| Assumption { subject, key, value }).collect()
 }
 
+/// Checks that assumptions offer nothing, and that every value that is another one is marked; returns how much would be
+/// offered, and nothing where they are refused.
+fn offers_nothing(machine: &Machine, all: &[Assumption]) -> Option<usize> {
+    let (supposed, what_if) = machine.what_if(all)?;
+    assert_eq!(dangerous(&supposed), dangerous(&machine.report), "{all:?}");
+    let (real, _) = machine.session.judged();
+    for row in supposed.facts.rows() {
+        if row.reading.is_known() && row.reading.value() != real.named(row.subject, row.fact).value() {
+            assert!(!row.reading.source().unwrap().is_evidence(), "{} {}", row.subject, row.fact);
+        }
+    }
+    assert_eq!(what_if.assumed.len(), all.len());
+    Some(what_if.would_be_offered.len())
+}
+
 proptest! {
     /// Whatever is assumed of whatever machine, what can lose data is offered by the real machine or by none.
     #[test]
@@ -403,16 +421,52 @@ proptest! {
     ) {
         static MACHINES: LazyLock<Vec<Machine>> = LazyLock::new(|| hosts().iter().map(|path| machine(path)).collect());
         let machine = which.get(&MACHINES);
-        let all = [machine.favourable(), assumptions(machine, &choices)].concat();
-        let (supposed, what_if) = machine.what_if(&all);
-        prop_assert_eq!(dangerous(&supposed), dangerous(&machine.report));
-        // And every value that is another one than on the real machine is marked.
-        let (real, _) = machine.session.judged();
-        for row in supposed.facts.rows() {
-            if row.reading.is_known() && row.reading.value() != real.named(row.subject, row.fact).value() {
-                prop_assert!(!row.reading.source().unwrap().is_evidence(), "{} {}", row.subject, row.fact);
+        let mut all = machine.favourable();
+        for one in assumptions(machine, &choices) {
+            all.push(one);
+            if offers_nothing(machine, &all).is_none() {
+                all.pop();
             }
         }
-        prop_assert_eq!(what_if.assumed.len(), all.len());
     }
+}
+
+/// The interlock's own facts, assumed through the answers of the tools of controllers.
+#[test]
+fn no_battery_cache_or_policy_that_is_assumed_opens_anything() {
+    let mut held = BTreeMap::new();
+    let mut offered = 0;
+    for name in [
+        "megaraid-nobarrier",
+        "storcli-energy-pack-absent",
+        "megaraid-9600",
+        "hpe-healthy",
+        "adaptec-arcconf",
+    ] {
+        let machine = machine(&host(name));
+        let read = &machine.session.read;
+        for key in [
+            &controller::BATTERY.info,
+            &controller::POLICY.info,
+            &controller::POLICY_IN_FORCE.info,
+            &controller::ON_BATTERY_FAILURE.info,
+            &controller::DISK_CACHE.info,
+            &device::WRITE_CACHE.info,
+        ] {
+            let disk = read.subjects(Scope::Device).find(|disk| read.reading(disk, key.id).is_known());
+            for word in disk.iter().flat_map(|_| key.kind.choices().unwrap()) {
+                let value = FactOf::Text((*word).to_owned());
+                let one = Assumption { subject: disk.unwrap().clone(), key, value };
+                let would = offers_nothing(&machine, &[machine.favourable(), vec![one]].concat());
+                if let Some(would) = would {
+                    held.entry(key.name).or_insert_with(BTreeSet::new).insert(*word);
+                    offered += would;
+                }
+            }
+        }
+    }
+    let words = |name: &str| held.get(name).map_or(0, BTreeSet::len);
+    assert_eq!(words("controller.battery"), 7, "{held:?}");
+    assert_eq!([words("controller.policy"), words("controller.disk_cache")], [3, 3], "{held:?}");
+    assert!(held.len() == 6 && offered > 0, "{held:?} {offered}");
 }

@@ -4,7 +4,6 @@
 //!
 //! Both sides are differences to one earlier report, made by the same code: that of `what_if` and that of `--baseline`.
 
-mod catalogue;
 mod mariadb;
 mod postgres;
 mod storage;

@@ -22,7 +22,7 @@ pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
 const ALL: &str = "/sys/fs/btrfs";
 
 /// Profiles, spelled as btrfs names their directories.
-pub const PROFILES: &[&str] =
+const PROFILES: &[&str] =
     &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
 
 fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {

@@ -55,11 +55,6 @@ pub fn class(fstype: &str, major: u32) -> MountClass {
     }
 }
 
-/// The class of a file system by its type alone.
-pub fn class_of(fstype: &str) -> MountClass {
-    class(fstype, 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::class;

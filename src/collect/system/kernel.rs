@@ -3,7 +3,7 @@
 //!
 //! What a version means for an option is left to `validity`. The release of Debian and Ubuntu names only the ABI
 //! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
-//! in its tail. An assumed kernel has only the facts that its release string implies.
+//! in its tail.
 
 mod build_date;
 mod dirty;
@@ -37,34 +37,18 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
     };
     facts.put(&subject, &machine::NAME, line(1, "node name"));
     facts.put(&subject, &kernel::RELEASE, line(2, "release"));
-    // From here on the facts count rather than the answers, because they may be assumed.
     let release = facts.get(&subject, &kernel::RELEASE);
-    let runs = was_seen(&release);
-    let build = if runs { attribute::text(host, Path::new(BUILD)) } else { not_running() };
-    facts.put(&subject, &kernel::BUILD, build);
+    facts.put(&subject, &kernel::BUILD, attribute::text(host, Path::new(BUILD)));
     // A capture or a container may lack /proc/version, and uname(2) ends with the same text.
-    let built_by = match facts.value(&subject, &kernel::BUILD) {
-        Some(build) => build,
-        None if runs => line(3, "build").value().cloned().unwrap_or_default(),
-        None => String::new(),
-    };
+    let built_by = facts.value(&subject, &kernel::BUILD);
+    let built_by = built_by.or_else(|| line(3, "build").value().cloned()).unwrap_or_default();
     let vendor = release.clone().map(|text| vendor::of(&text, &built_by).name.to_owned());
-    facts.put(&subject, &kernel::VENDOR, if runs { vendor } else { follows(vendor) });
-    let vendor = facts.get(&subject, &kernel::VENDOR);
-    let version = if was_seen(&release) && was_seen(&vendor) {
-        version(host, &release, &built_by)
-    } else {
-        assumed_version(&release, &vendor)
-    };
-    facts.put(&subject, &kernel::VERSION, version);
-    let runs = runs && was_seen(&facts.get(&subject, &kernel::VERSION));
-    if !runs && was_seen(&release) {
-        // A version is no name: what another kernel of it would be called is not known.
-        facts.put(&subject, &kernel::RELEASE, not_running());
-        facts.put(&subject, &kernel::BUILD, not_running());
-    }
-    facts.put(&subject, &kernel::FILESYSTEMS, if runs { file_systems(host) } else { not_running() });
-    facts.put(&subject, &kernel::FAST_COMMIT, if runs { fast_commit(host) } else { not_running() });
+    facts.put(&subject, &kernel::VENDOR, vendor);
+    // The fact counts, because it may be stated.
+    let vendor = facts.value(&subject, &kernel::VENDOR);
+    facts.put(&subject, &kernel::VERSION, version(host, &release, &built_by, vendor.as_deref()));
+    facts.put(&subject, &kernel::FILESYSTEMS, file_systems(host));
+    facts.put(&subject, &kernel::FAST_COMMIT, fast_commit(host));
     facts.put(&subject, &kernel::ROOT_FLAGS, parameter(host, "rootflags"));
     facts.put(&subject, &kernel::ELEVATOR, parameter(host, "elevator"));
     dirty::read(host, facts);
@@ -75,52 +59,20 @@ pub fn vendor_of(release: &str) -> &'static str {
     vendor::of(release, "").name
 }
 
-/// The version and vendor of a release; the vendor may also be given separately.
-pub fn kernel_named(release: &str, vendor: Option<String>) -> Option<(Version, String)> {
-    let own = vendor::of(release, "");
-    let vendor = vendor.unwrap_or_else(|| own.name.to_owned());
-    let backports = if vendor == own.name { own.backports } else { vendor::backports(&vendor) };
-    Some((Version::parse(release)?.with_backports(backports), vendor))
-}
-
-fn was_seen<T>(reading: &Reading<T>) -> bool {
-    reading.source().is_none_or(Source::is_evidence)
-}
-
-/// The reading of a fact that only a running kernel can tell.
-fn not_running<T>() -> Reading<T> {
-    Reading::unknown(Why::NotCollected, "the kernel is assumed, and not the one that runs")
-}
-
-/// The reading of a conclusion from an assumed release or vendor.
-fn follows<T>(reading: Reading<T>) -> Reading<T> {
-    let Reading::Known { value, .. } = reading else { return reading };
-    let of = [kernel::RELEASE.name(), kernel::VENDOR.name()].map(str::to_owned).to_vec();
-    Reading::known(value, Source::Derived { of, assumed: true })
-}
-
-/// The version of a kernel that is assumed: its vendor decides what the number means.
-fn assumed_version(release: &Reading<String>, vendor: &Reading<String>) -> Reading<Version> {
-    let backports = |release: &str| {
-        let by_release = vendor::of(release, "");
-        match vendor.value() {
-            Some(name) if *name != by_release.name => vendor::backports(name),
-            _ => by_release.backports,
-        }
-    };
-    follows(release.clone().and_then(|text| {
-        let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
-        Ok(version.with_backports(backports(&text)))
-    }))
-}
-
 /// The release as a version, or the stable level where the vendor keeps that elsewhere.
-fn version(host: &dyn Host, release: &Reading<String>, build: &str) -> Reading<Version> {
+fn version(
+    host: &dyn Host,
+    release: &Reading<String>,
+    build: &str,
+    vendor: Option<&str>,
+) -> Reading<Version> {
     let level = release.value().and_then(|release| stable_level(host, release, build));
     let version = level.unwrap_or_else(|| {
         release.clone().and_then(|text| {
             let version = Version::parse(&text).ok_or_else(|| format!("`{text}` is no version"))?;
-            Ok(version.with_backports(vendor::of(&text, build).backports))
+            let own = vendor::of(&text, build);
+            let stated = vendor.filter(|vendor| *vendor != own.name);
+            Ok(version.with_backports(stated.map_or(own.backports, vendor::backports)))
         })
     });
     version.map(|version| version.with_build_date(build_date::of(build)))
@@ -220,44 +172,19 @@ mod tests {
         assert_eq!(version_of(&facts).tail(), "-553.el8_10.x86_64");
     }
 
-    /// A statement of the running kernel is none of another one.
     #[test]
-    fn of_an_assumed_kernel_only_the_name_is_known() {
-        const DEBIAN: &str = "Linux version 6.1.0-37-amd64 (gcc) #1 SMP Debian 6.1.140-1 (2025-05-22)";
-        let below = |facts: &FactSet| version_of(facts).at_least(&Version::parse("6.13").unwrap());
-        for (release, vendor, named, below_6_13) in [
-            ("6.12.4", None, "mainline", Truth::False),
-            ("6.12.0-55.9.1.el10_0.x86_64", None, "el10", Truth::Unknown),
-            ("6.12", Some("el10"), "el10", Truth::Unknown),
-            ("6.12", Some("debian"), "debian", Truth::False),
-            ("6.12.0-55.el10.x86_64", Some("mainline"), "mainline", Truth::False),
+    fn a_vendor_that_is_stated_decides_what_the_number_means() {
+        for (release, stated, below_6_13) in [
+            ("6.12.4", None, Truth::False),
+            ("6.12.0-55.9.1.el10_0.x86_64", None, Truth::Unknown),
+            ("6.12", Some("el10"), Truth::Unknown),
+            ("6.12", Some("debian"), Truth::False),
+            ("6.12.0-55.el10.x86_64", Some("mainline"), Truth::False),
         ] {
-            let host = Fake::default()
-                .answer(Question::Uname, "Linux\ndb7\n6.1.0-37-amd64\n#1 SMP\nx86_64\n")
-                .file(BUILD, DEBIAN)
-                .file("/proc/filesystems", "\text4\n")
-                .file("/sys/fs/ext4/features/fast_commit", "supported\n");
-            let mut facts = FactSet::default();
-            let assume = |facts: &mut FactSet, key: &crate::facts::Key<String>, value: &str| {
-                let value = crate::facts::Value::Text(value.to_owned());
-                facts.assume(&Subject::host(), &key.info, Reading::known(value, Source::Assumed));
-            };
-            assume(&mut facts, &kernel::RELEASE, release);
-            if let Some(vendor) = vendor {
-                assume(&mut facts, &kernel::VENDOR, vendor);
-            }
-            run(&host, &Request::default(), &mut facts);
-            let value = |key| facts.value(&Subject::host(), key);
-            assert_eq!(value(&kernel::VENDOR).as_deref(), Some(named), "{release} {vendor:?}");
-            assert_eq!(below(&facts), below_6_13, "{release} {vendor:?}");
-            assert!(version_of(&facts).to_string().starts_with("6.12"), "{release}");
-            for key in [&kernel::VENDOR.info, &kernel::VERSION.info] {
-                let source = facts.reading(&Subject::host(), key.id).source().unwrap();
-                assert!(!source.is_evidence(), "{}", key.name);
-            }
-            for key in [&kernel::BUILD.info, &kernel::FILESYSTEMS.info, &kernel::FAST_COMMIT.info] {
-                assert!(!facts.reading(&Subject::host(), key.id).is_known(), "{}", key.name);
-            }
+            let release = Reading::known(release.to_owned(), Source::call("uname"));
+            let version = version(&Fake::default(), &release, "", stated);
+            let at_least = version.value().unwrap().at_least(&Version::parse("6.13").unwrap());
+            assert_eq!(at_least, below_6_13, "{release:?} {stated:?}");
         }
     }
 

@@ -13,5 +13,5 @@ choice! {
 
 facts! {
     /// Whose data directory it is.
-    KIND: ServerKind = Cluster "cluster.kind", never;
+    KIND: ServerKind = Cluster "cluster.kind";
 }

@@ -2,21 +2,21 @@
 
 facts! {
     /// The controller's own tool that answered: `storcli`, `perccli`, `storcli2`, `perccli2`, `MegaCli`, `ssacli`, `hpssacli`, `hpacucli`, `arcconf`.
-    TOOL: String = Device "controller.tool" ValueKind::Text, never, identifies;
+    TOOL: String = Device "controller.tool" ValueKind::Text, identifies;
     /// Which of the controller's volumes the disk is, in the words of its tool; `none` where the controller only passes the disk on, so that its battery protects nothing.
-    VOLUME: String = Device "controller.volume" ValueKind::Text, never, identifies;
+    VOLUME: String = Device "controller.volume" ValueKind::Text, identifies;
     /// Controller model, from its tool.
     MODEL: String = Device "controller.model" ValueKind::Text, identifies;
     /// Battery or flash module behind the controller's cache, now.
-    BATTERY: Battery = Device "controller.battery", prices, carries(Propagation::Battery), of_cache;
+    BATTERY: Battery = Device "controller.battery", prices, of_cache;
     /// Cache policy that was set.
-    POLICY: Policy = Device "controller.policy", prices, carries(Propagation::Battery), of_cache;
+    POLICY: Policy = Device "controller.policy", prices, of_cache;
     /// Cache policy in force now.
-    POLICY_IN_FORCE: WriteMode = Device "controller.policy_in_force", prices, carries(Propagation::Battery), of_cache;
+    POLICY_IN_FORCE: WriteMode = Device "controller.policy_in_force", prices, of_cache;
     /// What the cache does when the battery fails: falls back to `write through`, or `stays` write-back.
-    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, carries(Propagation::Battery), of_cache;
+    ON_BATTERY_FAILURE: OnFailure = Device "controller.on_battery_failure", prices, of_cache;
     /// Why the cache does not work as it is set to, in the words of ssacli or arcconf (`Cache Status Details`).
-    CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting, never;
+    CACHE_DETAIL: String = Device "controller.cache_detail" ValueKind::Text, drifting;
     /// Write caches of the member disks: `off`, `on`, or the `disk default`, which is not known.
     DISK_CACHE: DiskCache = Device "controller.disk_cache", prices, of_cache;
 }

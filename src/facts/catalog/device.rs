@@ -5,41 +5,41 @@ facts! {
     /// Its node, such as /dev/sda1.
     PATH: String = Device "device.path" ValueKind::Text, assigned, identifies;
     /// Major and minor number, from uevent in sysfs; this is how mounts name their device.
-    DEVNO: String = Device "device.devno" ValueKind::Text, drifting, never, identifies;
+    DEVNO: String = Device "device.devno" ValueKind::Text, drifting, identifies;
     /// What it is: `disk`, `partition`, `md`, `lvm`, `crypt`, `multipath`, `dmraid`, `vdo`, `dm`, `bcache`, `drbd`, `zvol`, `loop`, `zram`, `ram`, `other`.
-    KIND: DeviceKind = Device "device.kind", never, identifies;
+    KIND: DeviceKind = Device "device.kind", identifies;
     /// How a disk is attached: `nvme`, `scsi`, `sata`, `sas`, `usb`, `virtio`, `virtio-scsi`, `xen`, `vmware`, `hyperv`, `mmc`, `pmem`, `network`, `megaraid`, `raid`, `other`.
-    TRANSPORT: Transport = Device "device.transport", prices, never, speed;
+    TRANSPORT: Transport = Device "device.transport", prices, speed;
     /// What carries a disk on the network: `tcp`, `rdma` or `fc` (NVMe over fabrics, from /sys/class/nvme/*/transport), `iscsi`, `fibre channel`, `nbd`, `rbd`.
-    FABRIC: Fabric = Device "device.fabric", prices, never, speed;
+    FABRIC: Fabric = Device "device.fabric", prices, speed;
     /// Identity of the unit that a disk shows, by which several paths to one unit are known, from `wwid` in sysfs; masked in captures.
     UNIT: String = Device "device.unit" ValueKind::Text, identity;
     /// Which cloud service a disk is, by its exact model string.
-    CLOUD: Cloud = Device "device.cloud", concluded, instead(&["device.model"]), identifies;
+    CLOUD: Cloud = Device "device.cloud", concluded, identifies;
     /// Whether what it holds is gone when the virtual machine is stopped or moved, by its cloud's model string.
-    EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, instead(&["device.model"]), health;
+    EPHEMERAL: bool = Device "device.ephemeral" ValueKind::Bool, concluded, health;
     /// What it is made of, for what speed can be expected: `platters`, `flash`, `persistent memory`, `memory`, or `virtual` where only a hypervisor, a controller or a network knows.
-    MEDIUM: Medium = Device "device.medium", prices, instead(&["device.rotational", "device.model"]), speed;
+    MEDIUM: Medium = Device "device.medium", prices, speed;
     /// Revolutions per minute of a disk's platters, from `smartctl -i`.
     RPM: u64 = Device "device.rpm" ValueKind::Count, speed;
     /// Driver of the SCSI host, from /sys/class/scsi_host/hostN/proc_name.
-    DRIVER: String = Device "device.driver" ValueKind::Text, prices, never, speed;
+    DRIVER: String = Device "device.driver" ValueKind::Text, prices, speed;
     /// Vendor and model.
-    MODEL: String = Device "device.model" ValueKind::Text, prices, carries(Propagation::Collected), identifies;
+    MODEL: String = Device "device.model" ValueKind::Text, prices, identifies;
     /// Firmware revision of an NVMe or SCSI disk, from `firmware_rev` or `rev` beside its model in sysfs.
     FIRMWARE: String = Device "device.firmware" ValueKind::Text, prices, identifies;
     /// Serial number of an NVMe or virtio disk, from sysfs; masked in captures.
     SERIAL: String = Device "device.serial" ValueKind::Text, identity;
     /// Size.
-    SIZE: u64 = Device "device.size" ValueKind::Bytes, never, identifies;
+    SIZE: u64 = Device "device.size" ValueKind::Bytes, identifies;
     /// Whether it is read-only.
     READ_ONLY: bool = Device "device.read_only" ValueKind::Bool, health;
     /// The kernel's rotational flag, a hint only (virtual disks and RAID volumes often say yes), from sysfs-block.
-    ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, carries(Propagation::Collected), speed;
+    ROTATIONAL: bool = Device "device.rotational" ValueKind::Bool, speed;
     /// Active I/O scheduler, from sysfs-block.
-    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, carries(Propagation::Scheduler), speed;
+    SCHEDULER: String = Device "device.scheduler" ValueKind::Text, prices, speed;
     /// Where a partition begins on its disk, from `start` in sysfs-block.
-    START: u64 = Device "device.start" ValueKind::Bytes, never, speed;
+    START: u64 = Device "device.start" ValueKind::Bytes, speed;
     /// Whether it begins on a boundary of the disk's physical blocks, from `alignment_offset` and `start` in sysfs-block.
     ALIGNED: bool = Device "device.aligned" ValueKind::Bool, concluded, speed;
     /// Preferred size of a write, a whole stripe on RAID; 0 where none is told, from queue/optimal_io_size in sysfs-block.
@@ -53,65 +53,65 @@ facts! {
     /// Largest write the device promises not to tear; 0 where it promises nothing, from queue/atomic_write_unit_max_bytes in sysfs-block (6.11 and later).
     ATOMIC_WRITE_MAX: u64 = Device "device.atomic_write_max" ValueKind::Bytes, speed;
     /// Whether a disk writes in shingled zones: `no`, `host-aware`, `host-managed` (sysfs-block), `drive-managed` (`smartctl -i`), or `suspected` (platters with discard); `no` for what only a hypervisor, a controller or a network shows.
-    SHINGLED: Shingled = Device "device.shingled", concluded, instead(&["device.zoned"]), speed;
+    SHINGLED: Shingled = Device "device.shingled", concluded, speed;
     /// Smallest unit that can be addressed, from sysfs-block.
     LOGICAL_BLOCK: u64 = Device "device.logical_block" ValueKind::Bytes, speed;
     /// Smallest unit written without read-modify-write, from sysfs-block.
     PHYSICAL_BLOCK: u64 = Device "device.physical_block" ValueKind::Bytes, speed;
     /// Largest discard; 0 where the device cannot, from sysfs-block.
-    DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, carries(Propagation::Collected), speed;
+    DISCARD_MAX: u64 = Device "device.discard_max" ValueKind::Bytes, speed;
     /// Zone model: `none`, `host-aware`, `host-managed`, from sysfs-block.
-    ZONED: Zoned = Device "device.zoned", carries(Propagation::Collected), speed;
+    ZONED: Zoned = Device "device.zoned", speed;
     /// What the kernel believes of the cache, per queue: `write back` (flushes are sent) or `write through` (they are not), from queue/write_cache in sysfs-block.
     WRITE_CACHE: WriteCache = Device "device.write_cache", prices, of_cache;
     /// Whether the driver passes forced unit access, from queue/fua in sysfs-block.
     FUA: bool = Device "device.fua" ValueKind::Bool, prices, of_cache;
     /// What the driver was told by the disk of its cache: SCSI `cache_type` (Documentation/scsi/sd-parameters) or virtio-blk `cache_type`.
-    CACHE_TYPE: CacheType = Device "device.cache_type", prices, carries(Propagation::DiskCache), of_cache;
+    CACHE_TYPE: CacheType = Device "device.cache_type", prices, of_cache;
     /// The disk's own answer, asked as root past the kernel: whether its write cache is `on` or `off` (`smartctl -g wcache`, `hdparm -W`, NVMe feature 06h).
-    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, carries(Propagation::DiskCache), of_cache;
+    DRIVE_CACHE: DriveCache = Device "device.drive_cache", prices, of_cache;
     /// Whether an NVMe controller says that it has a volatile write cache, from the field VWC of `nvme id-ctrl`.
-    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, with(&["device.write_cache", "device.drive_cache"]), of_cache;
+    NVME_VOLATILE: bool = Device "nvme.volatile_cache" ValueKind::Bool, prices, of_cache;
     /// What an NVMe controller warns of, from `critical_warning` of `nvme smart-log`: `spare low`, `temperature`, `unreliable`, `read-only`, `memory backup failed`, `persistent memory`.
     NVME_WARNINGS: Vec<String> = Device "nvme.critical_warning" ValueKind::List, health;
     /// Blocks an NVMe controller says it writes without tearing on power failure, less one (AWUPF of `nvme id-ctrl`); drives report it wrongly, so nothing may rest on it.
     NVME_AWUPF: u64 = Device "nvme.awupf" ValueKind::Count, speed;
     /// What an NVMe drive says of the capacitor that carries its memory through a power failure, from its OCP log page C0h (`nvme get-log -i 0xc0 -l 512`): `healthy`, `degraded`, `failed`, `absent`; `unreadable` where the page has another GUID or version.
-    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices, with(&["nvme.capacitor_percent"]);
+    NVME_CAPACITOR: Capacitor = Device "nvme.capacitor", prices;
     /// How much of that capacitor is left, in percent: 100 is what it had to hold when the drive was made, 1 the least for a proper shutdown, from the same page.
-    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting, with(&["nvme.capacitor"]);
+    NVME_CAPACITOR_PERCENT: f64 = Device "nvme.capacitor_percent" ValueKind::Number, drifting;
     /// How often an NVMe drive was carried through a power failure by its capacitor, from the same page.
     NVME_PLP_STARTS: u64 = Device "nvme.plp_starts" ValueKind::Count, drifting;
     /// How often an NVMe drive was shut down before all of its memory was written, from the same page.
     NVME_INCOMPLETE_SHUTDOWNS: u64 = Device "nvme.incomplete_shutdowns" ValueKind::Count;
     /// Whether the kernel counts flushes for it (17 fields in `stat`, since 5.5, and not bio-based).
-    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, never, of_cache;
+    COUNTS_FLUSHES: bool = Device "device.counts_flushes" ValueKind::Bool, of_cache;
     /// What its own cache is: `none`, `protected` by a healthy battery or flash module, `volatile`, `unknown`, `contradictory`.
-    CACHE: Cache = Device "device.cache", concluded, judged, of_cache;
+    CACHE: Cache = Device "device.cache", judged, of_cache;
     /// Who alone knows whether a disk keeps what it acknowledged, where nobody can see into it: `drive`, `array`, `storage cluster`, `hypervisor`, `provider`.
-    GUARANTOR: Guarantor = Device "device.guarantor", concluded, judged, of_cache;
+    GUARANTOR: Guarantor = Device "device.guarantor", judged, of_cache;
     /// Level of an md array, from md/level (Documentation/admin-guide/md.rst).
-    MD_LEVEL: ArrayLevel = Device "md.level", prices, never, speed;
+    MD_LEVEL: ArrayLevel = Device "md.level", prices, speed;
     /// State of an md array, from md/array_state: `inactive` and `clear` do not run, `broken` has failed, `readonly` takes no writes, `read-auto` is read-only until the first write.
     MD_STATE: ArrayState = Device "md.array_state", drifting, health;
     /// Members an md array lacks, from md/degraded.
-    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, never, health;
+    MD_DEGRADED: u64 = Device "md.degraded" ValueKind::Count, prices, health;
     /// What an md array is doing, from md/sync_action.
     MD_SYNC_ACTION: SyncAction = Device "md.sync_action", drifting, prices, health;
     /// How an md array stays consistent, from md/consistency_policy.
-    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, with(&["md.bitmap"]), health;
+    MD_CONSISTENCY: ConsistencyPolicy = Device "md.consistency_policy", prices, health;
     /// Member count an md array should have, from md/raid_disks.
-    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, never, speed;
+    MD_DISKS: u64 = Device "md.raid_disks" ValueKind::Count, prices, speed;
     /// Kind of superblock of an md array, `external:imsm` and the like for firmware RAID, from md/metadata_version.
-    MD_METADATA: String = Device "md.metadata" ValueKind::Text, never;
+    MD_METADATA: String = Device "md.metadata" ValueKind::Text;
     /// Chunk of a striped md array, from md/chunk_size.
-    MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, never, speed;
+    MD_CHUNK: u64 = Device "md.chunk" ValueKind::Bytes, speed;
     /// Where an md array keeps its write-intent bitmap, `none` where it has none, from md/bitmap/location.
-    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, with(&["md.consistency_policy"]), speed;
+    MD_BITMAP: String = Device "md.bitmap" ValueKind::Text, prices, speed;
     /// Members of an md array that are only read when nothing else is left, from md/dev-*/state.
     MD_WRITE_MOSTLY: Vec<String> = Device "md.write_mostly" ValueKind::List, assigned, prices, speed;
     /// Writes that may lag behind on write-mostly members of an md array; 0 where none may, from md/bitmap/backlog.
-    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, with(&["md.bitmap"]), speed;
+    MD_WRITE_BEHIND: u64 = Device "md.write_behind" ValueKind::Count, prices, speed;
     /// Members of an md array and what each is (`sda1 in_sync`, `sdb1 faulty`), from md/dev-*/state.
     MD_MEMBERS: Vec<String> = Device "md.members" ValueKind::List, assigned, prices;
     /// Members of an md array that have failed and are still attached, from md/dev-*/state; nothing stands on them any more.
@@ -119,9 +119,9 @@ facts! {
     /// Members of an md array that work and should be replaced or looked at (`sda1 write_error`), from md/dev-*/state: `blocked`, `write_error`, `want_replacement`.
     MD_SUSPECT: Vec<String> = Device "md.suspect_members" ValueKind::List, assigned, drifting, health;
     /// Targets of a device-mapper device, in order, from `dmsetup table` as root: `linear`, `striped`, `thin`, `cache` ...
-    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, never, speed;
+    DM_TARGETS: Vec<String> = Device "dm.targets" ValueKind::List, prices, speed;
     /// Largest power of two, 1 MiB at most, that divides where every linear target of a device-mapper device begins, on it and on the device below, from `dmsetup table` as root.
-    DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, never, speed;
+    DM_ALIGNMENT: u64 = Device "dm.alignment" ValueKind::Bytes, speed;
     /// Whether a device-mapper cache holds writes back: `writeback`, `writethrough`, `passthrough`, from `dmsetup table`; a writecache target always holds them back.
     DM_CACHE_MODE: DmCacheMode = Device "dm.cache_mode", prices, of_cache;
     /// Whether requests to a multipath device wait for a path when none is left, instead of failing, from `dmsetup table` as root.
@@ -133,13 +133,13 @@ facts! {
     /// Copies of a device-mapper device that are still being written, from `dmsetup status` as root.
     DM_LAGGING: Vec<String> = Device "dm.lagging_members" ValueKind::List, drifting, health;
     /// Blocks of a device-mapper cache that only the cache's disk holds, from `dmsetup status` as root.
-    DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting, never;
+    DM_DIRTY: u64 = Device "dm.dirty_blocks" ValueKind::Count, drifting;
     /// Share of a thin pool's data space in use, in percent, from `dmsetup status` as root.
     THIN_DATA: f64 = Device "thin.data_percent" ValueKind::Number, drifting, health;
     /// Share of a thin pool's metadata space in use, in percent, from `dmsetup status` as root.
     THIN_METADATA: f64 = Device "thin.metadata_percent" ValueKind::Number, drifting, health;
     /// Whether bcache holds writes back, from bcache/cache_mode (Documentation/admin-guide/bcache.rst).
-    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, with(&["bcache.state"]), of_cache;
+    BCACHE_MODE: BcacheMode = Device "bcache.cache_mode", prices, of_cache;
     /// State of a bcache device: `no cache`, `clean`, `dirty`, `inconsistent`, from bcache/state.
     BCACHE_STATE: BcacheState = Device "bcache.state", drifting, health;
     /// When a DRBD device calls a write done: `A` locally, `B` when the peer received it, `C` when the peer wrote it; the weakest of several peers. From /proc/drbd of DRBD 8.4, or `drbdsetup show`.
@@ -159,19 +159,19 @@ facts! {
     /// Device that a zram writes idle pages to, `none` where it has none, from backing_dev (Documentation/admin-guide/blockdev/zram.rst).
     ZRAM_BACKING: String = Device "zram.backing_device" ValueKind::Text, assigned, prices, speed;
     /// Whether swap lies on it, from /proc/swaps.
-    SWAP: bool = Device "device.swap" ValueKind::Bool, prices, never, health;
+    SWAP: bool = Device "device.swap" ValueKind::Bool, prices, health;
     /// What holds it (`mounted at /`, `member of md0`, `swap`, `partitioned`), empty when nothing does.
     USED_BY: Vec<String> = Device "device.used_by" ValueKind::List, assigned;
     /// Signatures found on it by reading it; empty when none was found.
-    SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List, never;
+    SIGNATURES: Vec<String> = Device "device.signatures" ValueKind::List;
     /// What it is: it `holds` something; it is `free`, not in use and nothing found in the places read; or it is `blank`, read whole and nothing but zeros or ones. Unknown where it could not be read, which is neither.
     CONTENT: Content = Device "device.content", concluded;
     /// What it holds: signatures (`xfs`), who uses it (`a mount at /srv`), `data of no known kind`; empty when nothing was found.
     HOLDS: Vec<String> = Device "device.holds" ValueKind::List, concluded;
     /// How much of it was read to see whether it holds anything.
-    BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting, never;
+    BYTES_READ: u64 = Device "device.bytes_read" ValueKind::Bytes, drifting;
     /// Longest run of it that was not read for that: contiguous data up to this size can go unnoticed; 0 when all was read.
-    UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting, never;
+    UNREAD_RUN: u64 = Device "device.unread_run" ValueKind::Bytes, drifting;
 }
 
 mod cache;

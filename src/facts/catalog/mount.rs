@@ -2,63 +2,63 @@
 
 facts! {
     /// Where it is mounted, from /proc/self/mountinfo (proc_pid_mountinfo(5)).
-    POINT: String = Mount "mount.point" ValueKind::Text, never, identifies;
+    POINT: String = Mount "mount.point" ValueKind::Text, identifies;
     /// File system type, from mountinfo.
-    FSTYPE: String = Mount "mount.fstype" ValueKind::Text, prices, with(&["mount.super_options"]), identifies;
+    FSTYPE: String = Mount "mount.fstype" ValueKind::Text, prices, identifies;
     /// What is mounted: a device, a remote path, a dataset, from mountinfo.
     SOURCE: String = Mount "mount.source" ValueKind::Text, assigned, prices, identifies;
     /// Which directory of the file system is mounted, from mountinfo; not `/` for a bind mount or a btrfs subvolume.
-    ROOT: String = Mount "mount.root" ValueKind::Text, never, identifies;
+    ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
     /// Major and minor number, from mountinfo; anonymous on btrfs.
-    DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, never, identifies;
+    DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, identifies;
     /// Per-mount options, from mountinfo's sixth field.
-    OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, prices, carries(Propagation::Mount);
+    OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, prices;
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.
-    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, prices, carries(Propagation::Superblock);
+    SUPER_OPTIONS: Vec<String> = Mount "mount.super_options" ValueKind::List, prices;
     /// Whether looking up the mount point arrives here; false where another mount lies over it, from the tree in mountinfo.
     IN_SIGHT: bool = Mount "mount.in_sight" ValueKind::Bool, concluded;
     /// What kind of file system it is: on `block` devices here, on the `network`, in `memory`, `fuse`, an `overlay`, `zfs`, or `other`.
-    CLASS: MountClass = Mount "mount.class", concluded, instead(&["mount.fstype"]), of_cache;
+    CLASS: MountClass = Mount "mount.class", concluded, of_cache;
     /// Whether it is mounted read-only, by the mount or by the superblock.
-    READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, instead(&["mount.super_options", "mount.options"]), health;
+    READ_ONLY: bool = Mount "mount.read_only" ValueKind::Bool, concluded, health;
     /// When access times are written: `noatime`, `relatime`, `strictatime`.
-    ATIME: Atime = Mount "mount.atime", concluded, instead(&["mount.options"]), speed;
+    ATIME: Atime = Mount "mount.atime", concluded, speed;
     /// Whether the next boot mounts it too: a line of fstab or a mount unit in /etc/systemd/system says so, an automounter waits there, or it is the root.
-    AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded, instead(&["boot.options"]);
+    AT_BOOT: bool = Mount "mount.at_boot" ValueKind::Bool, concluded;
     /// Size, from statfs(2).
-    SIZE: u64 = Mount "mount.size" ValueKind::Bytes, carries(Propagation::Collected), identifies;
+    SIZE: u64 = Mount "mount.size" ValueKind::Bytes, identifies;
     /// Space an ordinary user can still write, from statfs(2).
-    FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, carries(Propagation::Collected), health;
+    FREE: u64 = Mount "mount.free" ValueKind::Bytes, drifting, health;
     /// Share of the space that is free, in percent, from statfs(2).
-    FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, instead(&["mount.free"]), health;
+    FREE_PERCENT: f64 = Mount "mount.free_percent" ValueKind::Number, drifting, health;
     /// Whether the file system sends flushes for its own sake: ext4, btrfs and f2fs can be told not to (`nobarrier`).
-    BARRIER: Barrier = Mount "mount.barrier", concluded, instead(&["mount.super_options"]), of_cache;
+    BARRIER: Barrier = Mount "mount.barrier", concluded, of_cache;
     /// All options in force, defaults included, from /proc/fs/ext4/DEV/options.
-    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, prices, with(&["mount.super_options"]);
+    EXT4_OPTIONS: Vec<String> = Mount "ext4.options" ValueKind::List, prices;
     /// Whether ext4 has a journal, from /sys/fs/ext4/DEV/journal_task.
-    EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, prices, with(&["ext4.features", "ext4.options"]), of_cache;
+    EXT4_JOURNAL: bool = Mount "ext4.journal" ValueKind::Bool, prices, of_cache;
     /// Journal mode, from the `data=` option in force.
-    EXT4_DATA: JournalMode = Mount "ext4.data", prices, instead(&["mount.super_options"]), speed;
+    EXT4_DATA: JournalMode = Mount "ext4.data", prices, speed;
     /// Errors ext4 has counted on this file system, from /sys/fs/ext4/DEV/errors_count.
     EXT4_ERRORS: u64 = Mount "ext4.errors" ValueKind::Count, health;
     /// Whether it has the fast_commit feature, from its superblock, or from the commits counted in /proc/fs/ext4/DEV/fc_info.
-    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, prices, instead(&["ext4.features"]), speed;
+    EXT4_FAST_COMMIT: bool = Mount "ext4.fast_commit" ValueKind::Bool, prices, speed;
     /// Features of the superblock, as root, by the names of `dumpe2fs -h`.
-    EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List, carries(Propagation::Collected);
+    EXT4_FEATURES: Vec<String> = Mount "ext4.features" ValueKind::List;
     /// Size of a cluster, the unit in which an ext4 with the feature bigalloc gives out space, from its superblock as root (s_log_cluster_size in fs/ext4/ext4.h).
-    EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, with(&["ext4.features"]), speed;
+    EXT4_CLUSTER: u64 = Mount "ext4.cluster_size" ValueKind::Bytes, speed;
     /// Features that an XFS was made with, from its superblock as root: `v5`, `crc`, `reflink`, `bigtime` ...
     XFS_FEATURES: Vec<String> = Mount "xfs.features" ValueKind::List;
     /// Member devices, from /sys/fs/btrfs/UUID/devices.
     BTRFS_DEVICES: Vec<String> = Mount "btrfs.devices" ValueKind::List, assigned, prices;
     /// How many member devices are there, from /sys/fs/btrfs/UUID/devices.
-    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, prices, never;
+    BTRFS_DEVICE_COUNT: u64 = Mount "btrfs.device_count" ValueKind::Count, prices;
     /// Profiles of the data block groups, from /sys/fs/btrfs/UUID/allocation/data.
     BTRFS_DATA_PROFILES: Vec<String> = Mount "btrfs.data_profiles" ValueKind::List, prices, speed;
     /// Profiles of the metadata block groups, from /sys/fs/btrfs/UUID/allocation/metadata.
     BTRFS_METADATA_PROFILES: Vec<String> = Mount "btrfs.metadata_profiles" ValueKind::List, prices, speed;
     /// Whether data of new files is overwritten in place on the whole file system (`nodatacow`).
-    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, prices, instead(&["mount.super_options"]), speed;
+    BTRFS_NODATACOW: bool = Mount "btrfs.nodatacow" ValueKind::Bool, prices, speed;
     /// Devices that it is on beside its own, from `logdev=` and `rtdev=` in force (xfs(5)).
     EXTRA_DEVICES: Vec<String> = Mount "mount.extra_devices" ValueKind::List, assigned, prices;
     /// ZFS property `sync` of the dataset, from `zfs get` (zfsprops(7)); `disabled` ignores flushes.
@@ -86,13 +86,13 @@ facts! {
     /// Share of the inodes that is free, in percent, from statfs(2); unknown on file systems without a fixed number.
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
     /// Size of a block, from statfs(2).
-    BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, carries(Propagation::Collected), speed;
+    BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
     /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
-    STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, instead(&["mount.super_options"]), speed;
+    STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
     /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`; `no stripes` where it stands on no such array.
-    STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, instead(&["mount.super_options", "device.optimal_io"]), speed;
+    STRIPE_FITS: StripeFit = Mount "mount.stripe_fits", concluded, speed;
     /// Whether the weekly `fstrim --fstab` reaches it: its timer is enabled and the mount point stands in fstab without X-fstrim.notrim.
-    TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, instead(&["boot.options"]), health;
+    TRIMMED: bool = Mount "mount.trimmed" ValueKind::Bool, health;
 }
 
 choice! {

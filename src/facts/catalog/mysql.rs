@@ -2,63 +2,63 @@
 
 facts! {
     /// Server version, from the program that runs or is installed.
-    VERSION: Version = Cluster "mysql.version" ValueKind::Version, carries(Propagation::Release);
+    VERSION: Version = Cluster "mysql.version" ValueKind::Version;
     /// Whether a server runs on it now.
-    RUNNING: bool = Cluster "mysql.running" ValueKind::Bool, never;
+    RUNNING: bool = Cluster "mysql.running" ValueKind::Bool;
     /// Name people call it by, such as `mariadb 10.11 in /var/lib/mysql`.
-    NAME: String = Cluster "mysql.name" ValueKind::Text, never;
+    NAME: String = Cluster "mysql.name" ValueKind::Text;
     /// Data directory.
-    DATA: String = Cluster "mysql.data_directory" ValueKind::Text, never;
+    DATA: String = Cluster "mysql.data_directory" ValueKind::Text;
     /// Directory of InnoDB's system tablespace (innodb_data_home_dir).
-    INNODB_DATA: String = Cluster "mysql.innodb_data_directory" ValueKind::Text, never;
+    INNODB_DATA: String = Cluster "mysql.innodb_data_directory" ValueKind::Text;
     /// Directory of InnoDB's redo log (innodb_log_group_home_dir).
-    REDO: String = Cluster "mysql.redo_directory" ValueKind::Text, never;
+    REDO: String = Cluster "mysql.redo_directory" ValueKind::Text;
     /// Directory of InnoDB's undo tablespaces (innodb_undo_directory), where there are any.
-    UNDO: String = Cluster "mysql.undo_directory" ValueKind::Text, never;
+    UNDO: String = Cluster "mysql.undo_directory" ValueKind::Text;
     /// Directory of the binary log (log_bin), where there is one.
-    BINLOG: String = Cluster "mysql.binlog_directory" ValueKind::Text, never;
+    BINLOG: String = Cluster "mysql.binlog_directory" ValueKind::Text;
     /// Directory of InnoDB's doublewrite files (innodb_doublewrite_dir), or of the system tablespace where that holds them.
-    DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text, never;
+    DOUBLEWRITE_DIR: String = Cluster "mysql.doublewrite_directory" ValueKind::Text;
     /// Owner of the data directory.
-    USER: String = Cluster "mysql.user" ValueKind::Text, never;
+    USER: String = Cluster "mysql.user" ValueKind::Text;
     /// Socket at which the running server answered us, and so the one to ask it at.
-    SOCKET: String = Cluster "mysql.socket" ValueKind::Text, never;
+    SOCKET: String = Cluster "mysql.socket" ValueKind::Text;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "mysql.fsync_disabled_by" ValueKind::Text;
     /// `innodb_flush_method` in force.
-    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method", with(&["mysql.innodb_data_file_buffering", "mysql.innodb_log_file_buffering", "mysql.innodb_log_file_write_through"]);
+    FLUSH_METHOD: FlushMethod = Cluster "mysql.innodb_flush_method";
     /// `innodb_flush_log_at_trx_commit` in force: of a running server as it says itself, of another as its files say.
-    FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count, with(&["mysql.innodb_log_file_buffering"]);
+    FLUSH_LOG: u64 = Cluster "mysql.innodb_flush_log_at_trx_commit" ValueKind::Count;
     /// `innodb_flush_log_at_timeout` in force: how many seconds lie between flushes of the redo log where commits do not wait for one.
     FLUSH_LOG_TIMEOUT: u64 = Cluster "mysql.innodb_flush_log_at_timeout" ValueKind::Count;
     /// `sync_binlog` in force: of a running server as it says itself, of another as its files say.
     SYNC_BINLOG: u64 = Cluster "mysql.sync_binlog" ValueKind::Count;
     /// Whether the binary log is written (`log_bin`).
-    LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool, never;
+    LOG_BIN: bool = Cluster "mysql.log_bin" ValueKind::Bool;
     /// `binlog_storage_engine` in force (MariaDB 12.3 and later): an engine that keeps the binary log itself, or nothing.
     BINLOG_ENGINE: String = Cluster "mysql.binlog_storage_engine" ValueKind::Text;
     /// `innodb_doublewrite` in force: `on`, `off`, `detect_only` (MySQL 8.0.30 and later), `fast` (MariaDB 11 and later).
-    DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite", with(&["mysql.doublewrite_directory"]);
+    DOUBLEWRITE: Doublewrite = Cluster "mysql.innodb_doublewrite";
     /// `innodb_checksum_algorithm` in force: how pages are made to tell that they are damaged; `none` is not at all.
     CHECKSUM: PageChecksum = Cluster "mysql.innodb_checksum_algorithm";
     /// `innodb_io_capacity` in force, in operations per second.
-    IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count, with(&["mysql.innodb_io_capacity_max"]);
+    IO_CAPACITY: u64 = Cluster "mysql.innodb_io_capacity" ValueKind::Count;
     /// `innodb_io_capacity_max` in force, where it is set.
     IO_CAPACITY_MAX: u64 = Cluster "mysql.innodb_io_capacity_max" ValueKind::Count;
     /// `innodb_page_size` in force.
-    PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" ValueKind::Bytes, never;
+    PAGE_SIZE: u64 = Cluster "mysql.innodb_page_size" ValueKind::Bytes;
     /// `innodb_use_native_aio` in force.
     NATIVE_AIO: bool = Cluster "mysql.innodb_use_native_aio" ValueKind::Bool;
     /// `innodb_flush_neighbors` in force: 0, 1 or 2.
     FLUSH_NEIGHBORS: u64 = Cluster "mysql.innodb_flush_neighbors" ValueKind::Count;
     /// `innodb_redo_log_capacity` in force, where it is set (MySQL 8.0.30 and later).
-    REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes, with(&["mysql.innodb_log_file_size", "mysql.redo_sizes_ignored"]);
+    REDO_CAPACITY: u64 = Cluster "mysql.innodb_redo_log_capacity" ValueKind::Bytes;
     /// `innodb_log_file_size` in force, where it is set.
-    LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes, with(&["mysql.redo_sizes_ignored"]);
+    LOG_FILE_SIZE: u64 = Cluster "mysql.innodb_log_file_size" ValueKind::Bytes;
     /// Settings of the redo log's size that are written down and ignored, because `innodb_redo_log_capacity` is written too (MySQL 8.0.30 and later).
-    REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List, never;
+    REDO_IGNORED: Vec<String> = Cluster "mysql.redo_sizes_ignored" ValueKind::List;
     /// Size of the redo log, by the one setting that decides it (MySQL 8.0.30, MariaDB 10.5 and later).
-    REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, concluded, judged;
+    REDO_SIZE: u64 = Cluster "mysql.redo_size" ValueKind::Bytes, judged;
     /// `innodb_log_buffer_size` in force.
     LOG_BUFFER_SIZE: u64 = Cluster "mysql.innodb_log_buffer_size" ValueKind::Bytes;
     /// `max_binlog_size` in force: where the binary log goes on in a new file.
@@ -78,27 +78,27 @@ facts! {
     /// Commits in the binary log for each group that was flushed together (`Binlog_commits`, `Binlog_group_commits`; MariaDB).
     COMMITS_PER_GROUP: f64 = Cluster "mysql.commits_per_group" ValueKind::Number, drifting;
     /// Redo written per second, on average since the start.
-    REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, concluded, judged;
+    REDO_RATE: u64 = Cluster "mysql.redo_rate" ValueKind::Bytes, judged;
     /// For how long the redo log lasts at that rate.
-    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, concluded, judged;
+    REDO_LASTS: f64 = Cluster "mysql.redo_lasts" ValueKind::Micros, judged;
     /// The least time that recovery would take after a crash now.
-    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, concluded, judged;
+    RECOVERY_LEAST: f64 = Cluster "mysql.recovery_least" ValueKind::Micros, judged;
     /// The most time that it would take, on flash.
-    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, concluded, judged;
+    RECOVERY_MOST: f64 = Cluster "mysql.recovery_most" ValueKind::Micros, judged;
     /// Whether the redo log suffices for what is written to it.
-    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", concluded, judged;
+    REDO_FIT: SizeFit = Cluster "mysql.redo_size_fit", judged;
     /// A size that holds an hour of it, as far as there is room, in bytes as option files and SET GLOBAL take them.
-    REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, concluded, judged;
+    REDO_WANTED: String = Cluster "mysql.redo_size_wanted" ValueKind::Text, judged;
     /// What that size would come to: how long it lasts, and recovery.
-    REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, concluded, judged;
+    REDO_TRADE: String = Cluster "mysql.redo_trade" ValueKind::Text, judged;
     /// A log buffer for which fewer sessions would wait, in bytes; empty where none waited, or it is large.
-    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, concluded, judged;
+    LOG_BUFFER_WANTED: String = Cluster "mysql.log_buffer_wanted" ValueKind::Text, judged;
     /// `innodb_use_fdatasync` in force (MySQL 8.0.26 and later).
     USE_FDATASYNC: bool = Cluster "mysql.innodb_use_fdatasync" ValueKind::Bool;
     /// `innodb_log_write_ahead_size` in force (MySQL).
     LOG_WRITE_AHEAD: u64 = Cluster "mysql.innodb_log_write_ahead_size" ValueKind::Bytes;
     /// `innodb_dedicated_server` in force (MySQL 8.0.3 and later), which chooses the flush method in 8.0.
-    DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" ValueKind::Bool, with(&["mysql.innodb_flush_method", "mysql.innodb_redo_log_capacity"]);
+    DEDICATED: bool = Cluster "mysql.innodb_dedicated_server" ValueKind::Bool;
     /// `innodb_data_file_buffering` in force, or what `innodb_flush_method` makes it (MariaDB 11.0 and later).
     DATA_FILE_BUFFERING: bool = Cluster "mysql.innodb_data_file_buffering" ValueKind::Bool;
     /// `innodb_log_file_buffering` in force, where it is set (MariaDB 10.8.4 and later).

@@ -2,25 +2,25 @@
 
 facts! {
     /// Server version, from PG_VERSION, the running server, or its binary.
-    VERSION: Version = Cluster "pg.version" ValueKind::Version, carries(Propagation::Release);
+    VERSION: Version = Cluster "pg.version" ValueKind::Version;
     /// Whether a server runs on it now.
-    RUNNING: bool = Cluster "pg.running" ValueKind::Bool, never;
+    RUNNING: bool = Cluster "pg.running" ValueKind::Bool;
     /// Name people call it by, such as `postgresql 16/main`.
-    NAME: String = Cluster "pg.name" ValueKind::Text, never;
+    NAME: String = Cluster "pg.name" ValueKind::Text;
     /// Data directory.
-    DATA: String = Cluster "pg.data_directory" ValueKind::Text, never;
+    DATA: String = Cluster "pg.data_directory" ValueKind::Text;
     /// WAL directory, its symbolic link followed.
-    WAL: String = Cluster "pg.wal_directory" ValueKind::Text, never;
+    WAL: String = Cluster "pg.wal_directory" ValueKind::Text;
     /// Directories of tablespaces outside the data directory, the links in pg_tblspc followed.
-    TABLESPACES: Vec<String> = Cluster "pg.tablespaces" ValueKind::List, never;
+    TABLESPACES: Vec<String> = Cluster "pg.tablespaces" ValueKind::List;
     /// Owner of the data directory.
-    USER: String = Cluster "pg.user" ValueKind::Text, never;
+    USER: String = Cluster "pg.user" ValueKind::Text;
     /// Main configuration file.
-    CONFIG_FILE: String = Cluster "pg.config_file" ValueKind::Text, never;
+    CONFIG_FILE: String = Cluster "pg.config_file" ValueKind::Text;
     /// Directory of the socket at which the running server answered us.
-    SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text, never;
+    SOCKET_DIRECTORY: String = Cluster "pg.socket_directory" ValueKind::Text;
     /// Port of that socket.
-    PORT: u64 = Cluster "pg.port" ValueKind::Count, never;
+    PORT: u64 = Cluster "pg.port" ValueKind::Count;
     /// A preloaded library that turns fsync into nothing (libeatmydata), from the server's environment.
     FSYNC_DISABLED_BY: String = Cluster "pg.fsync_disabled_by" ValueKind::Text;
     /// `wal_sync_method` in force.
@@ -46,17 +46,17 @@ facts! {
     /// `max_wal_senders` in force.
     MAX_WAL_SENDERS: u64 = Cluster "pg.max_wal_senders" ValueKind::Count;
     /// `max_wal_size` in force (9.5 and later).
-    MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" ValueKind::Bytes, carries(Propagation::Collected);
+    MAX_WAL_SIZE: u64 = Cluster "pg.max_wal_size" ValueKind::Bytes;
     /// `min_wal_size` in force (9.5 and later): WAL up to this is kept for recycling.
     MIN_WAL_SIZE: u64 = Cluster "pg.min_wal_size" ValueKind::Bytes;
     /// `checkpoint_timeout` in force.
     CHECKPOINT_TIMEOUT: f64 = Cluster "pg.checkpoint_timeout" ValueKind::Micros;
     /// `wal_buffers` in force in the running server, which works it out where nothing sets it.
-    WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes, carries(Propagation::Collected);
+    WAL_BUFFERS: u64 = Cluster "pg.wal_buffers" ValueKind::Bytes;
     /// `shared_buffers` in force in the running server.
-    SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes, carries(Propagation::Collected);
+    SHARED_BUFFERS: u64 = Cluster "pg.shared_buffers" ValueKind::Bytes;
     /// Size of a WAL segment, chosen when the cluster was created; from the running server.
-    WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes, never;
+    WAL_SEGMENT_SIZE: u64 = Cluster "pg.wal_segment_size" ValueKind::Bytes;
     /// WAL made since `pg.wal_since`, full-page images included (`pg_stat_wal.wal_bytes`, 14 and later).
     WAL_MADE: u64 = Cluster "pg.wal_made" ValueKind::Bytes, drifting;
     /// Records in that WAL (`pg_stat_wal.wal_records`).
@@ -80,29 +80,29 @@ facts! {
     /// For how long checkpoints have been counted, by the server's clock.
     CHECKPOINTS_TIME: f64 = Cluster "pg.checkpoints_time" ValueKind::Micros, drifting;
     /// WAL made per second, on average since it is counted, or else since the last checkpoint.
-    WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, concluded, judged;
+    WAL_RATE: u64 = Cluster "pg.wal_rate" ValueKind::Bytes, judged;
     /// WAL made per second while its amount forced checkpoints.
-    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, concluded, judged;
+    WAL_BUSY_RATE: u64 = Cluster "pg.wal_busy_rate" ValueKind::Bytes, judged;
     /// At most so many of a hundred checkpoints were forced by the amount of WAL.
-    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, concluded, judged;
+    CHECKPOINTS_FORCED: f64 = Cluster "pg.checkpoints_forced_percent" ValueKind::Number, judged;
     /// Whether `max_wal_size` suffices for the WAL that was made.
-    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", concluded, judged;
+    WAL_GROWTH: SizeFit = Cluster "pg.wal_size_fit", judged;
     /// A `max_wal_size` with which checkpoints are timed at the rates seen, as far as there is room for it.
-    WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, concluded, judged;
+    WAL_SIZE: String = Cluster "pg.wal_size" ValueKind::Text, judged;
     /// What that size would come to: checkpoints, full-page images, recovery.
-    WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, concluded, judged;
+    WAL_TRADE: String = Cluster "pg.wal_trade" ValueKind::Text, judged;
     /// The least time that recovery takes after a crash at the end of a busy interval between checkpoints.
-    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, concluded, judged;
+    RECOVERY_LEAST: f64 = Cluster "pg.recovery_least" ValueKind::Micros, judged;
     /// The most time that it takes after a crash at the end of the checkpoint that follows, on flash.
-    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, concluded, judged;
+    RECOVERY_MOST: f64 = Cluster "pg.recovery_most" ValueKind::Micros, judged;
     /// What a `checkpoint_timeout` of 15 minutes would come to; empty where it is as long, or its WAL has no room.
-    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, concluded, judged;
+    TIMEOUT_TRADE: String = Cluster "pg.checkpoint_timeout_trade" ValueKind::Text, judged;
     /// A `min_wal_size` that keeps the files of a busy time over a quiet one; empty where none is wanted.
-    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, concluded, judged;
+    MIN_WAL_SIZE_WANTED: String = Cluster "pg.min_wal_size_wanted" ValueKind::Text, judged;
     /// `wal_buffers` in units of what the server chooses by itself.
-    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, concluded, judged;
+    WAL_BUFFERS_SHARE: f64 = Cluster "pg.wal_buffers_share" ValueKind::Number, judged;
     /// How many times `max_wal_size` is free on the file system of the WAL.
-    WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting, instead(&["pg.max_wal_size", "mount.free"]);
+    WAL_ROOM: f64 = Cluster "pg.wal_room" ValueKind::Number, drifting;
     /// `data_sync_retry` in force.
     DATA_SYNC_RETRY: bool = Cluster "pg.data_sync_retry" ValueKind::Bool;
     /// `commit_delay` in force, in microseconds.
@@ -112,7 +112,7 @@ facts! {
     /// `wal_compression` in force (9.5 and later): `off`, `on`, or how (15 and later).
     WAL_COMPRESSION: WalCompression = Cluster "pg.wal_compression";
     /// Values of `wal_compression` that the running server was built with (15 and later; `pg_settings.enumvals`).
-    WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List, never;
+    WAL_COMPRESSIONS: Vec<String> = Cluster "pg.wal_compression_values" ValueKind::List;
     /// `checkpoint_completion_target` in force: the share of the time between checkpoints over which one is spread.
     CHECKPOINT_TARGET: f64 = Cluster "pg.checkpoint_completion_target" ValueKind::Number;
     /// `checkpoint_flush_after` in force (9.6 and later): how much a checkpoint writes before it asks the kernel to; 0 is never.

@@ -17,7 +17,7 @@ facts! {
     /// Whether nothing that was noticed while measuring forbids advice from it.
     TRUSTED: bool = Target "probe.trusted" ValueKind::Bool, measured;
     /// Half the median time of one 8 kB commit with the method in force, in microseconds: where the PostgreSQL manual starts with `commit_delay`.
-    COMMIT_DELAY_START: u64 = Target "probe.commit_delay_start" ValueKind::Count, measured, instead(&["probe.commit"]);
+    COMMIT_DELAY_START: u64 = Target "probe.commit_delay_start" ValueKind::Count, measured;
     /// Flushes that arrived at the disks per fdatasync.
     FLUSHES_PER_COMMIT: f64 = Target "probe.flushes_per_commit" ValueKind::Number, measured;
     /// Median of overwrite + fdatasync minus median of the same overwrite unflushed, both O_DIRECT: what a flush costs.
@@ -25,9 +25,9 @@ facts! {
     /// Commits per second with the default method, one session: one over the mean time.
     COMMITS_PER_SECOND: f64 = Target "probe.commits_per_second" ValueKind::Number, measured;
     /// Whether flushes came back faster than any disk of this kind could do them.
-    IMPLAUSIBLE: bool = Target "probe.implausible" ValueKind::Bool, measured, with(&["probe.trusted"]);
+    IMPLAUSIBLE: bool = Target "probe.implausible" ValueKind::Bool, measured;
     /// Why that speed is not believed, with the arithmetic behind it.
-    IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" ValueKind::Text, measured, instead(&["probe.implausible"]);
+    IMPLAUSIBLE_BECAUSE: String = Target "probe.implausible_because" ValueKind::Text, measured;
     /// Where it was measured; another directory of the same file system than the database's own.
     DIRECTORY: String = Target "probe.directory" ValueKind::Text, measured;
     /// What a commit into a new WAL segment filled with zeros costs over one into a recycled segment; 1 is the same.

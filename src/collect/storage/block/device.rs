@@ -176,11 +176,6 @@ const INHERITED: &[KeyInfo] = &[
     device::CACHE_TYPE.info,
 ];
 
-/// Whether a partition inherits this fact from its disk.
-pub fn is_of_whole_disk(key: &KeyInfo) -> bool {
-    INHERITED.iter().any(|inherited| inherited.name == key.name)
-}
-
 fn inherit(partition: &Subject, facts: &mut FactSet) {
     let disk = facts.below(partition).first().cloned();
     for key in INHERITED {

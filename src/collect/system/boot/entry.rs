@@ -56,19 +56,8 @@ impl BootEntry {
             facts.know(&subject, &boot::WHOLE, whole, origin.clone());
         }
         facts.know(&subject, &boot::OPTIONS, options(&self.options), origin.clone());
-        let auto = match facts.value(&subject, &boot::OPTIONS) {
-            // A unit over the line says so whatever the line does.
-            Some(words)
-                if facts.is_assumed(&subject, boot::OPTIONS.id())
-                    && self.path == FSTAB
-                    && self.auto.source() == Some(&origin) =>
-            {
-                Reading::known(mounts_itself(&words), origin.clone())
-            }
-            _ => self.auto,
-        };
         facts.know(&subject, &boot::WHERE, origin.to_string(), origin);
-        facts.put(&subject, &boot::AUTO, auto);
+        facts.put(&subject, &boot::AUTO, self.auto);
         if let Some(mounted) = mounted {
             facts.link(&subject, &mounted);
         }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use crate::collect::attribute;
-use crate::facts::catalog::{host as machine, kernel};
+use crate::facts::catalog::kernel;
 use crate::facts::{FactSet, Reading, Subject};
 use crate::host::Host;
 
@@ -14,8 +14,7 @@ const MEMORY: &str = "/proc/meminfo";
 
 pub fn read(host: &dyn Host, facts: &mut FactSet) {
     let host_itself = Subject::host();
-    let assumed = facts.is_assumed(&host_itself, machine::MEMORY.id());
-    let memory = if assumed { facts.value(&host_itself, &machine::MEMORY) } else { memory(host) };
+    let memory = memory(host);
     facts.put(&host_itself, &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background", memory));
     facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
 }
