@@ -6,7 +6,7 @@
 mod write;
 
 use super::Report;
-use super::telling::{self, Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+use super::telling::{self, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section};
 use super::text::layer;
 use crate::quote::comment;
 use crate::text::page::TextBuilder;
@@ -67,11 +67,16 @@ fn draw(document: &mut MarkdownWriter, section: &Section) {
     }
 }
 
-fn bullets(document: &mut MarkdownWriter, Bullets { head, bullets }: &Bullets) {
-    if head.is_empty() {
+/// What stands in the cells of a table.
+const CELLS: Cells<String> = Cells { text, code, phrase, mark, told };
+
+fn bullets(document: &mut MarkdownWriter, all: &Bullets) {
+    let bullets = &all.bullets;
+    if all.head.is_empty() {
         document.list(&bullets.iter().map(item).collect::<Vec<_>>());
     } else {
-        table(document, head, bullets);
+        let (head, rows) = all.table(&CELLS);
+        document.table(&head, &[], &rows);
     }
     for one in bullets.iter().filter(|one| one.beneath.iter().any(|detail| inline(detail).is_none())) {
         document.para(&format!("{}:", phrase(&one.says)));
@@ -90,26 +95,6 @@ fn item(bullet: &Bullet) -> String {
 /// What is said of a bullet, with the sentences beneath it.
 fn told(bullet: &Bullet) -> String {
     bullet.beneath.iter().filter_map(inline).fold(phrase(&bullet.says), |all, more| all + " — " + &more)
-}
-
-fn table(document: &mut MarkdownWriter, head: &[&str], bullets: &[Bullet]) {
-    let marks = bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
-    let has = |filled: fn(&Bullet) -> bool| bullets.iter().any(filled);
-    let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
-    let rule = has(|one| !one.rule.is_empty());
-    let cells = |one: &Bullet| {
-        let mut cells: Vec<String> = one.marks.iter().map(mark).collect();
-        cells.resize(marks, String::new());
-        cells.extend(of.then(|| text(&one.of)));
-        cells.push(told(one));
-        cells.extend(aside.then(|| phrase(&one.aside)));
-        cells.extend(rule.then(|| code(&one.rule)));
-        cells
-    };
-    let rows: Vec<Vec<String>> = bullets.iter().map(cells).collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let names: Vec<&str> = head.iter().copied().chain(std::iter::repeat("")).take(columns).collect();
-    document.table(&names, &[], &rows);
 }
 
 fn mark(mark: &Mark) -> String {
@@ -140,14 +125,7 @@ fn grid(document: &mut MarkdownWriter, grid: &Grid) {
 
 /// Steps in a table, then each with its reasons and commands.
 fn instructions(document: &mut MarkdownWriter, steps: &[Instruction]) {
-    let numbered: Vec<&Instruction> = steps.iter().filter(|step| step.number.is_some()).collect();
-    let row = |step: &&Instruction| {
-        let number = step.number.map(|number| number.to_string()).unwrap_or_default();
-        let level = step.level.word().to_owned();
-        vec![number, level, code(step.setting), text(&step.of), text(&step.change), text(&step.affects)]
-    };
-    let head = ["", "level", "setting", "of", "change", "affects"];
-    document.table(&head, &[true], &numbered.iter().map(row).collect::<Vec<_>>());
+    document.table(&Instruction::HEAD, &[true], &Instruction::table(steps, &CELLS));
     for step in steps {
         let number = step.number.map(|number| format!("{number}. ")).unwrap_or_default();
         let what = format!("{} of {}: {}", code(step.setting), text(&step.of), text(&step.change));

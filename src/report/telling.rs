@@ -1,7 +1,7 @@
 //! What a report says to people, made once: which sections in which order, and what stands in each.
 //!
-//! The forms of a report draw these sections ([`super::text`], [`super::markdown`]), and the screens take their words and
-//! the details of a step from here. What is shared by several targets is told under the first of them. The sections of a
+//! The forms of a report draw these sections ([`super::text`], [`super::markdown`]), and so do the screens, one target at a
+//! time. What is shared by several targets is told under the first of them. The sections of a
 //! large host are made by all processors.
 
 mod once;
@@ -19,18 +19,18 @@ pub mod price;
 pub mod unknown;
 pub mod target;
 pub mod what_if;
-mod host;
+pub mod host;
 pub mod short;
 pub mod upgrade;
 
 use std::collections::BTreeMap;
 
 use super::{Report, TargetSummary};
-use crate::facts::Subject;
+use crate::facts::{Scope, Subject};
 use crate::workers;
 use once::FindingsByTarget;
 pub use phrase::{Fragment, Phrase};
-pub use section::{Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Rank, Section};
+pub use section::{About, Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Rank, Section};
 pub use tone::{Tone, sign};
 
 /// A part of the report that can be told alone.
@@ -58,6 +58,43 @@ pub fn only(report: &Report, part: ReportPart) -> Vec<Vec<Section>> {
         }
     }
     groups
+}
+
+/// What there is to do about one target and what is to be known of it, for forms that show one target at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Advised {
+    pub change: Option<Section>,
+    pub right: Option<Section>,
+    pub options: Option<Section>,
+    pub found: Option<Section>,
+    pub undecided: Option<Section>,
+    withheld: Option<Section>,
+    conflicts: Option<Section>,
+}
+
+impl Advised {
+    /// Told as if there were no other target.
+    pub fn new(report: &Report, target: &TargetSummary) -> Self {
+        let findings = FindingsByTarget::alone(report, target);
+        let places = findings.places(&[target]);
+        let chapter = &mut places.chapter(0);
+        let concerns = |of: &Subject| of.scope() == Scope::Host || target.subjects.contains(of);
+        Self {
+            change: plan::change(chapter, target),
+            right: plan::right(chapter, target),
+            options: plan::options(chapter, target),
+            found: findings::found_of_target(chapter, target),
+            undecided: findings::undecided_of_target(chapter, target),
+            withheld: host::withheld(report, concerns),
+            conflicts: host::conflicts(report, concerns),
+        }
+    }
+
+    /// All of it in order.
+    pub fn sections(&self) -> impl Iterator<Item = &Section> {
+        let Self { change, right, options, found, undecided, withheld, conflicts } = self;
+        [change, right, options, found, undecided, withheld, conflicts].into_iter().flatten()
+    }
 }
 
 /// The targets in the order in which they are told.

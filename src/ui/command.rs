@@ -74,10 +74,6 @@ pub enum Action {
     Show(ScreenId),
     /// Show the list of targets.
     AskTarget,
-    /// Move among targets in the list.
-    TargetGo(Motion),
-    /// Show the chosen target.
-    TargetTake,
     NextTarget,
     /// Show the target before.
     PreviousTarget,
@@ -94,20 +90,12 @@ pub enum Action {
     State,
     /// Back to the machine as it is.
     LeaveWhatIf,
-    /// Move among facts or values.
-    WhatIfGo(Motion),
-    /// Take the chosen fact or value.
-    WhatIfTake,
     /// Complete what was typed.
     WhatIfComplete,
     /// From the value back to the facts, from the facts to the screen.
     WhatIfBack,
     /// Choose a file system for the free disk in sight.
     AskFilesystem,
-    /// Move among file systems.
-    FilesystemGo(Motion),
-    /// Make the plan for the chosen one.
-    FilesystemTake,
     /// Ask for the name of a file to save the selected document in.
     AskSave,
     /// Save it where nothing has that name.
@@ -120,9 +108,10 @@ pub enum Action {
     /// Take the mouse, or leave it to the terminal.
     Mouse,
     Help,
-    /// Move in the list of commands.
-    HelpGo(Motion),
-    HelpRun,
+    /// Move in the list that lies over the screen.
+    ListGo(Motion),
+    /// Take what is chosen there.
+    ListTake,
     /// Take back the last character of what was typed to find something.
     Erase,
     /// Take back all of it.
@@ -327,12 +316,20 @@ fn rows(act: fn(Motion) -> Action) -> Vec<UserAction> {
     ]
 }
 
-/// The same, to both of its ends too.
-fn list(act: fn(Motion) -> Action) -> Vec<UserAction> {
-    let go = |keys, label, motion| command(keys, label, HelpSection::Move, act(motion));
-    let mut all = rows(act);
-    all.extend([go("home", "to the top", Motion::Top), go("end", "to the bottom", Motion::Bottom)]);
+/// Moving in the list that lies over the screen, and taking what is chosen.
+fn list(label: &'static str, footer: &'static str, enabled: Result<(), String>) -> Vec<UserAction> {
+    let go = |keys, label, motion| command(keys, label, HelpSection::Move, Action::ListGo(motion));
+    let mut all = rows(Action::ListGo);
+    all.extend([
+        go("home", "to the top", Motion::Top),
+        go("end", "to the bottom", Motion::Bottom),
+        command("enter", label, HelpSection::Here, Action::ListTake).footer(footer).when(enabled),
+    ]);
     all
+}
+
+fn close(keys: &'static str, label: &'static str) -> UserAction {
+    command(keys, label, HelpSection::Program, Action::Close).footer("esc close")
 }
 
 /// The commands for a search text being typed.
@@ -435,15 +432,11 @@ fn looking(model: &Model) -> Vec<UserAction> {
 }
 
 fn in_targets(model: &Model, filter: &str) -> Vec<UserAction> {
-    let found = overlay_targets(model, filter).next();
-    let mut all = list(Action::TargetGo);
+    let found = overlay_targets(model, filter).next().map(|_| ());
+    let found = found.ok_or_else(|| "no target has such a name".to_owned());
+    let mut all = list("show this target", "enter show", found);
     all.extend(typing());
-    all.extend([
-        command("enter", "show this target", HelpSection::Here, Action::TargetTake)
-            .footer("enter show")
-            .when(found.map(|_| ()).ok_or_else(|| "no target has such a name".to_owned())),
-        command("esc", "close", HelpSection::Program, Action::Close).footer("esc close"),
-    ]);
+    all.push(close("esc", "close"));
     all
 }
 
@@ -476,12 +469,9 @@ pub fn hints(model: &Model) -> Vec<(&'static str, &'static str)> {
 }
 
 fn in_help() -> Vec<UserAction> {
-    let mut all = list(Action::HelpGo);
+    let mut all = list("do it", "enter do it", Ok(()));
     all.extend(typing());
-    all.extend([
-        command("enter", "do it", HelpSection::Here, Action::HelpRun).footer("enter do it"),
-        command("esc", "close", HelpSection::Program, Action::Close).footer("esc close"),
-    ]);
+    all.push(close("esc", "close"));
     all
 }
 
@@ -491,12 +481,9 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
         None => ("choose this fact", "enter choose", "esc close"),
         Some(_) => ("suppose it", "enter suppose", "esc back"),
     };
-    let mut all = list(Action::WhatIfGo);
+    let mut all = list(label, footer, take.and_then(|()| model.data.activity.may_start()));
     all.extend(typing());
     all.extend([
-        command("enter", label, HelpSection::Here, Action::WhatIfTake)
-            .footer(footer)
-            .when(take.and_then(|()| model.data.activity.may_start())),
         command("tab", "complete", HelpSection::Here, Action::WhatIfComplete).footer("tab complete"),
         command("esc", "back", HelpSection::Program, Action::WhatIfBack).footer(back),
     ]);
@@ -506,13 +493,9 @@ fn in_what_if(model: &Model, picker: &Picker) -> Vec<UserAction> {
 fn in_filesystem(model: &Model, chosen: usize) -> Vec<UserAction> {
     let choice = model.data.filesystems().get(chosen);
     let refused = choice.and_then(|choice| choice.refused.clone());
-    let mut all = list(Action::FilesystemGo);
-    all.extend([
-        command("enter", "make the plan for it", HelpSection::Here, Action::FilesystemTake)
-            .footer("enter choose")
-            .when(refused.map_or_else(|| model.data.activity.may_start(), Err)),
-        command("esc q", "leave it as it is", HelpSection::Program, Action::Close).footer("esc close"),
-    ]);
+    let enabled = refused.map_or_else(|| model.data.activity.may_start(), Err);
+    let mut all = list("make the plan for it", "enter choose", enabled);
+    all.push(close("esc q", "leave it as it is"));
     all
 }
 

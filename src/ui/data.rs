@@ -13,7 +13,7 @@ use crate::durability::Verdict;
 use crate::facts::Subject;
 use crate::facts::catalog::target::TargetKind;
 use crate::measure::{Measurement, Progress};
-use crate::report::{FilesystemChoice, Plan, Report, Step};
+use crate::report::{FilesystemChoice, Plan, Report};
 use crate::rules::RuleSet;
 
 /// The data for the screens.
@@ -53,11 +53,6 @@ impl Data {
     /// The report with the chosen target, once everything was read.
     pub fn chosen(&self) -> Option<(&Report, &Subject)> {
         Some((self.report.as_deref().filter(|_| self.complete)?, self.focus.target.as_ref()?))
-    }
-
-    /// The steps of that plan that keep a setting, and those that change one.
-    pub fn parted(&self) -> (Vec<&Step>, Vec<&Step>) {
-        self.plan().map(Plan::parted).unwrap_or_default()
     }
 
     /// The file systems that can be asked for on the chosen target; none where it is no free disk.

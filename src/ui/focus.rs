@@ -7,9 +7,9 @@ use std::sync::{Arc, LazyLock};
 
 use super::judged::{RuleResults, judged};
 use crate::facts::{Need, Scope, Subject};
-use crate::report::telling::places_worst_first;
+use crate::report::telling::{Advised, places_worst_first};
 use crate::report::{Report, TargetSummary, needed};
-use crate::rules::{Finding, Level, Outcome};
+use crate::rules::{Level, Outcome};
 
 /// Positions in the report's lists, and the missing facts of the target.
 #[derive(Clone, Debug, Default)]
@@ -25,10 +25,8 @@ pub struct Focus {
     pub verdict: Option<usize>,
     pub plan: Option<usize>,
     pub probe: Option<usize>,
-    /// Findings that apply without advising anything, apart from what is already right.
-    pub noted: Vec<usize>,
-    /// Findings that say what is already right without advising to keep it.
-    pub right: Vec<usize>,
+    /// What there is to do about it, in the words of the report.
+    pub advised: Advised,
     /// Findings that cannot be decided.
     pub undecided: Vec<usize>,
     /// What a warning or worse applies to.
@@ -105,6 +103,7 @@ impl Focus {
             ..Self::default()
         };
         focus.concerned = summary.subjects.iter().cloned().collect();
+        focus.advised = Advised::new(report, summary);
         focus.sort_findings(report);
         focus.rules = judged(report, &focus.concerned);
         focus.needs = focus.missing(report);
@@ -120,18 +119,12 @@ impl Focus {
             if finding.level >= Level::Warning && finding.outcome == Outcome::Applies {
                 self.amiss.insert(finding.subject.clone());
             }
-            match finding.outcome {
-                Outcome::Undecided { .. } => self.undecided.push(at),
-                Outcome::Applies if finding.advice.is_empty() && finding.level > Level::Keep => {
-                    self.noted.push(at);
-                }
-                Outcome::Applies if finding.advice.is_empty() => self.right.push(at),
-                Outcome::Applies | Outcome::DoesNotApply => {}
+            if matches!(finding.outcome, Outcome::Undecided { .. }) {
+                self.undecided.push(at);
             }
         }
         let level = |at: &usize| std::cmp::Reverse(report.findings.get(*at).map_or(Level::Keep, |f| f.level));
         self.undecided.sort_by_key(level);
-        self.noted.sort_by_key(level);
     }
 
     fn missing(&self, report: &Report) -> Vec<(Need, Vec<String>)> {
@@ -151,12 +144,6 @@ impl Focus {
         static HOST: LazyLock<Subject> = LazyLock::new(Subject::host);
         let others = self.concerned.iter().filter(|subject| subject.scope() != Scope::Host);
         std::iter::once(&*HOST).chain(others)
-    }
-
-    /// The findings of these rules about the target.
-    pub fn findings<'a>(&self, report: &'a Report, rules: &[String]) -> Vec<&'a Finding> {
-        let here = |finding: &&Finding| rules.contains(&finding.rule) && self.concerns(&finding.subject);
-        report.findings.iter().filter(here).filter(|finding| finding.outcome == Outcome::Applies).collect()
     }
 
     /// How many facts that were asked for about what concerns it are unknown.

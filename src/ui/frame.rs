@@ -234,7 +234,7 @@ fn banner(model: &Model, area: Rect, buffer: &mut Buffer) {
 /// What is assumed, in the longest words that have room.
 fn in_room(one: &Assumed, room: usize) -> String {
     let [short, shorter] = what_if::in_short(one);
-    let all = [what_if::assumption(one).says, short];
+    let all = [what_if::assumption(one).says.to_string(), short];
     all.into_iter().find(|says| text::width(says) <= room).unwrap_or_else(|| text::fit(&shorter, room))
 }
 

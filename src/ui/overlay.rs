@@ -1,13 +1,13 @@
 //! The overlays: the lists of every command and of all targets, the questions before a probe and before a file is
 //! written, and the choices of assumptions and of a file system.
 
-mod pane;
+pub mod pane;
 mod confirm;
 mod filesystem;
-pub mod help;
+mod help;
 mod save;
-pub mod targets;
-pub mod what_if;
+mod targets;
+mod what_if;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

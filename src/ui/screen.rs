@@ -1,21 +1,18 @@
 //! The screens: each turns the data into a page. They do not know each other; another one is opened by its name.
 
 mod details;
+mod sections;
 mod export;
 mod price;
 mod curves;
 mod rest;
 mod probe;
 mod rules;
-mod step;
 mod storage;
 mod unknown;
 mod what_if;
 mod advice;
 mod overview;
-
-#[cfg(test)]
-pub use advice::step_key;
 
 use ratatui::text::Line;
 

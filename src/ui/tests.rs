@@ -102,10 +102,10 @@ fn what_is_undecided_has_its_level_in_question() {
         .skip_while(|line| !line.contains("Undecided"))
         .skip(1)
         .filter_map(|line| line.split_whitespace().next())
-        .take(2)
+        .take(1)
         .collect();
-    assert_eq!(levels, ["critical?", "option?"], "{screen}");
-    assert_eq!(screen.matches('?').count(), 3, "only there, and help: {screen}");
+    assert_eq!(levels, ["critical?"], "{screen}");
+    assert_eq!(screen.matches('?').count(), 2, "only there, and help: {screen}");
 }
 
 #[test]
@@ -254,7 +254,8 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 40), RICH);
-        assert_eq!(shown(&model).contains(SAID), said, "{flush}:\n{}", shown(&model));
+        // The price in a line says it shorter.
+        assert_eq!(shown(&model).contains("without a flush"), said, "{flush}:\n{}", shown(&model));
         press(&mut model, "p");
         finish(&mut model, JobResult::Plan(vec!["Writes.".to_owned()]));
         press(&mut model, "y");

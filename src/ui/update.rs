@@ -18,7 +18,7 @@ use super::hits::Hit;
 use super::key::KeyPress;
 use super::model::{Dirty, Model, Overlay, PageView};
 use super::msg::{Exit, Msg, Pointed, SideEffect};
-use super::overlay::{help, targets, what_if as picking};
+use super::overlay::pane::screenful;
 use super::page::{Enter, Motion, Page, PageState};
 use super::screen_id::ScreenId;
 use super::what_if::{Picker, Taken};
@@ -225,8 +225,8 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             let chosen = model.data.focus.place.0;
             model.overlay = Some(Overlay::Targets { filter: Field::default(), chosen });
         }
-        Action::TargetGo(motion) => target_go(model, motion),
-        Action::TargetTake => target_take(model),
+        Action::ListGo(motion) => list_go(model, motion),
+        Action::ListTake => return list_take(model),
         Action::NextTarget => look_at(model, Focus::next),
         Action::PreviousTarget => look_at(model, Focus::previous),
         Action::PlanProbe => {
@@ -238,11 +238,6 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         Action::WhatIf => model.overlay = Some(Overlay::WhatIf(Box::new(Picker::open(&model.data)))),
         Action::State => state_fact(model),
         Action::LeaveWhatIf => leave_what_if(model),
-        Action::WhatIfGo(motion) => {
-            let page = picking::rows(frame::parts(model.size).body.height).max(1);
-            in_picker(model, |picker| picker.go(motion, page));
-        }
-        Action::WhatIfTake => return take_choice(model),
         Action::WhatIfComplete => in_picker(model, Picker::complete),
         Action::WhatIfBack => {
             let mut returns = false;
@@ -255,13 +250,6 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
             let wanted = model.data.filesystems().iter().position(|choice| choice.wanted);
             model.overlay = Some(Overlay::Filesystem { chosen: wanted.unwrap_or_default() });
         }
-        Action::FilesystemGo(motion) => {
-            let count = model.data.filesystems().len();
-            if let Some(Overlay::Filesystem { chosen }) = &mut model.overlay {
-                *chosen = motion.among(*chosen, count, count);
-            }
-        }
-        Action::FilesystemTake => return want(model).into_iter().collect(),
         Action::AskSave => export::ask(model),
         Action::Save => return export::save(model, false).into_iter().collect(),
         Action::Replace => return export::save(model, true).into_iter().collect(),
@@ -277,8 +265,6 @@ fn perform(model: &mut Model, view: PageView, command: UserAction) -> Vec<SideEf
         }
         Action::Mouse => return mouse(model),
         Action::Help => model.overlay = Some(Overlay::Help { filter: Field::default(), chosen: 0 }),
-        Action::HelpGo(motion) => help_go(model, motion),
-        Action::HelpRun => return help_run(model),
         Action::Erase => {
             retype(model, |typed| typed.edit(Edit::Backspace));
         }
@@ -474,12 +460,37 @@ fn mouse(model: &mut Model) -> Vec<SideEffect> {
     vec![SideEffect::Mouse(model.mouse)]
 }
 
-fn target_go(model: &mut Model, motion: Motion) {
-    let Some(Overlay::Targets { filter, .. }) = &model.overlay else { return };
-    let count = command::overlay_targets(model, filter.text()).count();
-    let page = targets::rows(frame::parts(model.size).body.height).max(1);
-    if let Some(Overlay::Targets { chosen, .. }) = &mut model.overlay {
-        *chosen = motion.among(*chosen, page, count);
+/// Moves in the list that lies over the screen.
+fn list_go(model: &mut Model, motion: Motion) {
+    let count = match &model.overlay {
+        Some(Overlay::Help { filter, .. }) => command::filtered(model, filter.text()).len(),
+        Some(Overlay::Targets { filter, .. }) => command::overlay_targets(model, filter.text()).count(),
+        Some(Overlay::WhatIf(picker)) => picker.entries().len(),
+        Some(Overlay::Filesystem { .. }) => model.data.filesystems().len(),
+        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => 0,
+    };
+    let page = screenful(frame::parts(model.size).body.height);
+    let chosen = match &mut model.overlay {
+        Some(
+            Overlay::Help { chosen, .. } | Overlay::Targets { chosen, .. } | Overlay::Filesystem { chosen },
+        ) => chosen,
+        Some(Overlay::WhatIf(picker)) => &mut picker.chosen,
+        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => return,
+    };
+    *chosen = motion.among(*chosen, page, count);
+}
+
+/// Takes what is chosen there.
+fn list_take(model: &mut Model) -> Vec<SideEffect> {
+    match &model.overlay {
+        Some(Overlay::Help { .. }) => help_run(model),
+        Some(Overlay::Targets { .. }) => {
+            target_take(model);
+            Vec::new()
+        }
+        Some(Overlay::WhatIf(_)) => take_choice(model),
+        Some(Overlay::Filesystem { .. }) => want(model).into_iter().collect(),
+        Some(Overlay::Confirm { .. } | Overlay::Save(_)) | None => Vec::new(),
     }
 }
 
@@ -520,15 +531,6 @@ fn cancel_probe(model: &mut Model) -> Vec<SideEffect> {
             vec![SideEffect::Cancel(*job)]
         }
         _ => Vec::new(),
-    }
-}
-
-fn help_go(model: &mut Model, motion: Motion) {
-    let Some(Overlay::Help { filter, .. }) = &model.overlay else { return };
-    let count = command::filtered(model, filter.text()).len();
-    let page = help::rows(frame::parts(model.size).body.height).saturating_sub(1).max(1);
-    if let Some(Overlay::Help { chosen, .. }) = &mut model.overlay {
-        *chosen = motion.among(*chosen, page, count);
     }
 }
 

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use super::data::Data;
-use super::page::Motion;
 use super::supposed::Supposition;
 use super::widgets::field::{Edit, Field};
 use crate::facts::{KeyInfo, Reading, Scope, Subject, ValueKind, catalog};
@@ -184,11 +183,6 @@ impl Picker {
         if let Some(whole) = whole.filter(|whole| whole.chars().count() <= Field::MOST) {
             self.edit(|typed| *typed = Field::new(&whole));
         }
-    }
-
-    /// Moves among the entries, a screenful being so many.
-    pub fn go(&mut self, motion: Motion, page: usize) {
-        self.chosen = motion.among(self.chosen, page, self.entries().len());
     }
 }
 

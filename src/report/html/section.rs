@@ -5,7 +5,7 @@ use super::{anchors, class};
 use crate::quote::Command;
 use crate::report::LayerRow;
 use crate::report::telling::{
-    Bullet, Bullets, Detail, Element, Grid, Instruction, Mark, Phrase, Rank, Section,
+    Bullet, Bullets, Cells, Detail, Element, Grid, Instruction, Mark, Phrase, Rank, Section,
 };
 use crate::report::text::layer;
 use crate::text::page::TextBuilder;
@@ -39,7 +39,7 @@ fn element(element: &Element) -> Markup {
     match element {
         Element::Sentence(says) => tag("p").add(Markup::phrase(says)).into(),
         Element::Bullets(Bullets { head: [], bullets }) => list(bullets.iter().map(item)),
-        Element::Bullets(Bullets { head, bullets }) => bullet_table(head, bullets),
+        Element::Bullets(bullets) => bullet_table(bullets),
         Element::Grid(grid) => figures(grid),
         Element::Stack(layers) => stack(layers),
         Element::Instructions(steps) => instructions(steps),
@@ -124,43 +124,26 @@ fn item(bullet: &Bullet) -> Markup {
     out.and(details(&bullet.beneath))
 }
 
-fn bullet_table(head: &[&str], bullets: &[Bullet]) -> Markup {
-    let marks = bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
-    let has = |filled: fn(&Bullet) -> bool| bullets.iter().any(filled);
-    let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
-    let by_rule = has(|one| !one.rule.is_empty());
-    let cells = |one: &Bullet| {
-        let mut cells: Vec<Markup> = one.marks.iter().map(mark).collect();
-        cells.resize(marks, Markup::default());
-        cells.extend(of.then(|| Markup::text(&one.of)));
-        cells.push(Markup::phrase(&one.says).and(details(&one.beneath)));
-        cells.extend(aside.then(|| Markup::phrase(&one.aside)));
-        cells.extend(by_rule.then(|| tag("code").text(&one.rule).into()));
-        cells
-    };
-    let rows: Vec<Vec<Markup>> = bullets.iter().map(cells).collect();
-    let columns = rows.first().map_or(0, Vec::len);
-    let names: Vec<&str> = head.iter().copied().chain(std::iter::repeat("")).take(columns).collect();
-    table(&named(&names), &names, &[], rows)
+/// What stands in the cells of a table.
+const CELLS: Cells<Markup> = Cells {
+    text: Markup::text,
+    code: |name| tag("code").text(name).into(),
+    phrase: Markup::phrase,
+    mark,
+    told: |bullet| Markup::phrase(&bullet.says).and(details(&bullet.beneath)),
+};
+
+fn bullet_table(bullets: &Bullets) -> Markup {
+    let (head, rows) = bullets.table(&CELLS);
+    table(&named(&head), &head, &[], rows)
 }
 
 /// Steps in a table, then each with its reasons and commands.
 fn instructions(steps: &[Instruction]) -> Markup {
-    let row = |step: &Instruction| {
-        let number = step.number.map(|number| number.to_string()).unwrap_or_default();
-        vec![
-            Markup::text(&number),
-            mark(&Mark::Level(step.level, false)),
-            tag("code").text(step.setting).into(),
-            Markup::text(&step.of),
-            Markup::text(&step.change),
-            Markup::text(&step.affects),
-        ]
-    };
-    let numbered: Vec<Vec<Markup>> = steps.iter().filter(|step| step.number.is_some()).map(row).collect();
+    let numbered = Instruction::table(steps, &CELLS);
     let mut out = Markup::default();
     if !numbered.is_empty() {
-        out = table("steps", &["", "level", "setting", "of", "change", "affects"], &[true], numbered);
+        out = table("steps", &Instruction::HEAD, &[true], numbered);
     }
     for step in steps {
         let number = step.number.map(|number| format!("{number}. ")).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::once::{Chapter, Numbered};
-use super::section::{Bullet, Detail, Mark};
+use super::section::{About, Bullet, Detail, Mark};
 use super::{Phrase, Section, plan, words};
 use crate::facts::{Need, Scope, Subject};
 use crate::report::{Report, TargetSummary};
@@ -29,13 +29,12 @@ pub fn first(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Sectio
     section.unless_empty()
 }
 
-/// What applies without advice, and what is undecided, about one target.
-pub fn of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Vec<Section> {
+/// What applies to one target without advice.
+pub fn found_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
     let about = chapter.about(target);
     let bare: Vec<Numbered<'_>> =
         about.iter().copied().filter(|(_, finding)| finding.advice.is_empty()).collect();
-    let found = found(chapter, Section::part("Found"), &bare);
-    found.into_iter().chain(undecided_of_target(chapter, target)).collect()
+    found(chapter, Section::part("Found"), &bare)
 }
 
 /// What cannot be decided about one target.
@@ -114,6 +113,7 @@ fn bullet(report: &Report, finding: &Finding) -> Bullet {
         says: Phrase::strong(&*finding.title).and(was),
         rule: finding.rule.clone(),
         beneath,
+        about: About::finding(finding),
         ..Bullet::default()
     }
 }
@@ -190,6 +190,7 @@ fn with_needs(serious: &[Serious<'_>]) -> Vec<Bullet> {
             let others = if *more > 0 { format!(", and {more} more like it") } else { String::new() };
             bullets.push(Bullet {
                 aside: Phrase::code(&finding.rule).and(others),
+                about: About::finding(finding),
                 ..Bullet::marked(Mark::Level(finding.level, true), &*finding.title)
             });
         }

@@ -6,6 +6,7 @@ use super::findings;
 use super::once::{Chapter, FindingsByTarget};
 use super::section::{Bullet, Detail, Grid};
 use super::{Phrase, Section, order, target, unknown, what_if, words};
+use crate::facts::Subject;
 use crate::report::{Report, TargetSummary};
 use crate::rules::Outcome;
 use crate::text::page::WIDTH;
@@ -86,8 +87,8 @@ pub fn summary(findings: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> O
 /// What no target told: other findings, what was settled between rules, what was taken out, and what is said of the run.
 pub fn rest<'a>(report: &'a Report, chapter: &mut Chapter<'_, 'a>) -> Vec<Section> {
     let mut sections = findings::elsewhere(chapter);
-    sections.extend(conflicts(report));
-    sections.extend(withheld(report));
+    sections.extend(conflicts(report, |_| true));
+    sections.extend(withheld(report, |_| true));
     sections.extend(unknown::of_host(report));
     sections.extend(warnings(report));
     sections.extend(report.what_if.iter().flat_map(what_if::sections));
@@ -95,7 +96,8 @@ pub fn rest<'a>(report: &'a Report, chapter: &mut Chapter<'_, 'a>) -> Vec<Sectio
     sections
 }
 
-fn conflicts(report: &Report) -> Option<Section> {
+/// The rules that disagreed about these subjects.
+pub fn conflicts(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::top("Conflicting rules");
     let one = |conflict: &crate::report::Conflict| Bullet {
         says: Phrase::code(conflict.setting.name).and(format!(" of {}", words::subject(&conflict.subject))),
@@ -108,11 +110,13 @@ fn conflicts(report: &Report) -> Option<Section> {
         ],
         ..Bullet::default()
     };
-    section.bullets(&["setting"], report.conflicts.iter().map(one).collect());
+    let conflicts = report.conflicts.iter().filter(|conflict| of(&conflict.subject));
+    section.bullets(&["setting"], conflicts.map(one).collect());
     section.unless_empty()
 }
 
-fn withheld(report: &Report) -> Option<Section> {
+/// Advice about these subjects that was taken out.
+pub fn withheld(report: &Report, of: impl Fn(&Subject) -> bool) -> Option<Section> {
     let mut section = Section::top("Not advised: not valid on this machine");
     let one = |withheld: &crate::report::Withheld| Bullet {
         says: format!("{} for {}", withheld.advice, words::subject(&withheld.subject)).into(),
@@ -120,11 +124,13 @@ fn withheld(report: &Report) -> Option<Section> {
         beneath: vec![Detail::Sentence(withheld.because.clone().into())],
         ..Bullet::default()
     };
-    section.bullets(&["advice", "rule"], report.withheld.iter().map(one).collect());
+    let withheld = report.withheld.iter().filter(|withheld| of(&withheld.subject));
+    section.bullets(&["advice", "rule"], withheld.map(one).collect());
     section.unless_empty()
 }
 
-fn warnings(report: &Report) -> Option<Section> {
+/// What is to be said of the run.
+pub fn warnings(report: &Report) -> Option<Section> {
     let mut section = Section::top("About this run");
     section
         .bullets(&[], report.warnings.iter().map(|warning| Bullet::sentence(warning.to_string())).collect());

@@ -29,6 +29,13 @@ impl<'a> FindingsByTarget<'a> {
         Self { report, about }
     }
 
+    /// Those about one target and about the host, for who is told of no other target.
+    pub fn alone(report: &'a Report, target: &'a TargetSummary) -> Self {
+        let subjects = [target.subjects.as_slice(), &[Subject::host()]].concat();
+        let about = Index::new(&report.findings).about(&subjects);
+        Self { report, about: BTreeMap::from([(&target.target, about)]) }
+    }
+
     /// The findings about a target.
     pub fn about(&self, target: &TargetSummary) -> &[Numbered<'a>] {
         self.about.get(&target.target).map_or(&[], Vec::as_slice)

@@ -1,7 +1,7 @@
 //! Plans: what to do in order, what is right already, what may be done at a price; and a step with its reasons and commands.
 
 use super::once::Chapter;
-use super::section::{Bullet, Detail, Element, Instruction, Mark};
+use super::section::{About, Bullet, Detail, Element, Instruction, Mark};
 use super::{Phrase, Section, words};
 use crate::facts::catalog::boot;
 use crate::facts::{Reading, Scope, Value};
@@ -10,43 +10,54 @@ use crate::rules::{Advice, Change, Finding, Level, Outcome};
 use crate::settings::Mounting;
 
 pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Vec<Section> {
-    let Some(plan) = chapter.report.plan(&target.target) else { return Vec::new() };
-    let (keep, change) = plan.parted();
-    let mut sections = Vec::new();
-    if !change.is_empty() {
-        let mut section = Section::part("Plan, in order of application");
-        let takes = Bullet::marked(Mark::Remark("downtime"), words::takes(plan).join("; "));
-        let wanted = plan.wish().map(|says| Bullet::marked(Mark::Remark("makes"), says));
-        section.bullets(&[], [takes].into_iter().chain(wanted).collect());
-        let numbered = (1..).zip(change);
-        let steps = numbered.map(|(number, step)| instruction(chapter, target, Some(number), step)).collect();
-        section.elements.push(Element::Instructions(steps));
-        sections.push(section);
+    if chapter.report.plan(&target.target).is_none() {
+        return Vec::new();
     }
-    sections.extend(right(chapter, target, &keep));
-    if !plan.options.is_empty() {
-        let mut section = Section::part("Optional, with trade-offs (not in the plan)");
-        let options = plan.options.iter().map(|step| instruction(chapter, target, None, step)).collect();
-        section.elements.push(Element::Instructions(options));
-        sections.push(section);
-    }
-    sections
+    let change = change(chapter, target);
+    let right = right(chapter, target);
+    [change, right, options(chapter, target)].into_iter().flatten().collect()
+}
+
+/// What to change, in order.
+pub fn change<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Option<Section> {
+    let plan = chapter.report.plan(&target.target)?;
+    let (_, change) = plan.parted();
+    let mut section = Section::part("Plan, in order of application");
+    let takes = Bullet::marked(Mark::Remark("downtime"), words::takes(plan).join("; "));
+    let wanted = plan.wish().map(|says| Bullet::marked(Mark::Remark("makes"), says));
+    section.bullets(&[], [takes].into_iter().chain(wanted).collect());
+    let numbered = (1..).zip(&change);
+    let steps = numbered.map(|(number, step)| instruction(chapter, target, Some(number), step)).collect();
+    section.elements.push(Element::Instructions(steps));
+    (!change.is_empty()).then_some(section)
+}
+
+/// What may be done at a price.
+pub fn options<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Option<Section> {
+    let options = &chapter.report.plan(&target.target)?.options;
+    let mut section = Section::part("Optional, with trade-offs (not in the plan)");
+    let steps = options.iter().map(|step| instruction(chapter, target, None, step)).collect();
+    section.elements.push(Element::Instructions(steps));
+    (!options.is_empty()).then_some(section)
 }
 
 /// What is right already: settings to keep, and findings that say so without naming one.
-fn right<'a>(chapter: &mut Chapter<'_, 'a>, target: &TargetSummary, keep: &[&'a Step]) -> Option<Section> {
+pub fn right<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> Option<Section> {
+    let keep = chapter.report.plan(&target.target).map(|plan| plan.parted().0);
     let mut bullets = Vec::new();
-    for step in keep {
+    for step in keep.into_iter().flatten() {
         if chapter.step(step) {
             let setting = Phrase::code(step.advice.setting.name).and(format!(": {}", words::change(step)));
-            bullets.push(Bullet::marked(Mark::Setting(setting), &*step.title));
+            let about = About::step(step);
+            bullets.push(Bullet { about, ..Bullet::marked(Mark::Setting(setting), &*step.title) });
         }
     }
     for &(at, finding) in chapter.about(target) {
         let is_right = finding.level == Level::Keep && finding.outcome == Outcome::Applies;
         if is_right && finding.advice.is_empty() && chapter.finding((at, finding)) {
             let of = words::subject(&finding.subject);
-            bullets.push(Bullet { of, says: (&*finding.title).into(), ..Bullet::default() });
+            let about = About::finding(finding);
+            bullets.push(Bullet { of, says: (&*finding.title).into(), about, ..Bullet::default() });
         }
     }
     let mut section = Section::part("No change needed");
@@ -73,6 +84,10 @@ fn instruction<'a>(
         beneath.push(Detail::Field("rules", rules.unwrap_or_default()));
         beneath
     });
+    let mut about = About::step(step);
+    if number.is_none() {
+        about.key.insert_str(0, "option ");
+    }
     Instruction {
         number,
         level: step.level,
@@ -80,6 +95,8 @@ fn instruction<'a>(
         of: words::subject(&step.subject),
         change: words::change(step),
         affects: words::affects(step.advice.reach, step.advice.risk),
+        takes: words::interruption(step.advice.risk),
+        about,
         beneath,
     }
 }

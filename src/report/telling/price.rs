@@ -63,7 +63,7 @@ pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) 
 pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the cost of durable commits.";
 
 /// Said of a measurement that was stopped.
-pub const CANCELLED: &str = "cancelled; partial results kept";
+const CANCELLED: &str = "cancelled; partial results kept";
 
 /// What is to be said of the figures, a sentence each.
 pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Vec<String> {
@@ -100,24 +100,33 @@ pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
 }
 
 /// What a commit costs, in a line: median with its interval, rate, tail, and how it was measured.
-pub fn line(report: &Report, target: &TargetSummary) -> Option<Phrase> {
-    let (measurement, row) = row_in_force(report, target)?;
+pub fn cost(report: &Report, target: &TargetSummary) -> Option<String> {
+    let (_, row) = row_in_force(report, target)?;
     let median = micros(row.median_us.value);
     if is_without_flushes(report, &target.target) {
-        return Some(format!("{median} without a flush: not the price of a durable commit").into());
+        return Some(format!("{median} without a flush: not the price of a durable commit"));
     }
     let interval = micros_between(row.median_us.low, row.median_us.high);
     let rate = row.per_second();
     let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
     let method = row.method.name();
-    let says = format!("{median} a commit ({interval}), {rate}/s{tail}; {method}, 8 kB, 1 client");
+    Some(format!("{median} a commit ({interval}), {rate}/s{tail}; {method}, 8 kB, 1 client"))
+}
+
+/// The same, with how many caveats there are and where.
+pub fn line(report: &Report, target: &TargetSummary) -> Option<Phrase> {
+    let (measurement, _) = row_in_force(report, target)?;
+    let says = cost(report, target)?;
     Some(match caveats(measurement).len() {
-        0 => says.into(),
-        count => Phrase::plain(format!("{says}; {}", words::count(count, "caveat"))).and_further(PRICE),
+        count if count > 0 && !is_without_flushes(report, &target.target) => {
+            Phrase::plain(format!("{says}; {}", words::count(count, "caveat"))).and_further(PRICE)
+        }
+        _ => says.into(),
     })
 }
 
-fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
+/// The cells of a method under [`HEAD`].
+pub fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<WalSyncMethod>) -> Vec<String> {
     let setting = measurement.log.setting(result.method).unwrap_or_default();
     let mark = match (measurement.is_in_force(result, in_force), setting) {
         _ if !result.as_server => "compare".to_owned(),

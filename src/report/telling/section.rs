@@ -1,14 +1,14 @@
 //! What a report says to people, as data: sections with a heading, and in them sentences, bullets, grids and instructions.
 //!
-//! Sections know no form; [`crate::report::text`] and [`crate::report::markdown`] draw them, and the screens take the details
-//! of a step from here.
+//! Sections know no form; [`crate::report::text`], [`crate::report::markdown`] and the screens draw them.
 
 use super::Tone;
 use super::phrase::Phrase;
 use crate::durability::{Layer, Standing};
+use crate::facts::{Need, Subject};
 use crate::quote::Command;
-use crate::report::LayerRow;
-use crate::rules::{Level, OwnCommand};
+use crate::report::{LayerRow, Step};
+use crate::rules::{Finding, Level, Outcome, OwnCommand};
 
 /// A heading with what stands under it.
 #[derive(Clone, Debug)]
@@ -63,6 +63,19 @@ pub struct Bullet {
     /// The rule that says so, where there is room.
     pub rule: String,
     pub beneath: Vec<Detail>,
+    pub about: About,
+}
+
+/// What a bullet or an instruction is about, for forms in which it can be chosen.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The name under which it is chosen; none where its words name it.
+    pub key: String,
+    /// The rules that say it.
+    pub rules: Vec<String>,
+    pub subject: Option<Subject>,
+    /// The fact that it is about, or that is missing.
+    pub fact: Option<(Subject, String)>,
 }
 
 /// A word in front of a bullet. All marks of one kind take the same room.
@@ -123,6 +136,9 @@ pub struct Instruction {
     pub change: String,
     /// Who else is affected, and what it takes.
     pub affects: String,
+    /// What it takes, in a word or two.
+    pub takes: &'static str,
+    pub about: About,
     /// Why and how; nothing where that was told under an earlier target.
     pub beneath: Option<Vec<Detail>>,
 }
@@ -148,6 +164,30 @@ pub enum Detail {
     Commands(&'static str, Vec<Command>),
     /// A command of the user's own rule.
     Own(OwnCommand),
+}
+
+impl About {
+    pub fn step(step: &Step) -> Self {
+        Self {
+            key: format!("step {} {}", step.advice.setting, step.subject),
+            rules: step.rules.clone(),
+            subject: Some(step.subject.clone()),
+            fact: None,
+        }
+    }
+
+    pub fn finding(finding: &Finding) -> Self {
+        let missing: Option<&Need> = match &finding.outcome {
+            Outcome::Undecided { needs } => needs.first().and_then(|set| set.first()),
+            Outcome::Applies | Outcome::DoesNotApply => None,
+        };
+        Self {
+            key: format!("found {} {}", finding.rule, finding.subject),
+            rules: vec![finding.rule.clone()],
+            subject: Some(finding.subject.clone()),
+            fact: missing.map(|need| (need.subject.clone(), need.fact.clone())),
+        }
+    }
 }
 
 impl Section {
@@ -205,6 +245,54 @@ impl Section {
     /// The section, unless nothing stands under its heading.
     pub fn unless_empty(self) -> Option<Self> {
         (!self.elements.is_empty()).then_some(self)
+    }
+}
+
+/// How a form writes what stands in the cells of a table.
+pub struct Cells<C> {
+    pub text: fn(&str) -> C,
+    pub code: fn(&str) -> C,
+    pub phrase: fn(&Phrase) -> C,
+    pub mark: fn(&Mark) -> C,
+    /// What a bullet says, with what belongs beneath it.
+    pub told: fn(&Bullet) -> C,
+}
+
+impl Bullets {
+    /// The names of the columns, and a row for each bullet; a column that none fills is left out.
+    pub fn table<C: Clone + Default>(&self, form: &Cells<C>) -> (Vec<&'static str>, Vec<Vec<C>>) {
+        let marks = self.bullets.iter().map(|one| one.marks.len()).max().unwrap_or_default();
+        let has = |filled: fn(&Bullet) -> bool| self.bullets.iter().any(filled);
+        let (of, aside) = (has(|one| !one.of.is_empty()), has(|one| !one.aside.is_empty()));
+        let by_rule = has(|one| !one.rule.is_empty());
+        let cells = |one: &Bullet| {
+            let mut cells: Vec<C> = one.marks.iter().map(form.mark).collect();
+            cells.resize(marks, C::default());
+            cells.extend(of.then(|| (form.text)(&one.of)));
+            cells.push((form.told)(one));
+            cells.extend(aside.then(|| (form.phrase)(&one.aside)));
+            cells.extend(by_rule.then(|| (form.code)(&one.rule)));
+            cells
+        };
+        let rows: Vec<Vec<C>> = self.bullets.iter().map(cells).collect();
+        let columns = rows.first().map_or(0, Vec::len);
+        (self.head.iter().copied().chain(std::iter::repeat("")).take(columns).collect(), rows)
+    }
+}
+
+impl Instruction {
+    /// The names of the columns that steps of a plan fill.
+    pub const HEAD: [&str; 6] = ["", "level", "setting", "of", "change", "affects"];
+
+    /// The rows of those with a place in the plan.
+    pub fn table<C>(steps: &[Self], form: &Cells<C>) -> Vec<Vec<C>> {
+        let row = |step: &Self| {
+            let number = (form.text)(&step.number?.to_string());
+            let [of, change, affects] = [&step.of, &step.change, &step.affects].map(|says| (form.text)(says));
+            let level = (form.mark)(&Mark::Level(step.level, false));
+            Some(vec![number, level, (form.code)(step.setting), of, change, affects])
+        };
+        steps.iter().filter_map(row).collect()
     }
 }
 

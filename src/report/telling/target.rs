@@ -109,13 +109,14 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
         return sections;
     }
     sections.extend(plan::sections(chapter, target));
-    sections.extend(findings::of_target(chapter, target));
+    sections.extend(findings::found_of_target(chapter, target));
+    sections.extend(findings::undecided_of_target(chapter, target));
     sections.extend(unknown::of_target(chapter, target));
     sections
 }
 
 /// What servers keep on it, where that is more than the directory itself.
-fn kept_here(target: &TargetSummary) -> Option<Section> {
+pub fn kept_here(target: &TargetSummary) -> Option<Section> {
     if target.directories.iter().all(|directory| directory.path == target.target.name()) {
         return None;
     }
@@ -130,7 +131,7 @@ fn kept_here(target: &TargetSummary) -> Option<Section> {
 }
 
 /// The evidence of the worst path, the others in a line each, and what is missing.
-fn evidence(verdict: &Verdict) -> Vec<Section> {
+pub fn evidence(verdict: &Verdict) -> Vec<Section> {
     let Some((worst, others)) = verdict.paths.split_first() else { return Vec::new() };
     let mut section = Section::part("Evidence");
     let piece = |piece: &crate::durability::Evidence| Bullet {

@@ -4,40 +4,38 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::Line;
-use ratatui::widgets::Widget;
 
-use super::pane::pane;
+use super::pane::Choices;
 use crate::report::FilesystemChoice;
 use crate::ui::model::Model;
+use crate::ui::standing::mark;
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 76;
-/// Rows for what is said of the chosen one.
-const SAID: u16 = 4;
 
 /// Draws the list, with what is to be said of the chosen one beneath.
 pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let choices = model.data.filesystems();
     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+    let (says, role) = choices.get(chosen).map_or((String::new(), TextRole::Dim), said);
+    let says = text::wrap(&says, room).into_iter().map(|line| Line::styled(line, theme.style(role)));
+    let list = Choices {
+        title: &format!("Which file system for {}?", model.data.focus.title),
+        width: WIDTH,
+        above: Vec::new(),
+        count: choices.len(),
+        chosen,
+        below: [Line::default()].into_iter().chain(says).collect(),
+    };
     let rows: Vec<Vec<StyledText>> =
         choices.iter().enumerate().map(|(at, choice)| cells(choice, at == chosen, theme)).collect();
-    let mut lines = columns::lines(&rows, &[Column::keep(1), Column::keep(6), Column::keep(10)], room);
-    lines.push(Line::default());
-    if let Some(choice) = choices.get(chosen) {
-        let (says, role) = said(choice);
-        let rows = text::wrap(&says, room).into_iter().take(usize::from(SAID));
-        lines.extend(rows.map(|line| Line::styled(line, theme.style(role))));
-    }
-    let height = u16::try_from(choices.len()).unwrap_or(u16::MAX).saturating_add(SAID).saturating_add(3);
-    let title = format!("Which file system for {}?", model.data.focus.title);
-    let width = WIDTH.min(area.width);
-    let inner = pane(theme, &text::fit(&title, room), width, height.min(area.height), area, buffer);
-    for (line, row) in lines.into_iter().zip(inner.rows()) {
-        line.render(row, buffer);
-    }
+    list.draw(theme, area, buffer, |shown, room| {
+        let lines = columns::lines(&rows, &[Column::keep(1), Column::keep(6), Column::keep(10)], room);
+        lines.into_iter().skip(shown.start).take(shown.len()).collect()
+    });
 }
 
 fn cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
@@ -51,11 +49,7 @@ fn cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<Styled
     };
     let refused = if choice.refused.is_some() { "cannot be made here" } else { "" };
     let says = [place, refused].into_iter().filter(|says| !says.is_empty()).collect::<Vec<_>>().join("; ");
-    vec![
-        (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(TextRole::Accent)),
-        (choice.filesystem.to_string(), name),
-        (says, theme.style(TextRole::Dim)),
-    ]
+    vec![mark(theme, is_chosen), (choice.filesystem.to_string(), name), (says, theme.style(TextRole::Dim))]
 }
 
 /// Why it cannot be made, else what its rule says of it and what it costs.

@@ -5,9 +5,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 
-use super::pane::pane;
+use super::pane::{Choices, typed};
 use crate::ui::command::{self, UserAction};
 use crate::ui::hits::{Hit, Hits};
 use crate::ui::key;
@@ -16,48 +15,39 @@ use crate::ui::theme::TextRole;
 use crate::ui::widgets::text;
 
 const WIDTH: u16 = 100;
-/// Rows that are not commands: the frame, the filter, and the reason.
-const OTHERS: u16 = 4;
-
-/// The most commands that are in sight at once on a screen with a body this high.
-pub fn rows(body: u16) -> usize {
-    usize::from(body.saturating_sub(OTHERS))
-}
 
 pub fn draw(model: &Model, filter: &str, chosen: usize, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let commands = command::filtered(model, filter);
-    let wanted = u16::try_from(commands.len()).unwrap_or(u16::MAX).saturating_add(OTHERS);
-    let inner = pane(theme, "Help", WIDTH.min(area.width), wanted.min(area.height), area, buffer);
-    let mut rows = inner.rows();
-    if let Some(row) = rows.next() {
-        let typed = if filter.is_empty() { "type to filter".to_owned() } else { format!("{filter}_") };
-        let style = theme.style(if filter.is_empty() { TextRole::Dim } else { TextRole::Plain });
-        Line::from(vec![Span::styled("/ ", theme.style(TextRole::Accent)), Span::styled(typed, style)])
-            .render(row, buffer);
-    }
-    // The last row gives the whole reason why the chosen command cannot be done, or counts what is out of sight.
-    let last = rows.next_back();
-    let rows: Vec<Rect> = rows.collect();
-    // As many as fit, with the chosen one among them.
-    let skipped = chosen.saturating_add(1).saturating_sub(rows.len());
+    // Beneath stands the whole reason why the chosen command cannot be done.
     let why = commands.get(chosen).and_then(|command| command.enabled.as_ref().err());
-    let below = commands.len().saturating_sub(skipped).saturating_sub(rows.len());
-    let said = match why {
-        Some(why) => format!("not now: {why}"),
-        None if below > 0 => format!("↓ {below} more"),
-        None => String::new(),
+    let list = Choices {
+        title: "Help",
+        width: WIDTH,
+        above: vec![typed(theme, "/ ", filter, "type to filter")],
+        count: commands.len(),
+        chosen,
+        below: why
+            .map(|why| {
+                let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+                let says = text::fit(&format!("not now: {why}"), room);
+                Line::styled(says, theme.style(TextRole::Doubt))
+            })
+            .into_iter()
+            .collect(),
     };
-    if let Some(row) = last {
-        Span::styled(text::fit(&said, usize::from(row.width)), theme.style(TextRole::Doubt))
-            .render(row, buffer);
-    }
-    let mut group = None;
-    for ((i, command), row) in commands.iter().enumerate().skip(skipped).zip(rows) {
-        let heading = if group == Some(command.group) { "" } else { command.group.title() };
-        group = Some(command.group);
-        entry(model, command, heading, i == chosen, usize::from(row.width)).render(row, buffer);
-        hits.add(row, Hit::Entry(i));
+    let places = list.draw(theme, area, buffer, |shown, room| {
+        let mut group = None;
+        let shown = commands.iter().enumerate().skip(shown.start).take(shown.len());
+        let line = |(at, command): (usize, &UserAction)| {
+            let heading = if group == Some(command.group) { "" } else { command.group.title() };
+            group = Some(command.group);
+            entry(model, command, heading, at == chosen, room)
+        };
+        shown.map(line).collect()
+    });
+    for (at, row) in places {
+        hits.add(row, Hit::Entry(at));
     }
 }
 

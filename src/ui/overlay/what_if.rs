@@ -3,11 +3,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
-use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
+use ratatui::text::Line;
 
-use super::pane::pane;
+use super::pane::{Choices, typed};
 use crate::ui::model::Model;
+use crate::ui::standing::mark;
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::what_if::{MenuItem, Picker, SelectableFact};
 use crate::ui::widgets::columns::{self, Column, StyledText};
@@ -15,46 +15,31 @@ use crate::ui::widgets::text;
 use crate::ui::words;
 
 const WIDTH: u16 = 76;
-/// Rows that are not entries: the frame, what was typed, and what is to be said beneath.
-const OTHERS: u16 = 5;
-
-/// The most entries that are in sight at once on a screen with a body this high.
-pub fn rows(body: u16) -> usize {
-    usize::from(body.saturating_sub(OTHERS))
-}
 
 /// Draws the list of facts, or that of values.
 pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
     let theme = model.data.theme;
     let entries = picker.entries();
     let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
-    let about = picker.of.as_deref().map(|choice| about(choice, theme, room)).unwrap_or_default();
-    let said = said(picker, entries.len(), theme, room);
-    let fixed = about.len().saturating_add(said.len()).saturating_add(1);
-    let wanted = entries.len().saturating_add(fixed).saturating_add(2);
-    let height = u16::try_from(wanted).unwrap_or(u16::MAX).min(area.height);
+    let mut above = picker.of.as_deref().map(|choice| about(choice, theme, room)).unwrap_or_default();
+    let (sign, asks) = match &picker.of {
+        None => ("/ ", "type to find any fact of this target"),
+        Some(_) => ("= ", "type a value"),
+    };
+    above.push(typed(theme, sign, picker.typed.text(), asks));
     let title = match &picker.of {
         None => "What if: which fact?".to_owned(),
         Some(of) if of.really.is_known() => format!("What if: {} of {}", of.key.name, of.subject),
         Some(of) => format!("State by hand: {} of {}", of.key.name, of.subject),
     };
-    let inner = pane(theme, &text::fit(&title, room), WIDTH.min(area.width), height, area, buffer);
-    let (below, rest) = crate::ui::widgets::area::bottom(inner, u16::try_from(said.len()).unwrap_or(0));
-    let mut rows = rest.rows();
-    for (line, row) in about.into_iter().chain([typed(picker, theme)]).zip(rows.by_ref()) {
-        line.render(row, buffer);
-    }
-    let rows: Vec<Rect> = rows.collect();
-    // As many as fit, with the chosen one among them.
-    let skipped = picker.chosen.saturating_add(1).saturating_sub(rows.len());
-    let shown: Vec<(usize, &MenuItem<'_>)> =
-        entries.iter().enumerate().skip(skipped).take(rows.len()).collect();
-    for (line, row) in list(&shown, picker.chosen, theme, room).into_iter().zip(rows) {
-        line.render(row, buffer);
-    }
-    for (line, row) in said.into_iter().zip(below.rows()) {
-        line.render(row, buffer);
-    }
+    let below = said(picker, entries.len(), theme, room);
+    let choices =
+        Choices { title: &title, width: WIDTH, above, count: entries.len(), chosen: picker.chosen, below };
+    choices.draw(theme, area, buffer, |shown, room| {
+        let shown: Vec<(usize, &MenuItem<'_>)> =
+            entries.iter().enumerate().skip(shown.start).take(shown.len()).collect();
+        list(&shown, picker.chosen, theme, room)
+    });
 }
 
 /// The description of a fact, and its reading.
@@ -68,22 +53,6 @@ fn about(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static
         lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
     }
     lines
-}
-
-fn typed(picker: &Picker, theme: Theme) -> Line<'static> {
-    let asks = match &picker.of {
-        None => "type to find any fact of this target",
-        Some(_) => "type a value",
-    };
-    let (shown, role) = match picker.typed.text() {
-        "" => (asks.to_owned(), TextRole::Dim),
-        typed => (format!("{typed}_"), TextRole::Plain),
-    };
-    let mark = if picker.of.is_some() { "= " } else { "/ " };
-    Line::from(vec![
-        Span::styled(mark, theme.style(TextRole::Accent)),
-        Span::styled(shown, theme.style(role)),
-    ])
 }
 
 /// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
@@ -111,7 +80,7 @@ fn list(shown: &[(usize, &MenuItem<'_>)], chosen: usize, theme: Theme, room: usi
         let is_chosen = *at == chosen;
         let plain = theme.style(TextRole::Plain);
         let name = if is_chosen { plain.add_modifier(Modifier::BOLD) } else { plain };
-        let mark = (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(TextRole::Accent));
+        let mark = mark(theme, is_chosen);
         let dim = theme.style(TextRole::Dim);
         rows.push(match entry {
             MenuItem::Fact(choice) => {

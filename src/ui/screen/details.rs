@@ -4,12 +4,11 @@ use ratatui::text::{Line, Span};
 
 use crate::facts::Need;
 use crate::report::Report;
-use crate::report::telling::{Detail, words as told};
+use crate::report::telling::{Detail, words};
 use crate::rules::{Finding, Outcome};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::labelled;
 use crate::ui::widgets::{diff, text, trace};
-use crate::ui::words;
 
 /// Columns for the names of fields, with the gap behind them. A longer name has more, so that it is never cut.
 const NAME: usize = 10;
@@ -73,14 +72,21 @@ impl Details {
         self.lines.push(Line::default());
     }
 
-    /// What a rule says of its subject, with what it rests on.
-    pub fn reasons(&mut self, report: &Report, finding: &Finding) {
-        self.paragraph(&finding.because);
+    /// What a rule says of its subject, unless that was told, with what it rests on.
+    pub fn reasons(&mut self, report: &Report, finding: &Finding, told: &[Detail]) {
+        let is_it = |detail: &Detail| match detail {
+            Detail::Sentence(says) | Detail::More(says) => *says.to_string() == *finding.because,
+            _ => false,
+        };
+        if !told.iter().any(is_it) {
+            self.paragraph(&finding.because);
+        }
         // Where there is advice, that is what mends it.
-        if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.advice.is_empty()) {
+        if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.advice.is_empty() && told.is_empty())
+        {
             self.field("remedy", &remedy.says);
         }
-        let was = told::level_as_written(report, &finding.rule);
+        let was = words::level_as_written(report, &finding.rule);
         self.field("rule", &format!("{} ({}){was}", finding.rule, finding.confidence.word()));
         for evidence in report.evidence(&finding.rule) {
             self.field("evidence", &evidence.lines().join(" · "));
@@ -121,11 +127,10 @@ impl Details {
 
     /// A missing fact: what happened, and what would supply it.
     pub fn need(&mut self, need: &Need) {
-        self.field("missing", &format!("{} of {}", need.fact, told::subject(&need.subject)));
-        self.field("why", &told::reason(need));
-        let remedy = words::remedy(need);
-        if !remedy.is_empty() {
-            self.field("remedy", &remedy);
+        self.field("missing", &format!("{} of {}", need.fact, words::subject(&need.subject)));
+        self.field("why", &words::reason(need));
+        if let Some(remedy) = &need.remedy {
+            self.field("remedy", &remedy.to_string());
         }
     }
 
@@ -143,8 +148,9 @@ impl Details {
     /// How a rule came to its outcome.
     pub fn trace(&mut self, finding: &Finding) {
         self.gap();
-        let head = format!("{}: {}", finding.rule, finding.outcome.word());
-        self.lines.push(Line::styled(head, self.theme.style(TextRole::Dim)));
+        let head = format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word());
+        let head = text::wrap(&head, self.room).into_iter();
+        self.lines.extend(head.map(|row| Line::styled(row, self.theme.style(TextRole::Dim))));
         if let Some(trace) = &finding.trace {
             self.lines.extend(trace::lines(trace, self.theme, self.room));
         }

@@ -10,12 +10,13 @@ mod path;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::details::Details;
+use super::details::{Details, indented};
 use super::rest::MOST;
+use super::sections::SectionView;
 use super::{unknown, what_if};
-use crate::durability::{Path, Standing, Verdict};
-use crate::facts::Subject;
-use crate::report::telling::target::{heading, standing, without_verdict};
+use crate::durability::Standing;
+use crate::report::telling::host;
+use crate::report::telling::target::{self, heading, standing, without_verdict};
 use crate::report::telling::unknown::NOTHING;
 use crate::report::{Plan, Report};
 use crate::ui::data::{Activity, Data};
@@ -23,7 +24,7 @@ use crate::ui::fill::{DashboardPart, fill};
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::room::{PageLayout, PageRoom};
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::columns::{self, Column, StyledText};
+use crate::ui::widgets::columns;
 use crate::ui::widgets::text;
 
 /// In which order rows that are left are spent on longer forms.
@@ -104,6 +105,11 @@ impl Dashboard<'_> {
         parts
     }
 
+    fn view(&self) -> SectionView<'_> {
+        let Self { data, state, room, .. } = *self;
+        SectionView { data, reports: &[], state, room }
+    }
+
     /// Blocks beneath a heading.
     fn section(&self, title: &str, aside: &str) -> Page {
         let mut page = Page::default();
@@ -122,7 +128,7 @@ impl Dashboard<'_> {
     fn what_if(&self) -> DashboardPart {
         let mut page = Page::default();
         page.text(Vec::new());
-        what_if::brief(&mut page, self.data, self.room);
+        what_if::brief(&mut page, self.data, self.state, self.room);
         DashboardPart::new(page.blocks)
     }
 
@@ -152,13 +158,12 @@ impl Dashboard<'_> {
     }
 
     fn warnings(&self) -> DashboardPart {
-        if self.report.warnings.is_empty() {
-            return DashboardPart::default();
+        let mut page = Page::default();
+        // A heading that is not the first has an empty line before it.
+        page.text(Vec::new());
+        if let Some(section) = host::warnings(self.report) {
+            self.view().add(&mut page, &section);
         }
-        let mut page = self.section("About this run", "");
-        let mut details = Details::new(self.theme, self.room);
-        self.report.warnings.iter().for_each(|warning| details.paragraph(&warning.to_string()));
-        page.text(details.lines);
         DashboardPart::new(page.blocks)
     }
 
@@ -197,7 +202,12 @@ impl Dashboard<'_> {
             }
         }
         if self.state.is_unfolded(KEY) {
-            lines.extend(super::details::indented(evidence(verdict, theme, room.saturating_sub(2))));
+            let view = SectionView { room: room.saturating_sub(2), ..self.view() };
+            let mut page = Page::default();
+            for section in target::evidence(verdict) {
+                view.add(&mut page, &section);
+            }
+            lines.extend(indented(page.blocks.into_iter().flat_map(|block| block.lines).collect()));
         }
         let is_amiss = verdict.standing < Standing::ProvenByDrill;
         DashboardPart::new(vec![Block::item(KEY, Enter::Unfold, lines).amiss(is_amiss)])
@@ -234,40 +244,4 @@ fn no_target(data: &Data, room: usize) -> Vec<Line<'static>> {
     details.gap();
     details.paragraph("No database, data mount or free disk was found. Name a directory: walwise DIR");
     details.lines
-}
-
-/// Every path with what speaks for its standing, and what is missing.
-fn evidence(verdict: &Verdict, theme: Theme, room: usize) -> Vec<Line<'static>> {
-    let mut lines =
-        vec![Line::styled(format!("as seen by the {}", verdict.seen_by), theme.style(TextRole::Dim))];
-    for path in &verdict.paths {
-        lines.push(Line::default());
-        let mut details = Details::new(theme, room);
-        details.field(path.standing.word(), &hops(path));
-        lines.extend(details.lines);
-        let rows: Vec<Vec<StyledText>> = path
-            .evidence
-            .iter()
-            .map(|evidence| {
-                vec![
-                    (format!("  {}", evidence.layer.word()), theme.style(TextRole::Dim)),
-                    (evidence.says.clone(), theme.style(TextRole::Plain)),
-                    (evidence.source.clone(), theme.style(TextRole::Dim)),
-                ]
-            })
-            .collect();
-        let shape = [Column::keep(8), Column::wrap(24), Column::wrap_or_drop(20, 1)];
-        lines.extend(columns::wrapped(&rows, &shape, room).into_iter().flatten());
-    }
-    for need in &verdict.missing {
-        lines.push(Line::default());
-        let mut details = Details::new(theme, room);
-        details.need(need);
-        lines.extend(details.lines);
-    }
-    lines
-}
-
-fn hops(path: &Path) -> String {
-    path.hops.iter().map(Subject::name).collect::<Vec<_>>().join(" → ")
 }

@@ -4,13 +4,13 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{LogKind, Measurement, MethodResult, beside_default};
+use crate::measure::{Estimate, LogKind, Measurement, MethodResult, beside_default};
 use crate::report::Report;
 use crate::report::axis::Axis;
 use crate::report::price::{in_force, is_without_flushes};
 use crate::report::telling::price as told;
 use crate::report::telling::words::count;
-use crate::text::{grouped, micros, micros_between};
+use crate::text::{grouped, micros};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::details::Details;
@@ -43,29 +43,16 @@ pub fn unmeasured(data: &Data) -> (String, TextRole) {
     }
 }
 
-/// What a commit costs with the method in force, else with the best one, in a sentence.
+/// What a commit costs, in a sentence.
 pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> String {
-    if flushes_are_suppressed(data, report) {
-        return told::WITHOUT_FLUSHES.to_owned();
-    }
-    let in_force = in_force(report, data.focus.cluster.as_ref());
-    let rows = || measurement.tried_of_server().filter(|row| row.error.is_none());
-    let row = rows().find(|row| measurement.is_in_force(row, in_force));
-    let Some(row) = row.or_else(|| rows().find(|row| row.method == measurement.best)) else {
+    let target = report.targets.get(data.focus.at);
+    let Some(says) = target.and_then(|target| told::cost(report, target)) else {
         return measurement.sentence.clone();
     };
-    let median = row.median_us;
-    let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
-    let doubts = measurement.caveats.len() + usize::from(measurement.cancelled);
-    let doubts = if doubts > 0 { format!("; {}", count(doubts, "caveat")) } else { String::new() };
-    format!(
-        "{} ({}), {} commits/s{tail}; {}, {}, one session{doubts}",
-        micros(median.value),
-        micros_between(median.low, median.high),
-        row.per_second(),
-        row.method.name(),
-        pages(measurement),
-    )
+    match told::caveats(measurement).len() {
+        0 => says,
+        doubts => format!("{says}; {}", count(doubts, "caveat")),
+    }
 }
 
 /// The methods in rows that fit beside something: median and interval.
@@ -114,42 +101,26 @@ impl MethodTable<'_> {
         chart(self.measurement, in_force, self.data.theme, self.room, is_brief)
     }
 
-    /// What the figures of a method are made of.
+    /// The figures of a method, and what they are made of.
     fn beneath(&self, row: &MethodResult) -> Vec<Line<'static>> {
         let mut details = Details::new(self.data.theme, self.room.saturating_sub(2));
         details.field("source", &format!("{}, {}", told::PRICE, told::lead(self.measurement)));
         if let Some(error) = &row.error {
             details.field("failed", error);
         } else {
-            let median = row.median_us;
-            let (value, interval) = (micros(median.value), micros_between(median.low, median.high));
-            details.field("median", &format!("{value}, 95 % interval {interval}"));
-            let rate = row.per_second();
-            details.field("mean", &format!("{}; {rate} commits/s follow from it", micros(row.mean_us)));
-            let p99 = row.p99_us.map(|p99| format!("p99 {}, ", micros(p99))).unwrap_or_default();
-            details.field("tails", &format!("p95 {}, {p99}max {}", micros(row.p95_us), micros(row.max_us)));
-            if let Some(setting) =
-                self.measurement.log.setting(row.method).filter(|setting| !setting.is_empty())
-            {
-                details.field("setting", setting);
-            }
+            let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+            let figures = told::row(self.measurement, row, in_force);
+            let figures = told::HEAD.iter().zip(&figures).map(|(name, says)| (*name, says.as_str()));
+            let fields: Vec<(&str, &str)> =
+                figures.skip(1).filter(|(name, says)| !name.is_empty() && *says != "-").collect();
+            details.fields(&fields);
             details.field("counted", &format!("{} commits", grouped(row.samples)));
-            let flushes = row.flushes_per_commit.map_or_else(
-                || "not counted: these disks' statistics do not say".to_owned(),
-                |count| format!("{count:.2} per commit, by the disks' own statistics"),
-            );
-            details.field("flushes", &flushes);
         }
         let beside = self.measurement.comparisons.iter().find(|one| one.method == row.method);
         if let Some(comparison) = beside {
-            let gain = comparison.gain_percent;
-            let says = format!(
-                "{}: gains {:.1} %, 95 % interval {:.1} – {:.1} %",
-                comparison.against.name(),
-                gain.value,
-                gain.low,
-                gain.high
-            );
+            let Estimate { value, low, high } = comparison.gain_percent;
+            let against = comparison.against.name();
+            let says = format!("{against}: gains {value:.1} %, 95 % interval {low:.1} – {high:.1} %");
             details.field("beside", &says);
         }
         details.gap();
@@ -159,11 +130,8 @@ impl MethodTable<'_> {
 
 /// What limits the figures.
 pub fn caveats(details: &mut Details, measurement: &Measurement) {
-    if measurement.cancelled {
-        details.field("caveat", told::CANCELLED);
-    }
-    for caveat in &measurement.caveats {
-        details.field("caveat", &caveat.in_full());
+    for says in told::caveats(measurement) {
+        details.field("caveat", &says);
     }
 }
 

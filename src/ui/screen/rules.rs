@@ -4,19 +4,19 @@
 //! The report keeps no trace of what does not apply, which is nearly everything. The surprise: such a rule is evaluated
 //! again, over the facts of the report, when somebody unfolds it.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::details::Details;
 use super::rest::no_target_page;
 use crate::facts::Subject;
 use crate::report::Report;
+use crate::report::telling::Mark;
 use crate::rules::{self, Circumstances, Finding, Level, Outcome};
 use crate::ui::data::Data;
 use crate::ui::judged::{CameTo, RuleResults};
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::theme::{TextRole, Theme};
 use crate::ui::widgets::columns::{self, Column, StyledText};
-use crate::ui::widgets::trace;
 use crate::ui::words;
 
 /// Of what a rule does not apply to, so many traces are shown; `walwise explain` has them all.
@@ -92,6 +92,7 @@ impl RuleCatalog<'_> {
         let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
         let mut findings = judged.of(self.report);
         if let Some(first) = findings.next() {
+            let is_open = judged.came_to == CameTo::Undecided;
             let like = findings
                 .filter(|finding| {
                     std::mem::discriminant(&finding.outcome) == std::mem::discriminant(&first.outcome)
@@ -99,7 +100,7 @@ impl RuleCatalog<'_> {
                 .count();
             let more = if like > 0 { format!(" and {like} more") } else { String::new() };
             return vec![
-                (words::level(first), self.theme.level(first.level)),
+                (Mark::Level(first.level, is_open).words(), self.theme.level(first.level)),
                 (judged.rule.clone(), plain),
                 (format!("{}{more}", words::subject(&first.subject)), plain),
                 (first.title.clone(), plain),
@@ -122,11 +123,11 @@ impl RuleCatalog<'_> {
             details.paragraph(&finding.title);
             // Most rules give the same reasons whatever they are about.
             if told.is_none_or(|told| told.because != finding.because) {
-                details.reasons(self.report, finding);
+                details.reasons(self.report, finding, &[]);
                 told = Some(finding);
             }
             details.needs(finding);
-            self.trace(&mut details, finding);
+            details.trace(finding);
         }
         if judged.findings.is_empty() {
             self.about(&mut details, judged);
@@ -164,23 +165,11 @@ impl RuleCatalog<'_> {
         let circumstances = Circumstances { live: self.report.host.live, traced: true };
         let finding = rules::evaluate_one(rule, &self.report.facts, subject, circumstances);
         if finding.outcome == Outcome::DoesNotApply {
-            self.trace(details, &finding);
+            details.trace(&finding);
         } else {
             // Of a stack that is too large the report leaves facts out, so this is not what was judged.
             let more = format!("`walwise explain {}` says why it does not apply to {subject}.", rule.id);
             details.paragraph(&more);
-        }
-    }
-
-    fn trace(&self, details: &mut Details, finding: &Finding) {
-        details.gap();
-        let head = format!("{} on {}: {}", finding.rule, finding.subject, finding.outcome.word());
-        let room = self.room.saturating_sub(2);
-        let head = crate::ui::widgets::text::wrap(&head, room);
-        let dim = self.theme.style(TextRole::Dim);
-        details.lines.extend(head.into_iter().map(|row| Line::from(Span::styled(row, dim))));
-        if let Some(found) = &finding.trace {
-            details.lines.extend(trace::lines(found, self.theme, room));
         }
     }
 }

@@ -13,10 +13,12 @@ use ratatui::text::Line;
 
 use super::details::Details;
 use super::rest::no_target_page;
+use super::sections::SectionView;
 use crate::facts::catalog::target;
 use crate::facts::{Scope, Subject, Value};
 use crate::report::Report;
 use crate::report::telling::flush::is_well;
+use crate::report::telling::target::kept_here;
 use crate::report::telling::words as told;
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState, Pane};
@@ -121,24 +123,22 @@ impl<'a> LayerDiagram<'a> {
 
     /// What else lies on the same disks.
     fn shared(&self, page: &mut Page) {
-        let summary = self.report.targets.get(self.data.focus.at);
-        let kept = summary.into_iter().flat_map(|summary| &summary.directories);
-        let kept: Vec<(String, &str)> =
-            kept.map(|directory| (format!("  {}", directory.role), directory.path.as_str())).collect();
+        let Some(summary) = self.report.targets.get(self.data.focus.at).filter(|_| !self.is_searching())
+        else {
+            return;
+        };
+        let view = SectionView { data: self.data, reports: &[], state: self.state, room: self.room };
+        if let Some(section) = kept_here(summary) {
+            view.add(page, &section);
+        }
         let mut details = Details::new(self.theme, self.room);
-        if !self.is_searching() {
-            if !kept.is_empty() {
-                details.paragraph("Kept here");
-            }
-            details.fields(&kept);
-            for says in told::shared(self.report, self.target) {
-                details.paragraph(&says);
-            }
-            if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
-                && !disks.is_empty()
-            {
-                details.paragraph(&format!("Swap is on the same disk: {}", disks.join(", ")));
-            }
+        for says in told::shared(self.report, self.target) {
+            details.paragraph(&says);
+        }
+        if let Some(Value::List(disks)) = self.report.value(self.target, target::SWAP_BESIDE.name())
+            && !disks.is_empty()
+        {
+            details.paragraph(&format!("Swap is on the same disk: {}", disks.join(", ")));
         }
         if !details.lines.is_empty() {
             details.lines.insert(0, Line::default());

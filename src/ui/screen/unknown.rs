@@ -29,8 +29,7 @@ pub fn add(page: &mut Page, data: &Data, report: &Report, state: &PageState, roo
     page.heading(theme, "Not known", &format!("{all} that would decide a rule"));
     let view = RemedyList { data, report, theme };
     let shown = needs.iter().take(most);
-    let mut told = ReasonsTold::new();
-    let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need, &mut told)).collect();
+    let rows: Vec<Vec<StyledText>> = shown.clone().map(|(need, _)| view.cells(need)).collect();
     let shape = [Column::keep(6), Column::keep(16), Column::wrap(28)];
     for (mut lines, (need, rules)) in columns::wrapped(&rows, &shape, room).into_iter().zip(shown) {
         let key = key(need);
@@ -64,27 +63,6 @@ pub fn in_short(data: &Data, report: &Report) -> String {
     unknown::in_short(report, &needs).unwrap_or_else(all)
 }
 
-/// What was told of missing facts: the reason with what would help, and the name of the fact.
-type ReasonsTold<'n> = Vec<(String, String, &'n str)>;
-
-/// A reason and what would help; of what was told before only where it stands.
-fn again<'n>(reason: String, remedy: String, need: &'n Need, told: &mut ReasonsTold<'n>) -> String {
-    let is_last = |at: usize| at + 1 == told.len();
-    let before = told.iter().position(|(known, ..)| *known == reason);
-    let refers = before.and_then(|at| Some((at, told.get(at)?)));
-    let says = match refers {
-        Some((at, (_, helps, _))) if is_last(at) && *helps == remedy => "as above".to_owned(),
-        Some((at, _)) if is_last(at) => format!("as above{remedy}"),
-        Some((_, (_, helps, fact))) if *helps == remedy => format!("as for {fact}"),
-        Some((_, (.., fact))) => format!("as for {fact}{remedy}"),
-        None => format!("{reason}{remedy}"),
-    };
-    if refers.is_none() {
-        told.push((reason, remedy, &need.fact));
-    }
-    says
-}
-
 struct RemedyList<'a> {
     data: &'a Data,
     report: &'a Report,
@@ -92,8 +70,8 @@ struct RemedyList<'a> {
 }
 
 impl RemedyList<'_> {
-    /// A missing fact in columns. A reason that was told before is not told again.
-    fn cells<'n>(&self, need: &'n Need, before: &mut ReasonsTold<'n>) -> Vec<StyledText> {
+    /// A missing fact in columns.
+    fn cells(&self, need: &Need) -> Vec<StyledText> {
         let plain = self.theme.style(TextRole::Plain);
         let remedy = match &need.remedy {
             Some(Remedy::RunProbe) if self.data.measurable().is_ok() => " → p runs the probe".to_owned(),
@@ -102,7 +80,7 @@ impl RemedyList<'_> {
         };
         let says = match self.stated(need) {
             Some(said) => (format!("{said}{remedy}"), self.theme.style(TextRole::Doubt)),
-            None => (again(told::reason(need), remedy, need, before), plain),
+            None => (format!("{}{remedy}", told::reason(need)), plain),
         };
         vec![(words::subject(&need.subject), plain), (need.fact.clone(), plain), says]
     }

@@ -161,7 +161,7 @@ fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
     let steps = vec![
         ("AT RISK", vec![key("r")]),
         ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("4")]),
-        ("current → recommended", vec![key("q")]),
+        ("Plan, in order of application", vec![key("q")]),
     ];
     assert_eq!(play(true, steps).0, Exit::Quit);
 }
@@ -198,7 +198,7 @@ fn while_a_shell_has_the_terminal_nothing_is_drawn() {
         Msg::Signal(signal_hook::consts::SIGWINCH),
         Msg::Signal(signal_hook::consts::SIGCONT),
     ];
-    let steps = vec![("AT RISK", first), ("current → recommended", vec![key("q")])];
+    let steps = vec![("AT RISK", first), ("Plan, in order of application", vec![key("q")])];
     assert_eq!(play(true, steps).1, ["suspend", "resume"]);
 }
 
@@ -243,7 +243,9 @@ fn an_interrupt_passes_all_that_was_typed_before_it() {
 #[test]
 fn many_changes_of_the_size_are_one() {
     let first = [(); 100].map(|()| Msg::Signal(signal_hook::consts::SIGWINCH)).into_iter();
-    let steps =
-        vec![("AT RISK", first.chain([key("4")]).collect()), ("current → recommended", vec![key("q")])];
+    let steps = vec![
+        ("AT RISK", first.chain([key("4")]).collect()),
+        ("Plan, in order of application", vec![key("q")]),
+    ];
     assert_eq!(play(true, steps).1, ["renew"]);
 }

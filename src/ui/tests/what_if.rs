@@ -106,7 +106,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     for says in [
         "Title of ext4.option-ignored (ext4.option-ignored)",
         "kernel.vendor of host: not known → mainline (assumed)",
-        "without   mount.options: ",
+        "without  mount.options: ",
         "Assumptions do not affect plans, exports or the exit code.",
     ] {
         assert!(advice.contains(says), "{says}: {advice}");
@@ -115,7 +115,7 @@ fn what_would_be_different_stands_beside_the_machine_as_it_is() {
     let mut plain = real.clone();
     press(&mut plain, "4");
     let of_plan = |screen: &str| {
-        let from = screen.find("current → recommended").unwrap();
+        let from = screen.find("Plan, in order of application").unwrap();
         let lines = screen[from..].lines().filter(|line| !line.is_empty());
         let lines = lines.take_while(|line| !line.contains("────"));
         lines.map(|line| line.replace('▸', " ")).collect::<Vec<_>>()
@@ -257,7 +257,7 @@ fn a_step_is_told_as_in_the_text() {
         for step in plan.steps.iter().chain(&plan.options) {
             model.pages.clear();
             let state = model.pages.entry(model.screen).or_default();
-            let key = crate::ui::screen::step_key(step);
+            let key = crate::report::telling::About::step(step).key;
             state.unfolded.extend([key.clone(), format!("option {key}")]);
             let page = squeezed(&whole(&model));
             for label in ["affects", "price", "or", "lasts", "apply", "verify", "undo"] {

@@ -44,8 +44,6 @@ impl Column {
 pub type StyledText = (String, Style);
 
 const GAP: usize = 2;
-/// Fewer columns than this beside a name are no room for a text.
-const LEAST_BESIDE: usize = 18;
 
 /// The rows as lines, each cell aligned with those above and below it, within so many columns. Of what wraps, the first line
 /// is shown.
@@ -95,7 +93,7 @@ pub fn labelled(
 fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec<Line<'static>> {
     let pieces = |((content, _), (column, width)): (&StyledText, (&Column, &usize))| {
         if column.wraps && text::width(content) > *width {
-            hanging(content, *width)
+            text::wrap(content, *width)
         } else {
             vec![content.clone()]
         }
@@ -110,20 +108,6 @@ fn row_in_lines(row: &[StyledText], columns: &[Column], widths: &[usize]) -> Vec
         pieces.iter().zip(row).map(piece).collect()
     };
     (0..high).map(|at| line(&one(at), widths)).collect()
-}
-
-/// A text in lines; what stands before two blanks is a name, and the rest hangs beside it where there is room.
-fn hanging(content: &str, width: usize) -> Vec<String> {
-    let at = content.find("  ").unwrap_or_default();
-    let (name, rest) = content.split_at(at);
-    let rest_alone = rest.trim_start();
-    let beside = text::width(content).saturating_sub(text::width(rest_alone));
-    if name.is_empty() || width.saturating_sub(beside) < LEAST_BESIDE {
-        return text::wrap(content, width);
-    }
-    let rows = text::wrap(rest_alone, width.saturating_sub(beside)).into_iter().enumerate();
-    let name = |i: usize| if i == 0 { text::pad(name, beside) } else { text::blank(beside) };
-    rows.map(|(i, row)| format!("{}{row}", name(i))).collect()
 }
 
 fn line(row: &[StyledText], widths: &[usize]) -> Line<'static> {
@@ -233,9 +217,6 @@ mod tests {
                 "host       none"
             ]
         );
-        assert_eq!(hanging("name   one two three four", 20), ["name one two three", "four"]);
-        assert_eq!(hanging("name  one two three four five", 24), ["name  one two three four", "      five"]);
-        assert_eq!(hanging("name  one two", 8), ["name one", "two"]);
         assert!(shown(18).iter().any(|line| line.starts_with("/sr…  remove")), "{:?}", shown(18));
     }
 

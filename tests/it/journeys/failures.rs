@@ -151,7 +151,7 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     pty.press("e\r");
     pty.until_shown("a panic while writing");
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("q");
     pty.ends(0);
     assert!(!pty.written().contains("\x1b[31mreading"), "a panic's message is text from anywhere");

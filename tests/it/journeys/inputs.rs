@@ -174,7 +174,7 @@ fn a_terminal_that_reads_late_misses_nothing() {
     pty.resize_unseen(80, 24);
     pty.press("4");
     pty.hold(false);
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("q");
     pty.ends(0);
 }

@@ -60,7 +60,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
     }
     pty.until_shown("Undecided until mounted");
     pty.press("4");
-    let shown = pty.until_shown("current → recommended");
+    let shown = pty.until_shown("in order of application");
     assert!(shown.contains("mkfs.options"), "{shown}");
     pty.press("q");
     pty.ends(0);
@@ -90,14 +90,14 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.press("1");
     pty.until_shown("Do first");
     pty.press("4");
-    let shown = pty.until_shown("current → recommended");
+    let shown = pty.until_shown("in order of application");
     assert!(shown.contains("new file system"), "{shown}");
     pty.press("y");
     let line = format!("mkfs.ext4 -m 1 {}", disk.device);
     pty.until_shown(&format!("clipboard: {line}"));
     assert_eq!(copied(&pty), line);
     pty.press("\r");
-    pty.until_shown("sources");
+    pty.until_shown("published figures");
     // What is to be pasted, as `check` of the same disk gives it; the rest also tells of what changes all the time.
     pty.press("e");
     pty.until_shown("Nothing is written before s was answered");

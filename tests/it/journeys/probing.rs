@@ -147,7 +147,7 @@ fn readers_that_are_killed_cost_their_own_answers() {
     pty.press("r");
     pty.until_gone("reading");
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("q");
     pty.ends(0);
 }

@@ -21,7 +21,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
         screen.alternate_screen() && screen.contents().contains("Do first")
     });
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("q");
     pty.until_shown("DONE 0");
     pty.assert_given_back();

@@ -18,7 +18,7 @@ fn a_size_is_followed() {
     // Typed at the very moment of a change: neither may be lost.
     pty.resize(100, 30);
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.until("the last row has the keys", |screen| {
         screen.rows(0, 100).nth(29).is_some_and(|row| row.contains("q quit"))
     });
@@ -100,7 +100,7 @@ fn any_size_is_drawn_in_bounded_memory() {
     }
     pty.resize_unseen(80, 24);
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("q");
     pty.ends(0);
     assert!(pty.largest() < 150 << 20, "{} bytes", pty.largest());

@@ -10,7 +10,7 @@ fn tour(variables: &[(&str, &str)]) -> String {
     start_probe(&mut pty);
     pty.until_shown("rounds in");
     for (key, shown) in
-        [("2", "from the target down"), ("4", "recommended"), ("5", "enter why"), ("6", "the report")]
+        [("2", "from the target down"), ("4", "in order of"), ("5", "enter why"), ("6", "the report")]
     {
         pty.press(key);
         pty.until_shown(shown);

@@ -15,7 +15,7 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.press("\x1b");
     pty.until_gone("/ quit_");
     pty.press("4");
-    pty.until_shown("current → recommended");
+    pty.until_shown("in order of application");
     pty.press("\x1b");
     pty.until_shown("Do first");
     pty.press("q");
@@ -71,7 +71,7 @@ fn another_kernel_is_supposed_and_left_again() {
     let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
     pty.until_shown("Do first");
     pty.press("4");
-    let real = pty.until_shown("current → recommended");
+    let real = pty.until_shown("in order of application");
     assert!(real.contains("downtime"), "{real}");
     suppose_another_kernel(&mut pty);
     let supposed = pty.until_shown("(boot.ineffective-option)");
@@ -80,7 +80,7 @@ fn another_kernel_is_supposed_and_left_again() {
     assert!(gone.contains("(boot.refused-option)"), "the kernel that runs refuses the option: {supposed}");
     pty.press("W");
     pty.until_gone("WHAT IF");
-    let again = pty.until_shown("current → recommended");
+    let again = pty.until_shown("in order of application");
     assert!(!again.contains("(boot.ineffective-option)"), "{again}");
     pty.press("q");
     pty.ends(0);

@@ -1,7 +1,7 @@
 //! What is known of the disks, the host and the rest of the stack, in plain words: what rows are filled with that nothing
 //! more urgent needs.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::{Dashboard, turn};
 use crate::facts::{FactGroup, Scope, Subject, Value, catalog};
@@ -11,10 +11,11 @@ use crate::ui::fill::DashboardPart;
 use crate::ui::page::Block;
 use crate::ui::room::PageLayout;
 use crate::ui::theme::{TextRole, Theme};
+use crate::ui::widgets::columns::{self, Column};
 use crate::ui::widgets::text;
 
 /// Columns of the name of a fact.
-const LABEL: usize = 20;
+const LABEL: usize = 19;
 /// Of more disks than these none is told more of.
 const DISKS: usize = 4;
 /// The most facts of one thing.
@@ -84,14 +85,11 @@ pub fn of(report: &Report, subject: &Subject, theme: Theme, room: usize, most: u
     let name =
         if subject.name().is_empty() { "host".to_owned() } else { text::fit_middle(subject.name(), room) };
     let head = Line::styled(name, theme.style(TextRole::Heading));
-    let rows = known.into_iter().take(most).map(|(_, label, value)| {
-        let value = text::fit(&value, room.saturating_sub(LABEL + 3));
-        Line::from(vec![
-            Span::styled(format!("  {} ", text::pad(&label, LABEL)), dim),
-            Span::styled(value, plain),
-        ])
-    });
-    let rows: Vec<Line<'static>> = rows.collect();
+    let cells = |(_, label, value): ((bool, u8), String, String)| {
+        vec![(format!("  {}", text::pad(&label, LABEL)), dim), (value, plain)]
+    };
+    let rows: Vec<_> = known.into_iter().take(most).map(cells).collect();
+    let rows = columns::lines(&rows, &[Column::keep(LABEL + 2), Column::keep(0)], room);
     if rows.is_empty() { Vec::new() } else { [head].into_iter().chain(rows).collect() }
 }
 

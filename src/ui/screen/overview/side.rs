@@ -8,17 +8,15 @@ use crate::facts::{Scope, Subject};
 use crate::report::Report;
 use crate::ui::data::Data;
 use crate::ui::side::{Side, SideRow};
-use crate::ui::standing::TargetLine;
+use crate::ui::standing;
 use crate::ui::theme::TextRole;
-use crate::ui::widgets::text;
+use crate::ui::widgets::columns::{self, StyledText};
 
 /// Its columns, with margins and the line at its right.
 const WIDTH: u16 = 50;
 const ROOM: usize = 47;
-/// Columns of mark and standing, of a file system and of a price.
-const STANDING: usize = 15;
-const FILESYSTEM: usize = 6;
-const PRICE: usize = 8;
+/// Columns of the name of a target.
+const NAME: usize = 16;
 /// The most facts of one thing.
 const MOST: usize = 7;
 
@@ -59,35 +57,18 @@ fn concerned<'d>(data: &'d Data, report: &Report) -> impl Iterator<Item = Subjec
 fn targets(data: &Data, report: &Report, most: usize) -> Vec<SideRow> {
     let theme = data.theme;
     let (place, count) = data.focus.place;
-    let dim = theme.style(TextRole::Dim);
-    let name = ROOM - STANDING - FILESYSTEM - PRICE - 3;
-    let title = if count == 1 { "Target".to_owned() } else { format!("Targets {count}, worst first") };
-    let head = format!(
-        " {}{}{:>PRICE$}",
-        text::pad(&title, STANDING + name + 2),
-        text::pad("fs", FILESYSTEM + 1),
-        "price"
-    );
-    let mut rows = vec![SideRow { line: Line::styled(head, theme.style(TextRole::Heading)), target: None }];
+    let title = if count == 1 { " Target".to_owned() } else { format!(" Targets {count}, worst first") };
+    let mut rows = vec![SideRow { line: Line::styled(title, theme.style(TextRole::Heading)), target: None }];
     let skipped = (place + 1).saturating_sub(most);
     let shown = data.focus.targets(report).enumerate().skip(skipped).take(most);
-    rows.extend(shown.map(|(at, target)| {
-        let row = TargetLine::new(report, target, theme);
-        let is_chosen = at == place;
-        let style = theme.style(if is_chosen { TextRole::Heading } else { TextRole::Plain });
-        let line = Line::from(vec![
-            Span::styled(if is_chosen { "▸" } else { " " }, theme.style(TextRole::Accent)),
-            Span::styled(text::pad(&format!("{} {}", row.mark, row.standing), STANDING), row.style),
-            Span::raw(" "),
-            Span::styled(text::pad(&text::fit_middle(&target.title, name), name), style),
-            Span::styled(format!(" {} {:>PRICE$}", text::pad(&row.filesystem, FILESYSTEM), row.price), dim),
-        ]);
-        SideRow { line, target: Some(at) }
-    }));
+    let (places, cells): (Vec<usize>, Vec<Vec<StyledText>>) =
+        shown.map(|(at, target)| (at, standing::cells(report, target, at == place, NAME, theme))).unzip();
+    let lines = columns::lines(&cells, &standing::SHAPE, ROOM).into_iter().zip(places);
+    rows.extend(lines.map(|(line, at)| SideRow { line, target: Some(at) }));
     let below = count.saturating_sub(skipped).saturating_sub(most);
     if below > 0 {
-        let says = format!("  {below} more: t");
-        rows.push(SideRow { line: Line::styled(says, dim), target: None });
+        let line = Line::styled(format!("  {below} more: t"), theme.style(TextRole::Dim));
+        rows.push(SideRow { line, target: None });
     }
     rows
 }

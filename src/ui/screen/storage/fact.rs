@@ -2,7 +2,6 @@
 
 use crate::facts::Need;
 use crate::report::telling::words as told;
-use crate::ui::words;
 
 /// What is known of one fact.
 pub enum FactState {
@@ -23,7 +22,8 @@ impl FactLine<'_> {
         match &self.said {
             FactState::Known(value, source) => format!("{} {value} {source}", self.name),
             FactState::Unknown(need, _) => {
-                format!("{} unknown {} {}", self.name, told::reason(need), words::remedy(need))
+                let remedy = need.remedy.as_ref().map(ToString::to_string).unwrap_or_default();
+                format!("{} unknown {} {remedy}", self.name, told::reason(need))
             }
         }
     }

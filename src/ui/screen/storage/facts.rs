@@ -1,7 +1,6 @@
 //! The facts of one layer, and what the verdict rests on of it: in groups, or as a list of what was looked for; each
 //! unfolds.
 
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::fact::{FactLine, FactState};
@@ -17,8 +16,7 @@ use crate::ui::page::{Block, Enter, PageState};
 use crate::ui::raw::Raw;
 use crate::ui::screen::details::Details;
 use crate::ui::theme::{TextRole, Theme};
-use crate::ui::widgets::text;
-use crate::ui::words;
+use crate::ui::widgets::columns::{self, StyledText};
 
 /// All that is known of a layer.
 pub struct LayerDetails<'a> {
@@ -122,27 +120,24 @@ impl<'a> LayerDetails<'a> {
         }
         let facts: Vec<&FactLine<'_>> = self.looked_for(state, &said).collect();
         if state.only_unknown || state.is_searching() || state.with_sources {
-            let widths = Widths::from_facts(&facts, room);
-            let rows =
-                facts.iter().map(|fact| self.block(fact, row(fact, &widths, theme), place, theme, room));
-            blocks.extend(rows);
+            blocks.extend(self.rows(&facts, groups::in_full, place, room));
         } else {
-            blocks.extend(self.grouped(&facts, place, theme, room));
+            blocks.extend(self.grouped(&facts, place, room));
         }
         blocks
     }
 
     /// The facts in groups, those that decide something first.
-    fn grouped(&self, facts: &[&FactLine<'_>], place: &PageState, theme: Theme, room: usize) -> Vec<Block> {
+    fn grouped(&self, facts: &[&FactLine<'_>], place: &PageState, room: usize) -> Vec<Block> {
+        let theme = self.data.theme;
         let decides = groups::deciding(self.data, self.report, self.subject);
         let mut blocks = Vec::new();
         // Where there is nothing but what is folded, nothing is.
         let folds = facts.iter().any(|fact| !DisplayGroup::of(fact.name, &decides).is_folded());
         for group in DisplayGroup::ALL {
-            let of_group =
-                || facts.iter().copied().filter(|fact| DisplayGroup::of(fact.name, &decides) == group);
-            let count = of_group().count();
-            if count == 0 {
+            let of_group: Vec<&FactLine<'_>> =
+                facts.iter().copied().filter(|fact| DisplayGroup::of(fact.name, &decides) == group).collect();
+            if of_group.is_empty() {
                 continue;
             }
             let heading = Span::styled(group.title(), theme.style(TextRole::Heading));
@@ -150,36 +145,39 @@ impl<'a> LayerDetails<'a> {
             let is_folded = folds && group.is_folded();
             let is_open = !is_folded || place.is_unfolded(&key);
             if is_folded {
-                let says = format!("   {}", told::count(count, "fact"));
+                let says = format!("   {}", told::count(of_group.len(), "fact"));
                 let line = Line::from(vec![heading, Span::styled(says, theme.style(TextRole::Dim))]);
                 blocks.push(Block::item(key, Enter::Unfold, vec![line]));
             } else {
                 blocks.push(Block::text(vec![Line::default(), Line::from(heading)]));
             }
-            let rows = of_group().filter(|_| is_open);
-            let name = groups::longest(rows.clone(), room);
-            let drawn = |fact: &FactLine<'_>| groups::row(fact, theme, name, room);
-            blocks.extend(rows.map(|fact| self.block(fact, drawn(fact), place, theme, room)));
+            if is_open {
+                blocks.extend(self.rows(&of_group, groups::in_short, place, room));
+            }
         }
         blocks
     }
 
-    /// A fact, with all of it beneath where it is opened.
-    fn block(
+    /// Facts in columns, each with all of it beneath where it is opened.
+    fn rows(
         &self,
-        fact: &FactLine<'_>,
-        mut lines: Vec<Line<'static>>,
+        facts: &[&FactLine<'_>],
+        cells: fn(&FactLine<'_>, Theme) -> Vec<StyledText>,
         place: &PageState,
-        theme: Theme,
         room: usize,
-    ) -> Block {
-        let key = format!("fact {} {}", self.subject, fact.name);
-        if place.is_unfolded(&key) {
-            lines.extend(beneath(fact, &self.data.raw, theme, room.saturating_sub(2)));
-        }
-        let mut block = Block::item(key, Enter::Unfold, lines).amiss(fact.is_gap());
-        block.fact = Some((self.subject.clone(), fact.name.to_owned()));
-        block
+    ) -> Vec<Block> {
+        let theme = self.data.theme;
+        let rows: Vec<Vec<StyledText>> = facts.iter().map(|fact| cells(fact, theme)).collect();
+        let block = |(mut lines, fact): (Vec<Line<'static>>, &&FactLine<'_>)| {
+            let key = format!("fact {} {}", self.subject, fact.name);
+            if place.is_unfolded(&key) {
+                lines.extend(beneath(fact, &self.data.raw, theme, room.saturating_sub(2)));
+            }
+            let mut block = Block::item(key, Enter::Unfold, lines).amiss(fact.is_gap());
+            block.fact = Some((self.subject.clone(), fact.name.to_owned()));
+            block
+        };
+        columns::wrapped(&rows, &groups::SHAPE, room).into_iter().zip(facts).map(block).collect()
     }
 }
 
@@ -200,97 +198,6 @@ fn fact<'a>(subject: &Subject, name: &'a str, reading: &Reading<crate::facts::Va
     FactLine { name, said }
 }
 
-/// Names longer than this have a line of their own.
-const NAME: usize = 28;
-/// Fewer columns than this beside the names are no room for a value and its source.
-const LEAST_BESIDE: usize = 40;
-
-struct Widths {
-    room: usize,
-    name: usize,
-    value: usize,
-    source: usize,
-}
-
-impl Widths {
-    fn from_facts(facts: &[&FactLine<'_>], room: usize) -> Self {
-        let longest = |widths: &mut dyn Iterator<Item = usize>| widths.max().unwrap_or_default();
-        let name = longest(&mut facts.iter().map(|fact| text::width(fact.name)));
-        let name = name.min((room.saturating_mul(9) / 20).max(NAME.min(room)));
-        let rest = room.saturating_sub(name).saturating_sub(2);
-        let value = longest(&mut facts.iter().filter_map(|fact| match &fact.said {
-            FactState::Known(value, _) => Some(text::width(value)),
-            FactState::Unknown(..) => None,
-        }));
-        let value = value.min(rest.saturating_sub(2) / 2);
-        Self { room, name, value, source: rest.saturating_sub(value).saturating_sub(2) }
-    }
-
-    /// Columns beside the name.
-    fn beside(&self) -> usize {
-        self.room.saturating_sub(self.name).saturating_sub(2)
-    }
-}
-
-/// A source in a row: of a path the end, of a conclusion that it is one.
-fn short(source: &str, room: usize) -> String {
-    if source.starts_with('/') { text::fit_end(source, room) } else { text::fit(source, room) }
-}
-
-/// One fact: what is known in one line where value and source have room in it, else each in as many as it takes, as why
-/// something is not known.
-fn row(fact: &FactLine<'_>, widths: &Widths, theme: Theme) -> Vec<Line<'static>> {
-    let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
-    match &fact.said {
-        FactState::Known(value, source)
-            if (widths.beside() >= LEAST_BESIDE || text::width(source) <= widths.source)
-                && text::width(fact.name) <= widths.name
-                && text::width(value) <= widths.value =>
-        {
-            vec![Line::from(vec![
-                Span::raw(text::pad(fact.name, widths.name.saturating_add(2))),
-                Span::raw(text::pad(value, widths.value)),
-                Span::raw("  "),
-                Span::styled(short(source, widths.source), dim),
-            ])]
-        }
-        FactState::Known(value, source) => {
-            folded(fact.name, &[(value.clone(), plain), (source.clone(), dim)], widths)
-        }
-        FactState::Unknown(need, is_gap) => {
-            let role = if *is_gap { TextRole::Doubt } else { TextRole::Dim };
-            let mut says = vec![(format!("unknown: {}", told::reason(need)), theme.style(role))];
-            let remedy = words::remedy(need);
-            if !remedy.is_empty() {
-                says.push((format!("→ {remedy}"), plain));
-            }
-            folded(fact.name, &says, widths)
-        }
-    }
-}
-
-/// A name with all that is said of it beside it; where there is little room there, only what fits in the first line, and the
-/// rest beneath.
-fn folded(name: &str, says: &[(String, Style)], widths: &Widths) -> Vec<Line<'static>> {
-    let indent = widths.name.saturating_add(2);
-    let mut lines: Vec<Line<'static>> = Vec::new();
-    let mut name = Some(name);
-    for (said, style) in says {
-        let fits = text::width(said) <= widths.beside() && lines.is_empty();
-        let is_beside = widths.beside() >= LEAST_BESIDE || fits;
-        // A name that is longer than its column, or has nothing beside it, is alone in its line.
-        if let Some(alone) = name.take_if(|name| text::width(name) > widths.name || !is_beside) {
-            lines.push(Line::raw(alone.to_owned()));
-        }
-        let left = if is_beside { indent } else { 2 };
-        for row in text::wrap(said, widths.room.saturating_sub(left)) {
-            let left = text::pad(name.take().unwrap_or_default(), left);
-            lines.push(Line::from(vec![Span::raw(left), Span::styled(row, *style)]));
-        }
-    }
-    lines
-}
-
 fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Line<'static>> {
     let mut details = Details::new(theme, room);
     details.field("fact", fact.name);
@@ -302,9 +209,8 @@ fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Lin
         }
         FactState::Unknown(need, _) => {
             details.field("why", &told::reason(need));
-            let remedy = words::remedy(need);
-            if !remedy.is_empty() {
-                details.field("remedy", &remedy);
+            if let Some(remedy) = &need.remedy {
+                details.field("remedy", &remedy.to_string());
             }
         }
     }

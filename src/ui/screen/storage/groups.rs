@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use ratatui::text::{Line, Span};
-
 use super::fact::{FactLine, FactState};
 use crate::facts::{FactGroup, Subject, catalog};
 use crate::report::Report;
@@ -13,8 +11,8 @@ use crate::rules::{Level, Outcome, Trace};
 use crate::ui::data::Data;
 use crate::ui::judged::CameTo;
 use crate::ui::theme::{TextRole, Theme};
+use crate::ui::widgets::columns::{Column, StyledText};
 use crate::ui::widgets::text;
-use crate::ui::words;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DisplayGroup {
@@ -83,45 +81,46 @@ fn seen<'a>(trace: &'a Trace, subject: &Subject, facts: &mut BTreeSet<&'a str>) 
     }
 }
 
-/// So many rows of a value are shown before it is opened.
-const ROWS: usize = 3;
+/// The most columns of a value that are shown before it is opened.
+const MOST: usize = 160;
 
-fn label(fact: &FactLine<'_>) -> String {
-    catalog::find(fact.name).map_or_else(|| fact.name.to_owned(), crate::facts::KeyInfo::label)
-}
+/// The most columns of a source.
+const SOURCE: usize = 30;
 
-/// The columns of the longest name, in at most half of the room.
-pub fn longest<'f>(facts: impl Iterator<Item = &'f FactLine<'f>>, room: usize) -> usize {
-    facts.map(|fact| text::width(&label(fact))).max().unwrap_or_default().min(room / 2)
-}
+/// A mark, a name, a value, and where that was read. Names are not broken.
+pub const SHAPE: [Column; 4] = [Column::keep(1), Column::wrap(36), Column::wrap(24), Column::keep(10)];
 
-/// One fact in plain words: a mark where it is unknown, its name, its value.
-pub fn row(fact: &FactLine<'_>, theme: Theme, name: usize, room: usize) -> Vec<Line<'static>> {
-    let label = label(fact);
-    let left = name + 4;
-    let (mark, says, role) = match &fact.said {
-        FactState::Known(value, _) => ("", value.clone(), TextRole::Plain),
+/// A fact by its name, with its source.
+pub fn in_full(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+    let (mark, says, role, source) = match &fact.said {
+        FactState::Known(value, source) => ("", value.clone(), TextRole::Plain, short(source)),
         FactState::Unknown(need, is_gap) => {
-            let remedy = words::remedy(need);
-            let remedy = if remedy.is_empty() { String::new() } else { format!(" → {remedy}") };
-            let role = if *is_gap { TextRole::Doubt } else { TextRole::Dim };
-            (if *is_gap { "?" } else { "" }, format!("{}{remedy}", told::reason(need)), role)
+            let remedy = need.remedy.as_ref().map(|remedy| format!(" → {remedy}")).unwrap_or_default();
+            let (mark, role) = if *is_gap { ("?", TextRole::Doubt) } else { ("", TextRole::Dim) };
+            (mark, format!("unknown: {}{remedy}", told::reason(need)), role, String::new())
         }
     };
-    let mut rows = text::wrap(&says, room.saturating_sub(left).max(8));
-    if rows.len() > ROWS {
-        rows.truncate(ROWS);
-        if let Some(last) = rows.last_mut() {
-            last.push('…');
-        }
+    vec![
+        (mark.to_owned(), theme.style(TextRole::Doubt)),
+        (fact.name.to_owned(), theme.style(TextRole::Plain)),
+        (says, theme.style(role)),
+        (source, theme.style(TextRole::Dim)),
+    ]
+}
+
+/// A source in a row: of a path the end, of a conclusion that it is one.
+fn short(source: &str) -> String {
+    if source.starts_with('/') { text::fit_end(source, SOURCE) } else { text::fit(source, SOURCE) }
+}
+
+/// The same in plain words, without its source.
+pub fn in_short(fact: &FactLine<'_>, theme: Theme) -> Vec<StyledText> {
+    let label = catalog::find(fact.name).map_or_else(|| fact.name.to_owned(), crate::facts::KeyInfo::label);
+    let mut cells = in_full(fact, theme);
+    if let [_, name, says, source] = cells.as_mut_slice() {
+        *name = (label, theme.style(TextRole::Dim));
+        says.0 = text::fit(&says.0, MOST);
+        source.0.clear();
     }
-    let line = |(i, row): (usize, String)| {
-        let (mark, label) = if i == 0 { (mark, &*label) } else { ("", "") };
-        Line::from(vec![
-            Span::styled(text::pad(mark, 2), theme.style(TextRole::Doubt)),
-            Span::styled(text::pad(label, name + 2), theme.style(TextRole::Dim)),
-            Span::styled(row, theme.style(role)),
-        ])
-    };
-    rows.into_iter().enumerate().map(line).collect()
+    cells
 }
