@@ -66,8 +66,8 @@ pub mod report {
 }
 pub mod rules {
     pub use crate::rules::{
-        Advice, Change, Circumstances, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk,
-        Rule, RuleSet, Template, all_subjects, evaluate, evaluate_one, reference, subjects,
+        Advice, Basis, Change, Circumstances, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach,
+        Risk, Rule, RuleSet, Template, all_subjects, evaluate, evaluate_one, reference, subjects,
     };
     pub mod model {
         pub use crate::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};

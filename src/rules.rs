@@ -35,7 +35,7 @@ pub use evaluate::{Evaluation, Tally, all_subjects, evaluate, evaluate_one, subj
 pub use evidence::Study;
 pub use file::RuleFile;
 pub use finding::{
-    Advice, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
+    Advice, Basis, Change, Confidence, Finding, HeldBack, Level, Mending, Outcome, Reach, Risk, Seen, Trace,
 };
 pub use model::{Rule, RuleExamples};
 pub use others::{Expired, Off, Override};

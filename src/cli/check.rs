@@ -76,7 +76,7 @@ fn checked(args: &Check) -> ExitResult {
     report.what_if = hypothesis.map(|hypothesis| session.what_if(&report, &hypothesis).1);
     report.baseline = before.map(|before| difference(&before, &Kept::from_report(&report)));
     match (args.format, args.extent.only) {
-        (Format::Json, _) => delivery.deliver_json(&report)?,
+        (Format::Json, _) if args.extent.verbose => delivery.deliver_json(&report)?,
         (Format::Text, Some(only)) => delivery.deliver(&text::only(&report, only.part()))?,
         (Format::Text, None) if !args.extent.verbose => {
             let style = delivery.line_style();

@@ -98,8 +98,10 @@ pub struct FlushHop {
     /// Its short name: `commit`, `PostgreSQL`, `ext4`, `sda sdb`, `196 disks`.
     pub name: String,
     /// What it is in words, without its name: `/data · rw,noatime`. The report gives them.
+    #[serde(rename = "text")]
     pub says: String,
     /// What becomes of the flush here.
+    #[serde(rename = "flush")]
     pub fate: Fate,
     /// The evidence that decides this, in a sentence without a full stop; empty where there is none.
     pub because: String,

@@ -15,8 +15,10 @@ pub enum Layer {
     /// Whether the server flushes before it reports.
     Database,
     /// Whether a flush travels on, as the kernel sees it.
+    #[serde(rename = "kernel")]
     Belief,
     /// What the disk, its controller or its hypervisor says of its cache.
+    #[serde(rename = "device")]
     Claim,
     /// What happened when we flushed.
     Measurement,
@@ -29,8 +31,8 @@ impl Layer {
     pub fn word(self) -> &'static str {
         match self {
             Self::Database => "database",
-            Self::Belief => "belief",
-            Self::Claim => "claim",
+            Self::Belief => "kernel",
+            Self::Claim => "device",
             Self::Measurement => "measurement",
             Self::Rule => "rule",
         }
@@ -68,6 +70,7 @@ pub struct Evidence {
     /// What it allows at best.
     pub standing: Standing,
     /// In a sentence without a full stop: `sda holds writes in a volatile cache`.
+    #[serde(rename = "text")]
     pub says: String,
     /// Where it was read; empty when it could not be.
     pub source: String,

@@ -17,7 +17,7 @@ pub struct Need {
     /// What happened when it was read.
     pub detail: String,
     /// What would supply it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Remedy>,
 }
 

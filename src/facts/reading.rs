@@ -26,7 +26,7 @@ pub enum Reading<T> {
         /// What happened, to what; a fragment such as `reading /dev/sda`.
         detail: String,
         /// What would settle it, when something would.
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
         remedy: Option<Remedy>,
     },
 }

@@ -75,6 +75,7 @@ pub struct Caveat {
     #[cfg_attr(test, schemars(with = "String"))]
     pub id: CaveatId,
     /// A sentence.
+    #[serde(rename = "text", alias = "says")]
     pub says: String,
     /// Whether it forbids advising a change of method.
     pub refuses_advice: bool,

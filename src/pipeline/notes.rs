@@ -85,7 +85,7 @@ fn parts(document: &str, notes: &[Note]) -> DocumentText {
 }
 
 /// Before a note at a glance.
-const ROW: &str = "<dt><span class=\"dim\">run</span></dt><dd>";
+const ROW: &str = "<dt><span class=\"dim\">Note</span></dt><dd>";
 
 /// Splits a page that lists all notes under a heading, and again in the report inside.
 fn parts_of_html(document: &str, sentences: &[String]) -> DocumentText {

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, bound, choice, hop, mysql, plan, price, remedy,
-    stack,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, hop, mysql, plan, price,
+    remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -132,6 +132,10 @@ pub fn build(input: Input<'_>) -> Report {
         facts: facts.clone(),
     };
     report.prices = price::measured(&report);
+    let answers = workers::each(&report.targets, |target| answers::of_target(&report, target));
+    for (target, answers) in report.targets.iter_mut().zip(answers) {
+        target.answers = answers;
+    }
     bound::bound(&mut report);
     report
 }
@@ -217,6 +221,7 @@ fn summary(
         cluster,
         rank: None,
         rank_because: String::new(),
+        answers: BTreeMap::new(),
     }
 }
 

@@ -57,11 +57,11 @@ forms! {
     /// For programs.
     Json {
         name: "json",
-        says: "For programs; see `walwise generate schema`",
+        says: "The recommendation for programs; with -v the whole report (`walwise generate schema`)",
         extension: "json",
         runs: false,
         compares: true,
-        render: |report| Ok(json::render(report)),
+        render: |report| Ok(json::recommendation(report)),
     }
     /// A shell script for review.
     Script {

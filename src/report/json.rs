@@ -10,11 +10,21 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 
 use super::Report;
+use super::recommendation::Recommendation;
 use crate::text::is_treacherous;
 
 /// The report as a JSON document.
 pub fn render(report: &Report) -> String {
     pretty(report)
+}
+
+/// The recommendation as a JSON document: each answer and each fix on a line.
+pub fn recommendation(report: &Report) -> String {
+    let mut document = Vec::new();
+    let mut out = Serializer::with_formatter(&mut document, Safe { deepest: 4, ..Safe::default() });
+    let _ = Recommendation::new(report).serialize(&mut out);
+    document.push(b'\n');
+    String::from_utf8(document).unwrap_or_default()
 }
 
 /// Any of our values as a JSON document, escaped like the report.
@@ -61,13 +71,23 @@ fn push_escape(out: &mut String, c: char) {
     }
 }
 
-/// The schema that every report keeps, as a JSON document. A test makes it from the types and compares; so what makes
+/// The schema that every recommendation and every whole report keeps, as a JSON document. A test makes it from the types and compares; so what makes
 /// schemas is no part of the program.
 pub const SCHEMA: &str = include_str!("../../assets/report.schema.json");
 
 /// The pretty layout, with what serde_json leaves in strings escaped.
-#[derive(Default)]
-struct Safe(PrettyFormatter<'static>);
+struct Safe {
+    pretty: PrettyFormatter<'static>,
+    depth: usize,
+    /// The depth below which values stand on one line.
+    deepest: usize,
+}
+
+impl Default for Safe {
+    fn default() -> Self {
+        Self { pretty: PrettyFormatter::new(), depth: 0, deepest: usize::MAX }
+    }
+}
 
 impl Formatter for Safe {
     fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
@@ -84,45 +104,65 @@ impl Formatter for Safe {
     }
 
     fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_array(out)
+        self.depth += 1;
+        if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array(out)
+        self.depth -= 1;
+        if self.depth >= self.deepest { out.write_all(b"]") } else { self.pretty.end_array(out) }
     }
 
     fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_array_value(out, first)
+        if self.depth > self.deepest {
+            if first { Ok(()) } else { out.write_all(b", ") }
+        } else {
+            self.pretty.begin_array_value(out, first)
+        }
     }
 
     fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_array_value(out)
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_array_value(out) }
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object(out)
+        self.depth += 1;
+        if self.depth > self.deepest { out.write_all(b"{") } else { self.pretty.begin_object(out) }
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object(out)
+        self.depth -= 1;
+        if self.depth >= self.deepest { out.write_all(b"}") } else { self.pretty.end_object(out) }
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
-        self.0.begin_object_key(out, first)
+        if self.depth > self.deepest {
+            if first { Ok(()) } else { out.write_all(b", ") }
+        } else {
+            self.pretty.begin_object_key(out, first)
+        }
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.begin_object_value(out)
+        self.pretty.begin_object_value(out)
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
-        self.0.end_object_value(out)
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_object_value(out) }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "the schema is made from it")]
+    enum Document<'r> {
+        Recommendation(Recommendation<'r>),
+        Report(Box<Report>),
+    }
     use crate::report::sample;
 
     #[test]
@@ -141,7 +181,7 @@ mod tests {
     /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it anew.
     #[test]
     fn the_schema_that_is_kept_is_that_of_the_types() {
-        let made = serde_json::to_string_pretty(&schemars::schema_for!(Report)).unwrap() + "\n";
+        let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
         if std::env::var_os("WALWISE_UPDATE").is_some() {
             let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/report.schema.json");
             std::fs::write(kept, &made).unwrap();
@@ -154,10 +194,12 @@ mod tests {
         let schema = serde_json::from_str(SCHEMA).unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
         for report in sample::all() {
-            let document: serde_json::Value = serde_json::from_str(&render(&report)).unwrap();
-            let errors: Vec<String> =
-                validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-            assert!(errors.is_empty(), "{}: {errors:#?}", report.host.name);
+            for document in [render(&report), recommendation(&report)] {
+                let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+                let errors: Vec<String> =
+                    validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+                assert!(errors.is_empty(), "{}: {errors:#?}", report.host.name);
+            }
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The report as a value. Field names are the JSON's. Fields are only added, and [`SCHEMA_VERSION`] counts changes of
 //! meaning.
 
+pub mod answer;
 pub mod difference;
 pub mod price;
 pub mod upgrade;
 pub mod what_if;
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
@@ -15,15 +17,19 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
-use crate::rules::{Advice, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
+use crate::rules::{Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
 use crate::settings::{NewFilesystem, Setting};
+use answer::{Answer, Topic};
 use difference::Difference;
 use price::Price;
 use upgrade::Upgrade;
 use what_if::WhatIf;
 
 /// Version of the JSON's meaning.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 4;
+
+/// The oldest version that is read as a baseline and by `walwise show`.
+pub const OLDEST_SCHEMA: u32 = 3;
 
 /// Everything walwise has to say. Targets and what belongs to them, and facts, are in the order of their subjects.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,7 +57,7 @@ pub struct Report {
     /// What was measured, by target.
     pub probes: Vec<ProbeResult>,
     /// What a commit costs, by target, by the last run that measured it: this one, or one whose report is kept.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "commit_latencies", default, skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
     /// Every rule on every subject where it applies or is undecided, in this order, the worst first. The JSON has two lists.
     #[serde(flatten, serialize_with = "in_two_lists")]
@@ -176,7 +182,7 @@ fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S:
 }
 
 /// What advice is for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TargetSummary {
     /// The target.
@@ -207,6 +213,8 @@ pub struct TargetSummary {
     pub rank: Option<u32>,
     /// What the rank rests on; empty without one.
     pub rank_because: String,
+    /// What to use, now and recommended.
+    pub answers: BTreeMap<Topic, Answer>,
 }
 
 /// A directory that a database server keeps on a target.
@@ -244,6 +252,7 @@ pub struct LayerRow {
     /// How far below the target; a layer with two parents is drawn under the first.
     pub depth: u32,
     /// What it is in words: `ext4 rw,relatime`, `RAID1, 2 of 2`, `Samsung SSD 870 EVO`.
+    #[serde(rename = "text")]
     pub says: String,
     /// What matters of its cache, in words; empty where nothing does.
     pub cache: String,
@@ -294,7 +303,7 @@ pub struct FilesystemChoice {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Why it cannot be made here; absent where it can.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -311,6 +320,8 @@ pub struct Step {
     pub level: Level,
     /// How sure it is.
     pub confidence: Confidence,
+    /// What it rests on.
+    pub basis: Basis,
     /// The rules that want it.
     pub rules: Vec<String>,
     /// One line: why.
@@ -337,7 +348,7 @@ pub struct Alternative {
     /// One line: why.
     pub title: String,
     /// What it costs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
 }
 

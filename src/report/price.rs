@@ -67,10 +67,11 @@ pub fn add_earlier(report: &mut Report, mut earlier: Vec<Price>) {
 pub fn read(document: impl Read) -> Vec<Price> {
     #[derive(Deserialize)]
     struct Document {
-        #[serde(default)]
-        prices: Vec<Json>,
+        #[serde(default, alias = "prices")]
+        commit_latencies: Vec<Json>,
     }
-    let Ok(Document { prices }) = serde_json::from_reader(std::io::BufReader::new(document.take(LARGEST)))
+    let Ok(Document { commit_latencies: prices }) =
+        serde_json::from_reader(std::io::BufReader::new(document.take(LARGEST)))
     else {
         return Vec::new();
     };

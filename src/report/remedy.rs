@@ -20,8 +20,15 @@ pub fn give(findings: &mut [Finding], withheld: &[Withheld]) {
 
 fn by_advice(finding: &Finding) -> Option<Mending> {
     let changes = finding.advice.iter().filter(|advice| advice.change != Change::Keep);
-    let all: Vec<String> =
-        changes.map(|advice| format!("{}: {}", advice.setting, advice.change.words())).collect();
+    let all: Vec<String> = changes
+        .map(|advice| {
+            if advice.setting.kind.is_placement() {
+                format!("Move the data directory to {}.", advice.change.words())
+            } else {
+                format!("{}: {}", advice.setting, advice.change.words())
+            }
+        })
+        .collect();
     (!all.is_empty()).then(|| Mending { here: true, says: all.join("; ") })
 }
 

@@ -3,6 +3,7 @@
 
 use crate::settings::{self, NewFilesystem};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{Input, Report, RunContext, build};
 use crate::durability::{Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict};
@@ -16,7 +17,7 @@ use crate::measure::{
 };
 use crate::quote::Command;
 use crate::rules::{
-    Advice, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
+    Advice, Basis, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
 };
 use crate::truth::Truth;
 
@@ -119,6 +120,8 @@ pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>)
         outcome: Outcome::Applies,
         level,
         confidence: Confidence::Certain,
+        basis: Basis::Documented,
+        settings: Arc::default(),
         title: format!("Title of {rule}"),
         because: format!("Because of what {rule} says.").into(),
         refs: ["kernel: Documentation/admin-guide/ext4.rst".to_owned()].into(),

@@ -11,6 +11,7 @@ mod tone;
 pub mod flush;
 mod section;
 pub mod words;
+pub mod answers;
 mod baseline;
 pub mod kept;
 pub mod plan;

@@ -6,6 +6,7 @@
 use crate::facts::Area;
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use super::needs::{self, Domains};
 use super::set::RuleSet;
 use super::{Finding, Outcome, Study};
 use crate::facts::{FactSet, Scope, Subject};
+use crate::settings::Setting;
 use crate::truth::Truth;
 
 /// What all rules come to.
@@ -147,6 +149,8 @@ struct Concern<'r> {
     rule: &'r Rule,
     scopes: Vec<Scope>,
     areas: Vec<Area>,
+    /// The settings that it advises on.
+    settings: Arc<[&'static Setting]>,
     domains: OnceCell<Domains<'r>>,
 }
 
@@ -157,6 +161,7 @@ impl<'r> Concern<'r> {
             rule,
             scopes,
             areas: rule.areas().collect::<BTreeSet<_>>().into_iter().collect(),
+            settings: rule.advise.iter().map(|spec| spec.setting).collect(),
             domains: OnceCell::new(),
         }
     }
@@ -201,6 +206,8 @@ impl<'r> Concern<'r> {
             outcome,
             level: rule.level,
             confidence: rule.confidence,
+            basis: rule.basis,
+            settings: self.settings.clone(),
             title: title.text(facts, subject, &which).to_string(),
             because: rule.because.text(facts, subject, &which),
             refs: rule.refs.clone(),

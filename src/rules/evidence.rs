@@ -20,6 +20,7 @@ pub struct Study {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware: Option<String>,
     /// What was measured, with its figures.
+    #[serde(rename = "text")]
     pub says: String,
     /// What limits it.
     pub caveat: String,

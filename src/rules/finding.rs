@@ -4,7 +4,7 @@ use crate::settings::Setting;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::own::{OwnCommand, Purpose};
 use crate::facts::{Need, Reading, Subject, Value};
@@ -18,7 +18,8 @@ use crate::truth::Truth;
 pub enum Level {
     /// Already right.
     Keep,
-    /// Allowed, with its price stated.
+    /// Allowed, with its trade-off stated.
+    #[serde(rename = "optional", alias = "option")]
     Option,
     /// A recommended improvement.
     Advice,
@@ -36,7 +37,7 @@ impl Level {
     pub fn word(self) -> &'static str {
         match self {
             Self::Keep => "keep",
-            Self::Option => "option",
+            Self::Option => "optional",
             Self::Advice => "advice",
             Self::Warning => "warning",
             Self::Critical => "critical",
@@ -74,6 +75,32 @@ impl Confidence {
     }
 }
 
+/// What the value of an answer rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// The documented default of the product, and no fact speaks against it.
+    Default,
+    /// A cited source.
+    Documented,
+    /// A probe or a trial on this disk, or the counters of the server.
+    Measured,
+}
+
+impl Basis {
+    pub const ALL: [Self; 3] = [Self::Default, Self::Documented, Self::Measured];
+
+    /// The word in rules, JSON and on screens.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Documented => "documented",
+            Self::Measured => "measured",
+        }
+    }
+}
+
 /// What could go wrong when advice is followed, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -107,7 +134,18 @@ impl Risk {
         Self::DataLossIfWrong,
     ];
 
-    /// The word in rules and JSON.
+    /// What following the advice interrupts.
+    pub fn interrupts(self) -> &'static str {
+        match self {
+            Self::None | Self::NeedsRemount | Self::DataLossIfWrong => "none",
+            Self::NeedsReload => "reload",
+            Self::NeedsRestart => "restart",
+            Self::NeedsUnmount => "unmount",
+            Self::NeedsNewFilesystem => "downtime",
+        }
+    }
+
+    /// The word in rules.
     pub fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -158,10 +196,42 @@ impl Reach {
     }
 }
 
-/// What advice does to a setting.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// The risk as the JSON has it.
+#[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
+struct Interruption {
+    /// `none`, `reload`, `restart`, `unmount` or `downtime`.
+    interrupts: &'static str,
+    /// Whether committed data can be lost if the facts are not as they seem.
+    data_loss_if_wrong: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
+    let data_loss_if_wrong = *risk == Risk::DataLossIfWrong;
+    Interruption { interrupts: risk.interrupts(), data_loss_if_wrong }.serialize(out)
+}
+
+/// A change as the JSON has it; one that keeps has neither part.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ChangeParts<'c> {
+    set: Option<&'c str>,
+    add: &'c [String],
+    remove: &'c [String],
+}
+
+fn change_parts<S: Serializer>(change: &Change, out: S) -> Result<S::Ok, S::Error> {
+    let set = match change {
+        Change::Set(value) => Some(&**value),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep => None,
+    };
+    let add = if set.is_some() { &[] } else { change.values() };
+    ChangeParts { set, add, remove: change.removed() }.serialize(out)
+}
+
+/// What advice does to a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Give it this value.
     Set(String),
@@ -218,18 +288,22 @@ pub struct Advice {
     #[cfg_attr(test, schemars(with = "String"))]
     pub setting: &'static Setting,
     /// What to do to it.
+    #[serde(serialize_with = "change_parts")]
+    #[cfg_attr(test, schemars(with = "ChangeParts"))]
     pub change: Change,
     /// What it is now.
     pub current: Reading<Value>,
     /// Who else is affected.
     pub reach: Reach,
-    /// What could go wrong.
+    /// What it interrupts, and whether data can be lost.
+    #[serde(flatten, serialize_with = "interruption")]
+    #[cfg_attr(test, schemars(flatten, with = "Interruption"))]
     pub risk: Risk,
     /// For one choice among several, such as the file system of a free disk: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
     /// What it costs, for an option.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Commands that do it, for review.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
@@ -294,6 +368,11 @@ pub struct Finding {
     pub level: Level,
     /// How sure it is.
     pub confidence: Confidence,
+    /// What its advice rests on.
+    pub basis: Basis,
+    /// The settings that its rule advises on.
+    #[serde(skip)]
+    pub settings: Arc<[&'static Setting]>,
     /// One line: what is so where it applies, and a question where it is undecided.
     pub title: String,
     /// Why it matters.
@@ -305,7 +384,7 @@ pub struct Finding {
     /// Advice that could lose data and is not given, because not every fact that decides it was seen on this machine.
     pub held_back: Vec<HeldBack>,
     /// What mends it, or why nothing on this host does. Of whatever is critical and applies, there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Mending>,
     /// Why it is so: every sub-condition with what was seen. Left out where nobody will read it: on a large host it is the
     /// larger part of all findings.
@@ -331,6 +410,7 @@ impl Finding {
 pub struct Mending {
     /// Whether it can be done on this host.
     pub here: bool,
+    #[serde(rename = "text")]
     /// In a sentence or two: what to do, or why nothing here mends it and where that is to be changed.
     pub says: String,
 }

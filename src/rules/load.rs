@@ -28,14 +28,24 @@ use super::diagnostic::{Diag, Diagnostics, Span, Weight, few};
 use super::model::{Author, Cond, Example, Expect, Rule, RuleExamples};
 use super::others::{Off, Override};
 use super::template::Template;
-use super::{Confidence, Level};
+use super::{Basis, Confidence, Level};
 
 const FILE: TableSchema =
     TableSchema { what: "a rule file", required: &[], optional: &["rule", "release", "off", "override"] };
 const RULE: TableSchema = TableSchema {
     what: "this rule",
     required: &["id", "since", "for", "title", "question", "level", "confidence", "because", "refs", "when"],
-    optional: &["checked", "caps", "remedy", "no_remedy", "overrides", "advise", "evidence", "example"],
+    optional: &[
+        "checked",
+        "caps",
+        "basis",
+        "remedy",
+        "no_remedy",
+        "overrides",
+        "advise",
+        "evidence",
+        "example",
+    ],
 };
 
 /// Who wrote a file, and how much of it is read.
@@ -210,9 +220,10 @@ fn rule(
     let fields = CheckedTable::open(item, &RULE, problems)?;
     let head = RuleHead::read(&fields, loaded, problems);
     let RuleHead { scope, sight, .. } = &head;
-    let level = fields.word("level", &Level::ALL, Level::word, problems);
+    let level = fields.level(&Level::ALL, problems);
     let caps = head::caps(&head, &fields, level, problems);
     let confidence = fields.word("confidence", &Confidence::ALL, Confidence::word, problems);
+    let basis = fields.word("basis", &Basis::ALL, Basis::word, problems);
     let question = fields.text("question", problems);
     if let Some(question) = question.as_ref().filter(|question| !question.text.trim_end().ends_with('?')) {
         problems.report(
@@ -266,6 +277,10 @@ fn rule(
         level: level?,
         caps,
         confidence: confidence?,
+        basis: basis.unwrap_or(match confidence? {
+            Confidence::Measured => Basis::Measured,
+            Confidence::Experimental | Confidence::Documented | Confidence::Certain => Basis::Documented,
+        }),
         because: texts.because?,
         remedy: texts.remedy.here,
         no_remedy: texts.remedy.none,

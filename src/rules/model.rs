@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::evidence::Study;
 use super::own::OwnSpec;
 use super::template::Template;
-use super::{Change, Confidence, Level, Mending, Reach, Risk};
+use super::{Basis, Change, Confidence, Level, Mending, Reach, Risk};
 use crate::checked::SourceCheck;
 use crate::facts::catalog::target::Standing;
 use crate::facts::{Area, FactSet, KeyInfo, Reading, Scope, Subject, Value, area};
@@ -33,6 +33,7 @@ pub struct Rule {
     /// The best verdict of a target above a subject where it applies.
     pub caps: Option<Standing>,
     pub confidence: Confidence,
+    pub basis: Basis,
     pub because: Template,
     /// The remedy, where none of its advice is given.
     pub remedy: Option<Template>,

@@ -10,6 +10,12 @@ pub fn postgres_size(bytes: u64) -> String {
     }
 }
 
+/// A size as an option file of MySQL has it: `4G`, `100M`, `80K`, and `512` where nothing larger divides it.
+pub fn mysql_size(bytes: u64) -> String {
+    let size = postgres_size(bytes);
+    size.strip_suffix('B').map_or(size.clone(), str::to_uppercase)
+}
+
 /// A time: `5min`, `90s`, `1d`.
 pub fn postgres_time(micros: f64) -> String {
     const UNITS: [(f64, &str); 5] = [(86_400e6, "d"), (3600e6, "h"), (60e6, "min"), (1e6, "s"), (1e3, "ms")];

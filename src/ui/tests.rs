@@ -253,7 +253,7 @@ fn figures_without_flushes_are_not_those_of_durable_commits() {
     const SAID: &str = "No flush was sent: not the cost";
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
-        let mut model = with(with_flush(flush), (60, 40), RICH);
+        let mut model = with(with_flush(flush), (60, 60), RICH);
         // The price in a line says it shorter.
         assert_eq!(shown(&model).contains("without a flush"), said, "{flush}:\n{}", shown(&model));
         press(&mut model, "p");

@@ -3,7 +3,7 @@
 
 use super::maker::Maker;
 use super::mkfs::leave_out;
-use super::mount::{file_system, holding, mount_options, mount_options_here};
+use super::mount::{file_system, holding, lists, mount_options, mount_options_here};
 use super::zfs::zfs_supports;
 use super::{Effect, Ruling};
 use crate::facts::catalog::kernel::{self, ZfsSupport};
@@ -21,6 +21,11 @@ pub fn derive(facts: &mut FactSet) {
         facts.put(&Subject::host(), maker.leave_out, left_out(facts, filesystem.word(), maker.version));
     }
     facts.put(&Subject::host(), &kernel::ZFS_SUPPORT, zfs_support(facts));
+    let mounts: Vec<Subject> = facts.subjects(Scope::Mount).cloned().collect();
+    for mount in mounts {
+        let unlisted = unlisted(facts, &mount);
+        facts.put(&mount, &mount::UNLISTED_OPTIONS, unlisted);
+    }
     let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
     for line in lines {
         let in_effect = facts.get(&line, &boot::OPTIONS).map(|options| in_effect(facts, &line, &options));
@@ -40,6 +45,20 @@ pub fn derive(facts: &mut FactSet) {
             };
             facts.put(&line, key, judged.clone().map(of_effect));
         }
+    }
+}
+
+/// The options in force of a mount that the table does not list.
+fn unlisted(facts: &FactSet, of: &Subject) -> Reading<Vec<String>> {
+    let asked = [&mount::FSTYPE.info, &mount::OPTIONS.info, &mount::SUPER_OPTIONS.info];
+    let asked = asked.map(|info| (of, info.name));
+    let options = facts.value(of, &mount::OPTIONS).zip(facts.value(of, &mount::SUPER_OPTIONS));
+    match facts.value(of, &mount::FSTYPE).zip(options) {
+        Some((fstype, (options, more))) => {
+            let unlisted = options.into_iter().chain(more).filter(|option| !lists(&fstype, option));
+            Reading::known(unlisted.collect(), concluded(facts, &asked))
+        }
+        None => missing(facts, &asked),
     }
 }
 

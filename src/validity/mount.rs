@@ -77,6 +77,12 @@ pub fn file_system_again(fs: &str, kernel: &Version, vendor: &str) -> Ruling {
     again("file system", fs, kernel, vendor)
 }
 
+/// Whether the table has a row for an option of a file system, or of every one.
+pub fn lists(fs: &str, option: &str) -> bool {
+    let of = if fs == "ext3" { "ext4" } else { fs };
+    table().find(of, option).or_else(|| table().find("vfs", option)).is_some()
+}
+
 /// An on-disk format that a kernel must have the code for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskFormat {

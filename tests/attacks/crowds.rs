@@ -30,7 +30,7 @@ fn a_real_postgresql_is_not_hidden_by_a_crowd() {
     crowd.extend((many / 2..many).map(one));
     for arguments in [&["check", "--no-probe"][..], &["check", "--no-probe", cluster.data.to_str().unwrap()]]
     {
-        let arguments = [arguments, &["--format", "json"]].concat();
+        let arguments = [arguments, &["-v", "--format", "json"]].concat();
         let ended = root::Run::start(&mut root::walwise(&arguments)).end(root::patience(), |_| ());
         let gains = match ended.hang() {
             Some(hang) => vec![hang],

@@ -31,7 +31,7 @@ pub fn setting(report: &Value, data: &Path, fact: &str, is: &Value) -> Vec<Strin
 }
 
 fn report() -> Ended {
-    root::end(&mut root::walwise(["check", "--no-probe", "--format", "json"]))
+    root::end(&mut root::walwise(["check", "--no-probe", "-v", "--format", "json"]))
 }
 
 /// Ways of starting a process that change what it sees of the machine, or how it is seen.
@@ -272,7 +272,7 @@ fn a_setuid_program_is_no_server_of_its_owner() {
                 line.split_whitespace().nth(1) == Some("0")
             };
             assert!(two("Uid:") || two("Gid:"), "it is nobody else: {status}");
-            for arguments in [&["check", "--no-probe", "--format", "json"][..], &["capture"]] {
+            for arguments in [&["check", "--no-probe", "-v", "--format", "json"][..], &["capture"]] {
                 let ended = root::end(&mut root::walwise(arguments));
                 let mut gains: Vec<String> = ended.hang().into_iter().collect();
                 if ended.said().contains(SECRET) {

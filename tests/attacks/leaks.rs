@@ -12,7 +12,7 @@ use super::root::{self, VARIABLE};
 /// Every command that shows what was read.
 const OUTPUTS: [&[&str]; 6] = [
     &["check", "--no-probe"],
-    &["check", "--no-probe", "--format", "json"],
+    &["check", "--no-probe", "-v", "--format", "json"],
     &["check", "--no-probe", "--format", "markdown"],
     &["facts"],
     &["capture"],

@@ -45,15 +45,15 @@ impl Way {
     pub fn write(self, ground: &Ground, directory: &Path) -> Ended {
         let file = directory.join(self.name()).display().to_string();
         let arguments: Vec<String> = match self {
-            Self::Json => {
-                ["check", "--host", HOST, "--format", "json", "--output", &file].map(str::to_owned).to_vec()
-            }
+            Self::Json => ["check", "--host", HOST, "-v", "--format", "json", "--output", &file]
+                .map(str::to_owned)
+                .to_vec(),
             Self::Script => {
                 ["check", "--host", HOST, "--format", "script", "--output", &file].map(str::to_owned).to_vec()
             }
-            Self::Live => {
-                ["check", "--no-probe", "--format", "json", "--output", &file].map(str::to_owned).to_vec()
-            }
+            Self::Live => ["check", "--no-probe", "-v", "--format", "json", "--output", &file]
+                .map(str::to_owned)
+                .to_vec(),
             Self::Capture => ["capture", "--output", &file].map(str::to_owned).to_vec(),
             Self::Record => {
                 let [told, survived] = drill(ground).map(|path| path.display().to_string());

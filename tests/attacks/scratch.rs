@@ -132,7 +132,8 @@ fn an_output_that_cannot_be_is_refused_before_it_measures() {
         let open = ground.shared("open", 0o777).join("report.json");
         let output = if output.starts_with('/') { output } else { open.to_str().unwrap() };
         let target = directory.to_str().unwrap();
-        let arguments = ["check", target, "--probe-seconds", "1", "--format", "json", "--output", output];
+        let arguments =
+            ["check", target, "--probe-seconds", "1", "-v", "--format", "json", "--output", output];
         let (ended, trace) = root::traced("mkdir,mkdirat", &arguments);
         let mut gains: Vec<String> = trace.into_iter().filter(|line| line.contains(PREFIX)).collect();
         gains.extend(ended.hang());
@@ -179,11 +180,11 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         }
         super::ground::link(&elsewhere, &theirs.join(format!("{PREFIX}1-0123456789abcde1")));
         let measured = || {
-            let ended = root::end(probe(&theirs).args(["--format", "json"]));
+            let ended = root::end(probe(&theirs).args(["-v", "--format", "json"]));
             let caveats = ended.json()["caveats"].clone();
             let of_left = |caveat: &&serde_json::Value| caveat["id"] == "leftover";
             let says =
-                caveats.as_array().unwrap().iter().find(of_left).map(|caveat| caveat["says"].to_string());
+                caveats.as_array().unwrap().iter().find(of_left).map(|caveat| caveat["text"].to_string());
             (says, ended.said())
         };
         let (says, said) = measured();

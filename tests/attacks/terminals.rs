@@ -12,7 +12,7 @@ const MOST: u64 = 150 << 20;
 
 /// Where root pastes, by the keys that lead there and what is shown then.
 const PLACES: [(&str, &str); 5] = [
-    ("", "Do first"),
+    ("", "Fix first"),
     ("2/", "esc shows everything"),
     ("?", "type to filter"),
     ("w", "which fact?"),
@@ -54,7 +54,7 @@ fn what_root_pastes_is_text() {
                 let ground = Ground::new();
                 let directory = ground.shared("data", 0o755);
                 let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
-                pty.until_shown("Do first");
+                pty.until_shown("Fix first");
                 pty.until_gone("reading");
                 pty.press(keys);
                 pty.until_shown(shown);
@@ -81,7 +81,7 @@ fn a_terminal_may_claim_any_size() {
     let ground = Ground::new();
     let directory = ground.shared("data", 0o755);
     let mut pty = Pty::walwise_in(&directory, &[], &[directory.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     for (width, height) in sides.into_iter().flat_map(|width| sides.map(|height| (width, height))) {
         let drawn = || pty.written().matches("\x1b[2J").count();
         let before = drawn();

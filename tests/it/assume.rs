@@ -30,7 +30,7 @@ fn hosts() -> Vec<String> {
 }
 
 fn checked(arguments: &[&str]) -> (i32, Value) {
-    let (code, out) = printed(&[arguments, &["--format", "json"]].concat());
+    let (code, out) = printed(&[arguments, &["-v", "--format", "json"]].concat());
     (code, serde_json::from_str(&out).unwrap())
 }
 

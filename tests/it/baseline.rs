@@ -39,11 +39,11 @@ fn what_is_no_baseline_is_refused_with_what_to_do() {
         ("/nonexistent".to_owned(), "No such file"),
         (dir.path().to_str().unwrap().to_owned(), "it is a directory"),
         ("/dev/zero".to_owned(), "it is a device; name a regular file or a pipe"),
-        (file("empty", b""), "walwise check --format json"),
-        (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check --format json"),
-        (file("other", b"{}\n"), "walwise check --format json"),
+        (file("empty", b""), "walwise check -v --format json"),
+        (file("cut", b"{\"schema\": 3, \"facts\": ["), "walwise check -v --format json"),
+        (file("other", b"{}\n"), "walwise check -v --format json"),
         (file("later", b"{\"schema\": 7000}\n"), "walwise check --save"),
-        (file("escape", b"{\"schema\": \"\x1b[31m\"}\n"), "walwise check --format json"),
+        (file("escape", b"{\"schema\": \"\x1b[31m\"}\n"), "walwise check -v --format json"),
     ];
     for (place, says) in places {
         let complaint = refused(&["--no-probe", "--baseline", &place]);
@@ -67,7 +67,8 @@ fn another_host_is_loudly_marked() {
     let name = one.lines().skip_while(|line| *line != "uname").nth(2).unwrap();
     fs::write(&other, one.replace(&format!("{name}\n"), "|somewhere-else\n")).unwrap();
     let baseline = baseline.to_str().unwrap();
-    let output = checked(&["/data", "--host", &host("el9-ext4"), "--format", "json", "--output", baseline]);
+    let output =
+        checked(&["/data", "--host", &host("el9-ext4"), "-v", "--format", "json", "--output", baseline]);
     assert_eq!(stderr(&output), "");
     let output = checked(&["/data", "--host", other.to_str().unwrap(), "--baseline", baseline]);
     let text = stdout(&output);

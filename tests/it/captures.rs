@@ -50,7 +50,7 @@ fn findings(report: &Value, ours: &BTreeSet<String>) -> BTreeMap<String, Value> 
                     advice["setting"],
                     advice["change"],
                     advice["current"]["value"],
-                    advice["risk"],
+                    advice["interrupts"],
                     advice["apply"],
                     advice["undo"]
                 ])
@@ -82,7 +82,7 @@ fn same_findings(target: &Path) {
 fn same_findings_by(there: &dyn Fn() -> Command, target: &Path) {
     for options in MASKING {
         let check = |command: Command, from: &[&str], input: &[u8]| -> Value {
-            let arguments = [&["check", "--no-probe", "--format", "json"], from].concat();
+            let arguments = [&["check", "--no-probe", "-v", "--format", "json"], from].concat();
             serde_json::from_slice(&said(command, &arguments, target, input)).unwrap()
         };
         let mut apart = String::new();
@@ -219,7 +219,7 @@ fn a_masked_directory_is_found_by_its_own_path_and_by_its_mask() {
     });
     let mask = mask.unwrap_or_else(|| panic!("{masked}"));
     for named in [&target, &mask] {
-        let arguments = ["check", "--no-probe", "--format", "json", "--host", "/dev/stdin"];
+        let arguments = ["check", "--no-probe", "-v", "--format", "json", "--host", "/dev/stdin"];
         let report: Value =
             serde_json::from_slice(&said(walwise(), &arguments, named, masked.as_bytes())).unwrap();
         assert_eq!(
@@ -238,8 +238,10 @@ fn a_capture_without_a_target_answers_for_every_mount_point() {
     let made = walwise().args(["capture", "--no-mask"]).output_in_time();
     std::fs::write(capture.path(), &made.stdout).unwrap();
     let standing = |more: &[&str]| {
-        let out =
-            walwise().args(["check", "/", "--no-probe", "--format", "json"]).args(more).output_in_time();
+        let out = walwise()
+            .args(["check", "/", "--no-probe", "-v", "--format", "json"])
+            .args(more)
+            .output_in_time();
         let report: Value = serde_json::from_slice(&out.stdout).unwrap();
         report["verdicts"][0]["standing"].clone()
     };

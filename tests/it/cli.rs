@@ -178,13 +178,13 @@ fn a_report_is_written_whole_or_not_at_all() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     for file in ["new", "new"] {
-        let (_, out, err) = outcome(&["check", "--format", "json", "--output", &at(file)]);
+        let (_, out, err) = outcome(&["check", "-v", "--format", "json", "--output", &at(file)]);
         assert_eq!((out.as_str(), err.as_str()), ("", ""));
         let _: Value = serde_json::from_slice(&fs::read(at(file)).unwrap()).unwrap();
     }
     fs::create_dir(at("directory")).unwrap();
     for place in [at("directory"), at("none/report"), at("new/report"), "/dev/full".to_owned(), at("")] {
-        let complaint = refused(1, &["check", "--format", "json", "--output", &place]);
+        let complaint = refused(1, &["check", "-v", "--format", "json", "--output", &place]);
         assert!(complaint.contains(&place), "{complaint}");
     }
     assert_eq!(names(dir.path()), ["directory", "new"]);
@@ -195,7 +195,7 @@ fn a_report_is_written_whole_or_not_at_all() {
 fn this_machine_s_report_keeps_the_schema() {
     let schema = printed(&["generate", "schema"]);
     let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let report = ran(&["check", "--format", "json"]);
+    let report = ran(&["check", "-v", "--format", "json"]);
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();
     let errors: Vec<String> = validator.iter_errors(&report).map(|e| e.to_string()).collect();
     assert_eq!(errors, [""; 0]);

@@ -92,7 +92,7 @@ fn what_to_do_first_is_in_sight() {
         let report = report(host, target);
         for size in SIZES {
             let rows = overview(&report, size, false);
-            let at = body(&rows).iter().position(|row| row.contains("Do first"));
+            let at = body(&rows).iter().position(|row| row.contains("Fix first"));
             if !report.verdicts.is_empty() && at.is_none_or(|at| at + 1 >= body(&rows).len()) {
                 hidden.push(format!("{situation} {size:?}\n{}", rows.join("\n")));
             }

@@ -100,7 +100,7 @@ fn the_weekly_unit_enters_containers() {
             unshare --mount chroot --userspec=4242:4242 \"$tree\" /srv/mariadbd 600 &
             trap 'kill \"$!\"; rmdir \"$tree\" || true' EXIT
             until grep -qx mariadbd \"/proc/$!/comm\"; do [ -d \"/proc/$!\" ]; done
-            setpriv --bounding-set '{capabilities}' \"$walwise\" check --no-probe --format json || true"
+            setpriv --bounding-set '{capabilities}' \"$walwise\" check -v --no-probe --format json || true"
         );
         stdout(&behind(&lines, &program))
     };
@@ -127,7 +127,7 @@ fn a_server_is_not_lost_for_want_of_descriptors() {
         .map(|most| {
             let mut command = Command::new("prlimit");
             command.arg(format!("--nofile={most}:{most}")).arg(&program);
-            output_when_free(command.args(["check", "--no-probe", "--format", "json"]))
+            output_when_free(command.args(["check", "--no-probe", "-v", "--format", "json"]))
         })
         .collect();
     server.kill_in_time();

@@ -22,7 +22,7 @@ fn screens(place: &Path, variables: &[(&str, &str)], options: &[&str]) -> Pty {
     let mut arguments = vec!["--host", host.to_str().unwrap()];
     arguments.extend(options);
     let pty = Pty::walwise_in(place, variables, &arguments);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty
 }
 
@@ -233,9 +233,7 @@ fn nothing_is_asked_of_the_terminal() {
 fn overview(variables: &[(&str, &str)], options: &[&str]) -> (String, String) {
     let place = tempfile::tempdir().unwrap();
     let mut pty = screens(place.path(), variables, options);
-    let shown = pty.until("all is read", |screen| {
-        screen.contents().contains("p measures it") || screen.contents().contains("capture of")
-    });
+    let shown = pty.until("all is read", |screen| screen.contents().contains("recommended"));
     pty.press("q");
     pty.ends(0);
     (shown, pty.written())
@@ -310,7 +308,7 @@ fn copying_goes_through_tmux() {
         let (socket, config) = (server.0.to_str().unwrap(), config.to_str().unwrap());
         let mut pty =
             Pty::program_in(place.path(), &[], "tmux", &["-u", "-S", socket, "-f", config, "new", &command]);
-        pty.until_shown("Do first");
+        pty.until_shown("Fix first");
         pty.press("e\r");
         pty.until("the document", |screen| {
             screen.contents().contains("▾ text") && screen.contents().contains("AT RISK:")

@@ -22,7 +22,7 @@ const ENDLESS: &str = "3000";
 fn probers(dir: &Path) -> [Vec<&str>; 2] {
     let dir = dir.to_str().unwrap();
     [
-        vec!["check", dir, "--format", "json", "--probe-seconds", ENDLESS],
+        vec!["check", dir, "-v", "--format", "json", "--probe-seconds", ENDLESS],
         vec!["probe", dir, "--format", "json", "--seconds", ENDLESS],
     ]
 }

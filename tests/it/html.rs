@@ -271,11 +271,13 @@ fn what_was_mailed_is_read_back() {
         stdout(&output)
     };
     let shown: Value = serde_json::from_str(&show(&["--format", "json"])).unwrap();
-    let mut plain: Value = serde_json::from_str(&of_host(&["check", "/data", "--format", "json"])).unwrap();
+    let mut plain: Value =
+        serde_json::from_str(&of_host(&["check", "/data", "-v", "--format", "json"])).unwrap();
     plain["when"] = shown["when"].clone();
     assert!(shown == plain);
     assert!(show(&[]).contains("AT RISK: "), "{}", show(&[]));
-    let compared = of_host(&["check", "/data", "--format", "json", "--baseline", page.to_str().unwrap()]);
+    let compared =
+        of_host(&["check", "/data", "-v", "--format", "json", "--baseline", page.to_str().unwrap()]);
     let compared: Value = serde_json::from_str(&compared).unwrap();
     assert_eq!(compared["baseline"]["facts"], serde_json::json!([]));
     assert_eq!(compared["baseline"]["remarks"], serde_json::json!([]));

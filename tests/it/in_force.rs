@@ -39,7 +39,7 @@ struct Sight {
 impl Sight {
     /// The view of a data directory by a walwise that runs as some user.
     fn of(data: &Path, mut walwise: Command) -> Self {
-        walwise.arg("check").arg(data).args(["--no-probe", "--format", "json"]);
+        walwise.arg("check").arg(data).args(["--no-probe", "-v", "--format", "json"]);
         let output = walwise.output_in_time();
         let report =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));

@@ -46,7 +46,7 @@ fn probing(data: &Path) -> Pty {
 fn start_probe(pty: &mut Pty) {
     pty.until("all is read and nothing runs", |screen| {
         let shown = screen.contents();
-        shown.contains("p measures it") || shown.contains("rounds in")
+        shown.contains("p measures it") || shown.contains("recommended") || shown.contains("rounds in")
     });
     pty.press("p");
     let asked = pty.until_shown("y start");

@@ -9,6 +9,7 @@
 )]
 
 mod advice;
+mod answers;
 mod architecture;
 mod assume;
 mod baseline;

@@ -94,7 +94,7 @@ fn what_can_be_no_target_is_refused_and_what_is_to_be_made_is_said_to_be() {
     let to_be = place.path().join("pg/16");
     refused(&to_be);
     let made = walwise()
-        .args(["check", "--no-probe", "--no-programs", "--new", "--format", "json"])
+        .args(["check", "--no-probe", "--no-programs", "--new", "-v", "--format", "json"])
         .arg(&to_be)
         .output_in_time();
     let report: serde_json::Value = serde_json::from_str(&stdout(&made)).unwrap();

@@ -142,7 +142,7 @@ fn a_pipe_is_as_good_as_a_file() {
     let report = directory.path().join("report.json").display().to_string();
     let rules = directory.path().join("rules.toml").display().to_string();
     let import = directory.path().join("import").display().to_string();
-    let check = ["check", "--host", &calm, "--format", "json", "--output", &report];
+    let check = ["check", "--host", &calm, "-v", "--format", "json", "--output", &report];
     assert!(matches!(walwise().args(check).status_in_time().code(), Some(0 | 3..=5)));
     fs::write(&rules, "").unwrap();
     fs::write(&import, "not what pg_test_fsync prints\n").unwrap();

@@ -113,7 +113,7 @@ fn known(output: &Output) -> BTreeSet<(String, String)> {
 #[test]
 fn an_old_kernel_hides_no_fact() {
     let dir = tempfile::tempdir().unwrap();
-    let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe", "--format", "json"];
+    let arguments = ["check", dir.path().to_str().unwrap(), "--no-probe", "-v", "--format", "json"];
     let today = || walwise().args(arguments).output_in_time();
     let (earlier, before, later) = (today(), old(&arguments), today());
     for output in [&earlier, &before, &later] {
@@ -150,7 +150,7 @@ fn an_old_kernel_runs_every_command() {
     ended_well(&old(&["drill", "write", path, "--help"]), &[0]);
     let report = dir.path().join("report.json");
     ended_well(
-        &old(&["check", path, "--no-probe", "--format", "json", "--output", report.to_str().unwrap()]),
+        &old(&["check", path, "--no-probe", "-v", "--format", "json", "--output", report.to_str().unwrap()]),
         CHECKED,
     );
     assert!(report.metadata().unwrap().len() > 0);

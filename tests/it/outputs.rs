@@ -61,7 +61,7 @@ fn permissions_are_those_that_were_asked_for() {
     let file = dir.path().join("report");
     let path = file.to_str().unwrap();
     for (asked, found) in [("0640", 0o640), ("600", 0o600), ("0644", 0o644)] {
-        let output = check(&["--format", "json", "--output", path, "--output-mode", asked]);
+        let output = check(&["-v", "--format", "json", "--output", path, "--output-mode", asked]);
         assert_eq!((stderr(&output).as_str(), mode(&file)), ("", found));
     }
     for refused in ["0666", "4755", "rw", "0400"] {
@@ -81,7 +81,7 @@ fn nothing_of_a_file_that_somebody_left_stays() {
         ": > report.json; chmod 0666 report.json; ln report.json other",
     ] {
         somebody(&shared, left);
-        let output = check(&["--format", "json", "--output", report.to_str().unwrap()]);
+        let output = check(&["-v", "--format", "json", "--output", report.to_str().unwrap()]);
         assert_eq!(stderr(&output), "");
         let found = fs::metadata(&report).unwrap();
         assert_eq!((mode(&report), found.uid(), found.nlink()), (0o600, 0, 1), "{left}");
@@ -103,7 +103,7 @@ fn a_link_of_somebody_leads_root_nowhere() {
         "ln -s ../precious/report last; ln -s ../precious way; mkdir own; ln -s ../../precious own/way",
     );
     for path in ["last", "way/report", "own/way/report"] {
-        for command in [&["--format", "json"][..], &["--format", "script"], &["--format", "text"]] {
+        for command in [&["-v", "--format", "json"][..], &["--format", "script"], &["--format", "text"]] {
             let output = check(&[command, &["--output", shared.join(path).to_str().unwrap()]].concat());
             assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{path}");
             assert!(stderr(&output).contains("is a link that uid 4242 put there"), "{}", stderr(&output));
@@ -120,7 +120,7 @@ fn where_somebody_rules_it_is_written_and_said_and_a_script_is_not() {
     somebody(&shared, "mkdir -m 755 home");
     let home = shared.join("home");
     let report = home.join("report");
-    let output = check(&["--format", "json", "--output", report.to_str().unwrap()]);
+    let output = check(&["-v", "--format", "json", "--output", report.to_str().unwrap()]);
     assert!(stderr(&output).contains("home belongs to uid 4242"), "{}", stderr(&output));
     assert!(is_report(&report) && mode(&report) == 0o600);
     let output = check(&["--format", "script", "--output", home.join("setup.sh").to_str().unwrap()]);

@@ -30,7 +30,7 @@ fn ways(report: &Value, target: &Path) -> Vec<Vec<String>> {
 
 /// The belief about a flush at a device: its standing, and the sentence.
 fn belief(report: &Value, target: &Path, device: &str) -> (String, String) {
-    let mut all = evidence(report, target, "belief", &format!("device {device}"));
+    let mut all = evidence(report, target, "kernel", &format!("device {device}"));
     assert_eq!(all.len(), 1, "{device}: {all:?}");
     all.pop_first().unwrap()
 }
@@ -72,13 +72,13 @@ fn every_layer_of_a_loop_file_over_the_machines_own_disk_is_evidence() {
         assert!(at.any(|found| found == hop), "{hop} in {ways:?}");
     }
     for file_system in [&mount, &lower] {
-        let flushes = evidence(&report, &mounted.point, "belief", file_system);
+        let flushes = evidence(&report, &mounted.point, "kernel", file_system);
         assert!(flushes.iter().any(|(_, says)| says.contains("sends flushes")), "{flushes:?}");
     }
     let name = mounted.disk.name();
     assert_eq!(belief(&report, &mounted.point, name).1, format!("{name} passes flushes on"));
     assert!(belief(&report, &mounted.point, &disk).1.contains(&disk));
-    assert!(!evidence(&report, &mounted.point, "claim", &names(&disk)).is_empty());
+    assert!(!evidence(&report, &mounted.point, "device", &names(&disk)).is_empty());
     // A commit on the file is no safer than one beside it.
     let (_, below) = without_probe(Path::new(&point));
     let rank = |report: &Value, point: &Path| {
@@ -163,7 +163,8 @@ fn a_file_system_beside_the_target_that_never_answers_changes_nothing() {
     let (code, before) = without_probe(&mounted.point);
     let beside = mounted.dir("beside");
     let held = HeldFuse::mount(&beside);
-    let output = walwise().args(["check", mounted.path(), "--no-probe", "--format", "json"]).output_in_time();
+    let output =
+        walwise().args(["check", mounted.path(), "--no-probe", "-v", "--format", "json"]).output_in_time();
     let text = stdout(&output);
     assert!(!text.contains("no answer within"), "it was touched: {text}");
     let report: Value = serde_json::from_str(&text).unwrap();

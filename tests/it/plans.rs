@@ -13,7 +13,9 @@ use walwise::inside::host::RecordedHost;
 use walwise::inside::pipeline::Session;
 use walwise::inside::quote::Command;
 use walwise::inside::report::{Plan, Report, Step, TargetSummary};
-use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet};
+use walwise::inside::rules::{
+    Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk, RuleSet,
+};
 use walwise::inside::settings;
 
 use crate::support::{recorded, reports};
@@ -204,6 +206,8 @@ fn any_finding(blank: bool) -> impl Strategy<Value = Finding> {
                 outcome: if applies { Outcome::Applies } else { Outcome::DoesNotApply },
                 level,
                 confidence,
+                basis: Basis::Documented,
+                settings: Arc::default(),
                 title: "made up".to_owned(),
                 because: Arc::default(),
                 refs: Arc::default(),

@@ -117,7 +117,7 @@ fn a_running_cluster_is_found_with_where_its_settings_are_set() {
 /// A look at the data directory as JSON.
 fn checked(mut walwise: Command, cluster: &Cluster) -> Value {
     let output =
-        walwise.args(["check", "--no-probe", "--format", "json"]).arg(&cluster.data).output_in_time();
+        walwise.args(["check", "--no-probe", "-v", "--format", "json"]).arg(&cluster.data).output_in_time();
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)))
 }
 

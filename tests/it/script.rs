@@ -9,7 +9,7 @@ use std::sync::Arc;
 use walwise::inside::facts::catalog::{device, target};
 use walwise::inside::facts::{FactSet, Reading, Source, Subject};
 use walwise::inside::report::script;
-use walwise::inside::rules::{Advice, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise::inside::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
 use walwise::inside::settings;
 
 use crate::support::deadline::CommandInTime as _;
@@ -56,6 +56,8 @@ pub fn script_for(disk: &Loop, fstype: &str, mkfs: &[&str], mount: &str) -> Stri
         outcome: Outcome::Applies,
         level: Level::Advice,
         confidence: Confidence::Documented,
+        basis: Basis::Documented,
+        settings: Arc::default(),
         title: "a file system for a free disk".to_owned(),
         because: Arc::default(),
         refs: Arc::default(),

@@ -46,13 +46,14 @@ fn what_never_answers_is_given_up() {
 fn walwise_ends_beside_what_never_answers() {
     let dir = tempfile::tempdir().unwrap();
     let _held = HeldFuse::mount(dir.path());
-    let whole = walwise().args(["check", "--no-probe", "--format", "json"]).output_in_time();
+    let whole = walwise().args(["check", "--no-probe", "-v", "--format", "json"]).output_in_time();
     assert!(
         !stdout(&whole).contains("no answer within"),
         "an unasked-for mount was touched: {}",
         stdout(&whole)
     );
-    let target = walwise().args(["check", "--no-probe", "--format", "json"]).arg(dir.path()).output_in_time();
+    let target =
+        walwise().args(["check", "--no-probe", "-v", "--format", "json"]).arg(dir.path()).output_in_time();
     assert!(
         stdout(&target).contains("no answer within"),
         "{}{}",
@@ -144,7 +145,7 @@ fn outcomes(capture: &str) -> Vec<(String, String)> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("capture.host");
     std::fs::write(&file, capture).unwrap();
-    let output = walwise().args(["check", "--format", "json", "--host"]).arg(&file).output_in_time();
+    let output = walwise().args(["check", "-v", "--format", "json", "--host"]).arg(&file).output_in_time();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = findings(&report);
     let mut list: Vec<_> =

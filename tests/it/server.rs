@@ -78,7 +78,7 @@ fn the_data_directory_of_a_server_leads_to_its_wal_which_is_measured() {
     cluster.append("storage.conf", "wal_sync_method = 'open_datasync'\n");
     cluster.start();
     for mut command in [walwise(), cluster.walwise()] {
-        command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "--format", "json"]);
+        command.arg("check").arg(&cluster.data).args(["--probe-seconds", "3", "-v", "--format", "json"]);
         let output = command.output_in_time();
         let report: Value =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e} {}", stderr(&output)));

@@ -108,6 +108,13 @@ impl Answer {
         let steps = list(&report["plans"]).iter().flat_map(|plan| list(&plan["steps"]));
         let settings = |keep: bool| {
             let steps = steps.clone().filter(|step| (step["level"] == "keep") == keep);
+            // Every report says of these that they stay; an expert need not.
+            let always = |step: &&Value| {
+                ["pg.sync-method-in-force", "pg.sync-method-new-default", "mount.options-keep"]
+                    .iter()
+                    .any(|rule| step["rules"] == serde_json::json!([rule]))
+            };
+            let steps = steps.filter(|step| !always(step));
             steps.map(|step| text(&step["advice"]["setting"])).collect()
         };
         Self {

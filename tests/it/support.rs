@@ -37,7 +37,7 @@ pub fn names(dir: &Path) -> Vec<String> {
 
 /// `walwise check` as JSON, with its exit code.
 pub fn check_json(arguments: &[&str]) -> (i32, serde_json::Value) {
-    let output = walwise().arg("check").args(arguments).args(["--format", "json"]).output_in_time();
+    let output = walwise().args(["check", "-v"]).args(arguments).args(["--format", "json"]).output_in_time();
     let code = output.status.code().expect("walwise ended by itself");
     match serde_json::from_slice(&output.stdout) {
         Ok(json) => (code, json),
@@ -93,5 +93,5 @@ pub fn evidence(
     let all = found["paths"].as_array().unwrap().iter().flat_map(|way| way["evidence"].as_array().unwrap());
     let about = all.filter(|one| one["layer"] == layer && one["subject"] == subject);
     let text = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap().to_owned();
-    about.map(|one| (text(one, "standing"), text(one, "says"))).collect()
+    about.map(|one| (text(one, "standing"), text(one, "text"))).collect()
 }

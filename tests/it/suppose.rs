@@ -41,7 +41,7 @@ impl Before {
     pub fn supposing(&self, assumed: &[String]) -> Result<Different, String> {
         let assume = assumed.iter().flat_map(|one| ["--assume", one]);
         let mut command = walwise();
-        command.arg("check").arg(&self.target).args(["--no-probe", "--format", "json"]).args(assume);
+        command.arg("check").arg(&self.target).args(["--no-probe", "-v", "--format", "json"]).args(assume);
         let mut refusal = None;
         let report = undisturbed(&self.target, || {
             let output = command.output_in_time();

@@ -31,7 +31,7 @@ fn code(output: &Output) -> i32 {
 
 /// A check of the calm host, as JSON.
 fn check(more: &[&str]) -> (i32, Value, String) {
-    let output = ran(&[&["check", "--host", &calm(), "--format", "json"], more].concat());
+    let output = ran(&[&["check", "--host", &calm(), "-v", "--format", "json"], more].concat());
     let report =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stderr(&output)));
     (code(&output), report, stderr(&output))
@@ -76,7 +76,7 @@ fn a_users_table_lets_no_secret_out() {
         std::fs::write(rules.path().join(file), table).unwrap();
     }
     let path = data.to_str().unwrap();
-    let output = ran(&["check", path, "--rules", rules.path().to_str().unwrap(), "--format", "json"]);
+    let output = ran(&["check", path, "--rules", rules.path().to_str().unwrap(), "-v", "--format", "json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let everything = [stdout(&output), stderr(&output)].concat();
     assert!(!everything.contains("Zk7hunter2") && !everything.contains("conninfo"), "a secret came out");
@@ -177,7 +177,7 @@ fn a_lowered_level_shows_the_one_that_was_written() {
     let check = |more: &[&str]| {
         ran(&[&["check", "--host", host, "--rules", dir.path().to_str().unwrap()], more].concat())
     };
-    let report: Value = serde_json::from_slice(&check(&["--format", "json"]).stdout).unwrap();
+    let report: Value = serde_json::from_slice(&check(&["-v", "--format", "json"]).stdout).unwrap();
     let finding =
         report["findings"].as_array().unwrap().iter().find(|f| f["rule"] == "barrier.ext4-off").unwrap();
     assert_eq!(finding["level"], "warning");
@@ -216,7 +216,7 @@ fn the_pack_is_what_sha256sum_says() {
 fn with_rules_d(done: &str) -> (i32, Value) {
     let script = "mount -t tmpfs -o mode=755 none /etc && mkdir -p /etc/walwise/rules.d && \
                   cp \"$1\" /etc/walwise/rules.d/good.toml && cd /etc/walwise/rules.d && eval \"$2\" && cd / && \
-                  exec \"$3\" check --host \"$4\" --format json";
+                  exec \"$3\" check -v --host \"$4\" --format json";
     let output = Command::new("unshare")
         .args(["-m", "sh", "-c", script, "sh", &of_repository("tests/rules/user/good.toml"), done])
         .args([env!("CARGO_BIN_EXE_walwise"), &calm()])

@@ -1,4 +1,4 @@
-# The words that stacks use after `#=`, over the report of `walwise check --format json`, and after `#probe=`, over that of
+# The words that stacks use after `#=`, over the report of `walwise check -v --format json`, and after `#probe=`, over that of
 # `walwise probe --format json`. What an expression is false or null for is a failure; $kernel is the series, for what
 # differs.
 
@@ -11,11 +11,11 @@ def redundancy($value): verdict.redundancy == $value;
 
 # Whether the one sentence, some evidence, or something missing says so.
 def sentence($re): verdict.sentence | test($re);
-def evidence($subject; $re): any(verdict.paths[].evidence[]; .subject == $subject and (.says | test($re)));
+def evidence($subject; $re): any(verdict.paths[].evidence[]; .subject == $subject and (.text | test($re)));
 def missing($re): any(verdict.missing[]; tostring | test($re));
 
 # Layers from top to bottom, the target and mount left out: "md0: RAID1, 2 of 2, 511 MiB" and what is said of its cache.
-def layers: [.stacks[0].layers[] | select(.subject | startswith("device ")) | (.subject[7:]) + ": " + .says];
+def layers: [.stacks[0].layers[] | select(.subject | startswith("device ")) | (.subject[7:]) + ": " + .text];
 def stack($re): layers | join("\n") | test($re);
 def cache($device; $re): any(.stacks[0].layers[]; .subject == "device " + $device and (.cache | test($re)));
 def leaves: [verdict.paths[].hops[-1]] | unique | map(sub("^device "; ""));

@@ -126,6 +126,8 @@ impl Asked {
             // An option is no part of a plan until somebody ranks it, and is printed like the others then.
             level: Level::Advice,
             confidence: advised.rule.confidence,
+            basis: advised.rule.basis,
+            settings: Arc::default(),
             title: "it's \"why\"".to_owned(),
             because: Arc::default(),
             refs: Arc::default(),

@@ -87,6 +87,8 @@ facts! {
     FREE_INODES: f64 = Mount "mount.free_inodes_percent" ValueKind::Number, drifting, health;
     /// Size of a block, from statfs(2).
     BLOCK_SIZE: u64 = Mount "mount.block_size" ValueKind::Bytes, speed;
+    /// Options in force of which rules/tables/validity.toml has no row for this file system.
+    UNLISTED_OPTIONS: Vec<String> = Mount "mount.unlisted_options" ValueKind::List, judged;
     /// Stripe by which it places data, 0 where it has none: `stripe=` in force (ext4), `swidth=` among the options (XFS).
     STRIPE: u64 = Mount "mount.stripe" ValueKind::Bytes, speed;
     /// How that fits the stripes of the md array that it stands on directly: it `fits`, is an `other` one, or there is `none`; `no stripes` where it stands on no such array.

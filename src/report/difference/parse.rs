@@ -16,8 +16,8 @@ use crate::durability::Standing;
 use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
 use crate::measure::{CaveatId, Estimate, MeasuredLog, Method};
 use crate::report::inside::ReportReader;
-use crate::report::model::SCHEMA_VERSION;
 use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
+use crate::report::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
 use crate::rules::Level;
 use crate::text::{error_words, is_treacherous, safe};
 
@@ -28,14 +28,19 @@ pub const LARGEST: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// It is no report.
-    #[error("this is no report of walwise ({0}); make one with `walwise check --format json`")]
+    #[error("this is no report of walwise ({0}); make one with `walwise check -v --format json`")]
     NoReport(String),
     /// It has a format that this version does not read.
     #[error(
-        "this report has format {0}, and this version of walwise reads format {SCHEMA_VERSION}; \
+        "this report has format {0}, and this version of walwise reads formats {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
          make a new one with `walwise check --save`, or compare with the version that made it"
     )]
     Format(u64),
+    #[error(
+        "this is a recommendation, without the facts of a report; make a report with `walwise check -v --format json`, \
+         or keep one with `walwise check --save`"
+    )]
+    Recommendation,
     /// Reading it failed, for this reason.
     #[error("{0}")]
     Unreadable(String),
@@ -49,7 +54,12 @@ impl Kept {
         let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
         let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
         match (reading.format, read) {
-            (Some(format), _) if format != u64::from(SCHEMA_VERSION) => Err(Unusable::Format(format)),
+            (Some(format), _)
+                if !(u64::from(OLDEST_SCHEMA)..=u64::from(SCHEMA_VERSION)).contains(&format) =>
+            {
+                Err(Unusable::Format(format))
+            }
+            (_, Ok(())) if reading.is_recommendation => Err(Unusable::Recommendation),
             (_, Err(error)) if error.is_io() => Err(Unusable::Unreadable(error_words(&error.into()))),
             (_, Err(error)) => Err(Unusable::NoReport(error.to_string())),
             (None, Ok(())) => Err(Unusable::NoReport("it does not say which format it has".to_owned())),
@@ -63,6 +73,7 @@ impl Kept {
 struct PartialReport {
     kept: Kept,
     format: Option<u64>,
+    is_recommendation: bool,
 }
 
 /// The whole document. What stands before a mistake in its syntax is read, because it may say which format it has.
@@ -76,12 +87,16 @@ impl<'de> Visitor<'de> for ReportVisitor<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let PartialReport { kept, format } = self.0;
+        let PartialReport { kept, format, is_recommendation } = self.0;
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
                 "schema" => {
                     *format = None;
                     take(kept, map.next_value()?, |_, schema| *format = Some(schema));
+                }
+                "document" => {
+                    *is_recommendation = true;
+                    map.next_value::<IgnoredAny>()?;
                 }
                 "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
                 "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
@@ -334,6 +349,7 @@ struct MeasurementEntry {
 #[serde(default)]
 struct CaveatEntry {
     id: Json,
+    #[serde(alias = "text")]
     says: Json,
     refuses_advice: Json,
 }

@@ -7,7 +7,7 @@ use super::evidence::FactsTold;
 use super::markup::{Markup, Tag, tag};
 use super::{class, section};
 use crate::report::Report;
-use crate::report::telling::short::{Piece, pieces};
+use crate::report::telling::short::{FixDetail, FixList, Piece, pieces};
 use crate::report::telling::{self, Bullet, Mark, sign};
 
 pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
@@ -17,7 +17,7 @@ pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
     let targets = telling::worst_first(report);
     let first = targets.first().copied();
     let mut pictures = first.map(|target| pictures(Charted { report, target, place: 1, facts }));
-    for piece in pieces(report) {
+    for piece in pieces(report, FixDetail::ALL[0]) {
         let block = match piece {
             Piece::Line(line) => match line.marks.first() {
                 Some(verdict @ Mark::Verdict(words, of)) => {
@@ -39,7 +39,8 @@ pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
                 }
                 None => tag("p").add(Markup::phrase(&line.says)).into(),
             },
-            Piece::Targets(grid) => section::figures(&grid),
+            Piece::Targets(grid) | Piece::Answers(_, grid) => section::figures(&grid),
+            Piece::Fixes(list) => fixes(list, &told),
             Piece::Section(one) => section::group(&[one], true),
         };
         out = out.and(listed(&mut lines)).and(block);
@@ -51,6 +52,23 @@ pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
 fn listed(lines: &mut Vec<Tag>) -> Markup {
     let lines = std::mem::take(lines);
     if lines.is_empty() { Markup::default() } else { tag("dl").adding(lines).into() }
+}
+
+/// What to fix first, as a list.
+fn fixes(list: FixList, told: &BTreeSet<&str>) -> Markup {
+    let mut entries: Vec<Tag> = Vec::new();
+    for (_, fix) in list.entries {
+        let aside = Markup::fixed("  ").and(Markup::phrase(&fix.aside));
+        let says = Markup::phrase(&fix.says).and(aside).and(rules(&fix, told));
+        entries.extend(fix.marks.first().map(|level| tag("dt").add(section::mark(level))));
+        entries.push(tag("dd").add(says).add(section::details(&fix.beneath)));
+    }
+    let more = list.more.map(|more| tag("p").text(&more)).map_or_else(Markup::default, Markup::from);
+    let persist = list.persist.map(|command| {
+        let command = tag("code").text(command.as_str());
+        Markup::from(tag("p").text("To keep mount options over a reboot: ").add(command))
+    });
+    listed(&mut entries).and(more).and(persist.unwrap_or_default())
 }
 
 /// The rules behind a line, with links to what they say.

@@ -106,7 +106,7 @@ fn what_is_cut_is_named_by_its_place() {
             told += 1;
         }
     }
-    assert!(told > 2);
+    assert!(told > 0);
 }
 
 /// A hop of which the document has facts leads to them.

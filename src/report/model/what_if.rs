@@ -83,6 +83,6 @@ pub struct WouldBeOffered {
     /// The setting and what it would be.
     pub advice: String,
     /// What it would cost.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
 }

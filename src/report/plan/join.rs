@@ -66,8 +66,12 @@ pub fn join(
         subject: subject.clone(),
         level: used.iter().map(|p| p.finding.level).max().unwrap_or(leader.finding.level),
         confidence: used.first().map_or(leader.finding.confidence, |p| p.finding.confidence),
+        basis: used.first().map_or(leader.finding.basis, |p| p.finding.basis),
         rules: unique(used.iter().map(|p| p.finding.rule.clone())),
-        title: unique(used.iter().map(|p| p.finding.title.clone())).join("; "),
+        title: match advice.change {
+            Change::Keep => leader.finding.title.clone(),
+            _ => unique(used.iter().map(|p| p.finding.title.clone())).join("; "),
+        },
         result: result(facts, subject, &advice),
         advice,
         alternatives,

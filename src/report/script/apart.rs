@@ -40,6 +40,7 @@ fn part(title: &str, findings: &[&Finding]) -> Option<String> {
 /// Advice of no plan as a step of its own.
 fn step(finding: &Finding, advice: &Advice) -> Step {
     Step {
+        basis: finding.basis,
         subject: finding.subject.clone(),
         level: finding.level,
         confidence: finding.confidence,

@@ -120,7 +120,7 @@ fn bullet(report: &Report, finding: &Finding) -> Bullet {
 
 /// What mends a finding, where that is told.
 fn remedy(finding: &Finding) -> Option<Detail> {
-    finding.remedy.as_ref().map(|remedy| Detail::Field("remedy", (&*remedy.says).into()))
+    finding.remedy.as_ref().map(|remedy| Detail::Field("fix", (&*remedy.says).into()))
 }
 
 /// Whether a measurement is all that is missing.

@@ -23,7 +23,7 @@ pub fn change<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) -> O
     let plan = chapter.report.plan(&target.target)?;
     let (_, change) = plan.parted();
     let mut section = Section::part("Plan, in order of application");
-    let takes = Bullet::marked(Mark::Remark("downtime"), words::takes(plan).join("; "));
+    let takes = Bullet::marked(Mark::Remark("interrupts"), words::takes(plan).join("; "));
     let wanted = plan.wish().map(|says| Bullet::marked(Mark::Remark("makes"), says));
     section.bullets(&[], [takes].into_iter().chain(wanted).collect());
     let numbered = (1..).zip(&change);

@@ -1,23 +1,22 @@
-//! The short report: the answer in about 25 lines. The host, each verdict with its caveat, the flush path, keep or change for
-//! four settings, the price, what to do, and what is not known.
+//! The short report of one target in about 25 lines: the host, the verdict with its caveat, the flush path, the answers, what
+//! to fix first, and what is not known. Several targets are a line each, then comes the worst.
 //!
-//! The words are those of the sections beside this one. A limit cuts what has little weight and says how much. It never cuts
-//! what is critical, what a verdict cannot see, advice that was withheld, remarks about the run, or the number of critical
-//! findings that are undecided.
-
-mod settings;
-mod things;
+//! A limit cuts what has little weight and says how much. It never cuts what is critical, what a verdict cannot see, advice
+//! that was withheld, notes, or the number of critical findings that are undecided.
 
 use std::collections::BTreeSet;
 
+use super::answers::{self, AnswerRow};
 use super::once::{Chapter, FindingsByTarget, Numbered};
 use super::section::{Bullet, Detail, Grid, Mark, Section};
 use super::{Phrase, baseline, findings, flush, host, order, price, target, unknown, what_if, words};
+use crate::facts::Scope;
+use crate::facts::catalog::mount;
 use crate::quote::Command;
+use crate::report::fixes::{self, Fix};
 use crate::report::{Report, TargetSummary};
-use crate::rules::{Level, Outcome};
-pub use settings::file_system;
-use things::ToDo;
+use crate::rules::{Finding, Level, Outcome};
+use crate::settings::SettingKind;
 
 /// A piece of the short report.
 #[derive(Clone, Debug)]
@@ -25,15 +24,59 @@ pub enum Piece {
     /// A line behind a label, with commands beneath it.
     Line(Bullet),
     Targets(Grid),
+    /// What to use, now and recommended.
+    Answers(Vec<AnswerRow>, Grid),
+    Fixes(FixList),
     /// A section as in the whole report.
     Section(Section),
+}
+
+/// What to fix first.
+#[derive(Clone, Debug)]
+pub struct FixList {
+    /// The entries that are shown, each with its number where it is one of the target in full.
+    pub entries: Vec<(Option<usize>, Bullet)>,
+    /// How many were cut, and the command that shows them.
+    pub more: Option<String>,
+    /// The command that prints what keeps changed mount options over a reboot.
+    pub persist: Option<Command>,
+}
+
+impl FixList {
+    /// Whether an entry is more than advice.
+    pub fn is_urgent(&self) -> bool {
+        let urgent = |mark: &Mark| matches!(mark, Mark::Level(Level::Warning | Level::Critical, _));
+        self.entries.iter().any(|(_, fix)| fix.marks.iter().any(urgent))
+    }
 }
 
 /// How many targets the table names before it counts those of little urgency.
 const TARGETS: usize = 12;
 
+/// How much is said of what to fix. What is critical, and warnings with a command, are always said.
+#[derive(Clone, Copy, Debug)]
+pub struct FixDetail {
+    /// How many entries are shown, if so many are less urgent.
+    pub entries: usize,
+    /// Whether each says where the value in force was read, and its rules.
+    pub sources: bool,
+}
+
+impl FixDetail {
+    /// From most to least.
+    pub const ALL: [Self; 7] = [
+        Self { entries: 3, sources: true },
+        Self { entries: 2, sources: true },
+        Self { entries: 1, sources: true },
+        Self { entries: 2, sources: false },
+        Self { entries: 1, sources: false },
+        Self { entries: 0, sources: true },
+        Self { entries: 0, sources: false },
+    ];
+}
+
 /// The short report, in order.
-pub fn pieces(report: &Report) -> Vec<Piece> {
+pub fn pieces(report: &Report, detail: FixDetail) -> Vec<Piece> {
     let by_target = FindingsByTarget::new(report);
     let targets = order::worst_first(&by_target);
     let places = by_target.places(&targets);
@@ -46,27 +89,26 @@ pub fn pieces(report: &Report) -> Vec<Piece> {
     for (place, target) in targets.iter().enumerate() {
         let chapter = places.chapter(place);
         let limits = report.verdict(&target.target).map_or("", |verdict| &*verdict.limits);
-        let told = if place == 0 && report.baseline.is_none() {
-            whole(&chapter, target)
+        if place == 0 && report.baseline.is_none() {
+            lines.extend(whole(&chapter, target, detail));
         } else if place == 0 {
-            vec![verdict(report, target)]
+            lines.extend(verdict(report, target));
         } else {
-            let caveat =
-                (!limits.is_empty() && !said_limits.contains(&limits)).then(|| verdict(report, target));
-            caveat.into_iter().chain(never_cut(&chapter, target)).collect()
-        };
+            if !limits.is_empty() && !said_limits.contains(&limits) {
+                lines.extend(verdict(report, target));
+            }
+            lines.extend(never_cut(&chapter, target));
+        }
         said_limits.push(limits);
-        lines.extend(told.into_iter().map(Piece::Line));
     }
     if report.baseline.is_some() {
         lines.extend(baseline::sections(report).into_iter().map(Piece::Section));
-        let critical: Vec<Bullet> =
-            targets.first().map(|target| never_cut(&places.chapter(0), target)).unwrap_or_default();
-        lines.extend(critical.into_iter().map(Piece::Line));
+        let critical = targets.first().map(|target| never_cut(&places.chapter(0), target));
+        lines.extend(critical.into_iter().flatten());
     }
-    lines.extend(elsewhere(report).into_iter().map(Piece::Line));
-    let runs = report.warnings.iter().map(|note| labelled("run", note.to_string()));
-    lines.extend(runs.map(Piece::Line));
+    lines.extend(elsewhere(report));
+    let notes = report.warnings.iter().map(|note| labelled("Note", note.to_string()));
+    lines.extend(notes.map(Piece::Line));
     lines.extend(report.what_if.iter().flat_map(what_if::sections).map(Piece::Section));
     once(lines)
 }
@@ -74,12 +116,17 @@ pub fn pieces(report: &Report) -> Vec<Piece> {
 /// What several targets share is told under the first.
 fn once(mut pieces: Vec<Piece>) -> Vec<Piece> {
     let mut told = BTreeSet::new();
-    pieces.retain(|piece| match piece {
-        Piece::Line(line) => {
-            let label = line.marks.first().map(Mark::words);
-            told.insert((label, line.rule.clone(), line.says.to_string()))
+    let mut is_new = |line: &Bullet| {
+        let label = line.marks.first().map(Mark::words);
+        told.insert((label, line.rule.clone(), line.says.to_string()))
+    };
+    pieces.retain_mut(|piece| match piece {
+        Piece::Line(line) => is_new(line),
+        Piece::Fixes(list) => {
+            list.entries.retain(|(_, fix)| is_new(fix));
+            !list.entries.is_empty() || list.more.is_some()
         }
-        Piece::Targets(_) | Piece::Section(_) => true,
+        Piece::Targets(_) | Piece::Answers(..) | Piece::Section(_) => true,
     });
     pieces
 }
@@ -88,7 +135,7 @@ fn labelled(label: &'static str, says: impl Into<Phrase>) -> Bullet {
     Bullet::marked(Mark::Remark(label), says)
 }
 
-/// Several targets in a line each, the worst first: standing, critical findings, name, file system, price.
+/// Several targets in a line each, the worst first: standing, critical findings, name, file system, latency.
 fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Piece> {
     if targets.len() < 2 {
         return Vec::new();
@@ -100,13 +147,8 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
             0 => standing,
             count => standing.and(format!(", {count} critical")),
         };
-        let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
-        vec![
-            standing,
-            Phrase::code(&target.title),
-            settings::file_system(report, target).into(),
-            price.into(),
-        ]
+        let latency = price::median(report, target).unwrap_or_else(|| "–".to_owned());
+        vec![standing, Phrase::code(&target.title), file_system(report, target).into(), latency.into()]
     };
     let (named, others): (Vec<_>, Vec<_>) = targets
         .iter()
@@ -114,7 +156,7 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
         .partition(|(place, target)| *place < TARGETS || order::criticals(by_target, target) > 0);
     let rows = named.into_iter().map(|(_, target)| row(target)).collect();
     let grid = Grid {
-        head: vec!["verdict", "target", "file system", "commit"],
+        head: vec!["verdict", "target", "file system", "latency"],
         right: Vec::new(),
         narrow: &[],
         rows,
@@ -123,31 +165,76 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
     [Piece::Targets(grid)].into_iter().chain(more).collect()
 }
 
-fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
+/// The type of the file system; empty where there is none yet.
+pub fn file_system(report: &Report, target: &TargetSummary) -> String {
+    let mounted = report.facts.resolve(&target.target, Scope::Mount);
+    mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default()
+}
+
+fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) -> Vec<Piece> {
     let report = chapter.report;
-    let mut lines = vec![verdict(report, of)];
+    let mut pieces = verdict(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
-        lines.push(labelled("path", flush::line(&verdict.flush_path)));
+        pieces.push(Piece::Line(labelled("Path", flush::line(&verdict.flush_path))));
     }
-    lines.extend(settings::lines(report, of));
-    lines.push(cost(report, of));
-    let things = things::of_target(chapter, of);
-    let (shown, cut) = things::within_limit(things);
-    lines.extend(shown.into_iter().map(ToDo::line));
-    lines.extend(more(cut, "", "Findings"));
-    lines.extend(undecided(chapter.about(of), ""));
-    lines.extend(withheld(report, of));
-    lines.push(unknown::most(chapter, of));
-    lines
+    pieces.push(Piece::Answers(answers::rows(of), answers::grid(of)));
+    pieces.push(Piece::Fixes(fix_list(chapter, of, detail)));
+    pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));
+    pieces.extend(withheld(report, of).into_iter().map(Piece::Line));
+    pieces.push(Piece::Line(unknown::most(chapter, of)));
+    pieces
+}
+
+fn findings_of<'a>(chapter: &Chapter<'_, 'a>, of: &TargetSummary) -> Vec<&'a Finding> {
+    chapter.about(of).iter().map(|(_, finding)| *finding).collect()
+}
+
+/// All that is critical, warnings with a command, and others as far as there is room.
+fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) -> FixList {
+    let report = chapter.report;
+    let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
+    let stays = |fix: &Fix<'_>| {
+        fix.level == Level::Critical || fix.level == Level::Warning && !fix.commands.is_empty()
+    };
+    let always = fixes.iter().filter(|fix| stays(fix)).count();
+    let shown = always.max(detail.entries).min(fixes.len());
+    let cut = fixes.split_at(shown).1;
+    let more = (!cut.is_empty()).then(|| {
+        let rules = words::distinct(cut.iter().flat_map(|fix| fix.rules.iter().map(String::as_str)));
+        match rules.as_slice() {
+            [one, two, three, _, ..] => {
+                format!("+ {} more: {one}, {two}, {three}, … (--only plan)", cut.len())
+            }
+            few => format!("+ {} more: {}", cut.len(), few.join(", ")),
+        }
+    });
+    let mounts = |fix: &Fix<'_>| fix.setting.is_some_and(|setting| setting.kind == SettingKind::MountOptions);
+    let persists = !of.kind.is_device() && fixes.iter().take(shown).any(mounts);
+    let entry = |(number, fix): (usize, &Fix<'_>)| {
+        let mut said = answers::fix(report, Some(of), fix);
+        if !detail.sources && fix.level < Level::Critical {
+            said.rule.clear();
+            said.beneath.retain(|detail| !matches!(detail, Detail::Aside(..)));
+        }
+        (Some(number), said)
+    };
+    FixList {
+        entries: (1..).zip(&fixes).take(shown).map(entry).collect(),
+        more,
+        persist: if persists { Command::check(of.target.name(), " --no-probe --format fstab") } else { None },
+    }
 }
 
 /// What no limit cuts, about a target that is not told in full.
-fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Bullet> {
-    let things = things::of_target(chapter, of).into_iter().filter(ToDo::is_critical);
-    let mut lines: Vec<Bullet> = things.map(ToDo::line).collect();
-    lines.extend(undecided(chapter.about(of), ""));
-    lines.extend(withheld(chapter.report, of));
-    lines
+fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
+    let report = chapter.report;
+    let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
+    let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
+    let entries = critical.map(|fix| (None, answers::fix(report, None, fix))).collect();
+    let mut pieces = vec![Piece::Fixes(FixList { entries, more: None, persist: None })];
+    pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));
+    pieces.extend(withheld(report, of).into_iter().map(Piece::Line));
+    pieces
 }
 
 /// How many more there are, and under which heading the whole report has them; `what` begins with a blank.
@@ -156,9 +243,9 @@ fn more(count: usize, what: &str, heading: &'static str) -> Option<Bullet> {
     (count > 0).then(|| Bullet::sentence(says()))
 }
 
-/// The verdict in a sentence with what is missing of the copies, what becomes of commits with the host, and what cannot be
-/// seen from here.
-fn verdict(report: &Report, of: &TargetSummary) -> Bullet {
+/// The verdict as a heading, then in a sentence with what is missing of the copies, what becomes of commits with the host,
+/// and what cannot be seen from here.
+fn verdict(report: &Report, of: &TargetSummary) -> Vec<Piece> {
     let standing = report.verdict(&of.target).map(|verdict| verdict.standing);
     let heading = target::standing(report, of);
     let sentences = match report.verdict(&of.target) {
@@ -168,26 +255,9 @@ fn verdict(report: &Report, of: &TargetSummary) -> Bullet {
         }
         None => target::without_verdict(of),
     };
-    Bullet::marked(
-        Mark::Verdict(heading, standing),
-        Phrase::code(&of.title).and(": ").and(sentences.join(" ")),
-    )
-}
-
-fn cost(report: &Report, of: &TargetSummary) -> Bullet {
-    let measured = price::line(report, of);
-    if let Some(says) = measured {
-        return labelled("price", says);
-    }
-    if of.kind.is_device() {
-        return labelled("price", "undecided until mounted");
-    }
-    if !report.host.live {
-        return labelled("price", "not measured: a capture holds no measurement");
-    }
-    let command = Command::check(of.target.name(), "");
-    let beneath = command.map(|command| Detail::Commands("", vec![command])).into_iter().collect();
-    Bullet { beneath, ..labelled("price", "not measured; this measures it:") }
+    let head = Bullet::marked(Mark::Verdict(heading, standing), Phrase::code(&of.title));
+    let sentences = sentences.into_iter().map(|says: String| Piece::Line(Bullet::sentence(says)));
+    [Piece::Line(head)].into_iter().chain(sentences).collect()
 }
 
 /// How many critical findings nobody can decide yet, by their rules; `what` begins with a blank.
@@ -197,8 +267,8 @@ fn undecided(findings: &[Numbered<'_>], what: &str) -> Option<Bullet> {
     let open = open.filter(|finding| matches!(finding.outcome, Outcome::Undecided { .. }));
     let rules = words::distinct(open.map(|finding| &*finding.rule));
     let count = rules.len();
-    let says = Phrase::plain(format!("{count} critical{what}, undecided: ")).join(Phrase::codes(rules));
-    (count > 0).then(|| labelled("open", says))
+    let says = Phrase::plain(format!("{count} critical{what}: ")).join(Phrase::codes(rules));
+    (count > 0).then(|| labelled("Undecided", says))
 }
 
 /// Advice that was taken out.
@@ -208,23 +278,27 @@ fn withheld(report: &Report, of: &TargetSummary) -> Vec<Bullet> {
 }
 
 fn withheld_line(one: &crate::report::Withheld) -> Bullet {
-    Bullet { rule: one.rule.clone(), ..labelled("withheld", words::withheld(one)) }
+    Bullet { rule: one.rule.clone(), ..labelled("Withheld", words::withheld(one)) }
 }
 
 /// What concerns no target: what is critical of it, and how much else there is.
-fn elsewhere(report: &Report) -> Vec<Bullet> {
+fn elsewhere(report: &Report) -> Vec<Piece> {
     let (host, beside) = findings::outside(report);
     let beside_asked = findings::beside(report, &beside);
     let told = if report.asked.is_some() { host } else { [host, beside].concat() };
-    let things: Vec<ToDo> = told.iter().filter_map(|(_, finding)| ToDo::of_finding(finding, None)).collect();
-    let (critical, lesser): (Vec<ToDo>, Vec<ToDo>) = things.into_iter().partition(ToDo::is_critical);
-    let mut lines: Vec<Bullet> = critical.into_iter().map(ToDo::line).collect();
-    lines.extend(undecided(&told, " about the host"));
+    let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
+    let fixes = fixes::of_others(&all);
+    let (critical, lesser): (Vec<&Fix<'_>>, Vec<_>) =
+        fixes.iter().partition(|fix| fix.level == Level::Critical);
+    let entries = critical.into_iter().map(|fix| (None, answers::fix(report, None, fix))).collect();
+    let mut pieces = vec![Piece::Fixes(FixList { entries, more: None, persist: None })];
+    pieces.extend(undecided(&told, " about the host").map(Piece::Line));
     let of_target = |one: &&crate::report::Withheld| {
         report.targets.iter().any(|target| target.subjects.contains(&one.subject))
     };
-    lines.extend(report.withheld.iter().filter(|one| !of_target(one)).map(withheld_line));
-    lines.extend(more(lesser.len(), " about the host", "Findings"));
-    lines.extend(beside_asked.map(Bullet::sentence));
-    lines
+    let withheld = report.withheld.iter().filter(|one| !of_target(one)).map(withheld_line);
+    pieces.extend(withheld.map(Piece::Line));
+    pieces.extend(more(lesser.len(), " about the host", "Findings").map(Piece::Line));
+    pieces.extend(beside_asked.map(Bullet::sentence).map(Piece::Line));
+    pieces
 }

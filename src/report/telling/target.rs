@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::once::Chapter;
 use super::section::{Bullet, Element, Grid, Mark};
-use super::{Phrase, ReportPart, Section, findings, plan, price, unknown, words};
+use super::{Phrase, ReportPart, Section, answers, findings, plan, price, unknown, words};
 use crate::durability::{Path, Verdict};
 use crate::facts::Subject;
 use crate::report::{DirectoryRow, Report, TargetSummary};
@@ -91,6 +91,11 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
         ([top], Some(shared)) => top.elements.extend(shared.elements),
         (_, shared) => sections.extend(shared),
     }
+    let mut answered = Section::part("Answers");
+    if chapter.like.is_none() {
+        answered.grid(answers::grid(target));
+    }
+    sections.extend(answered.unless_empty());
     sections.extend(findings::first(chapter, target));
     if let Some(stack) = report.stack(&target.target) {
         let mut section = Section::part("Stack");

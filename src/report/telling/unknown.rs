@@ -46,11 +46,11 @@ pub fn most(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Bullet {
             None => Phrase::plain(words::count(count, "fact")).and_further(NOT_KNOWN),
         },
     };
-    Bullet::marked(Mark::Remark("unknown"), says)
+    Bullet::marked(Mark::Remark("Unknown"), says)
 }
 
 /// Said where no fact is missing.
-pub const NOTHING: &str = "nothing that would decide anything here";
+pub const NOTHING: &str = "nothing relevant";
 
 /// How many facts are missing, and what would tell most of them; nothing where none can be told.
 pub fn in_short(report: &Report, needs: &[Need]) -> Option<String> {

@@ -118,27 +118,28 @@ pub fn risk(risk: Risk) -> &'static str {
     }
 }
 
-/// What following advice takes, in a word or two.
+/// What following advice interrupts, in a word or two.
 pub fn interruption(risk: Risk) -> &'static str {
     match risk {
-        Risk::None => "at once",
-        Risk::NeedsReload => "reload",
-        Risk::NeedsRestart => "restart",
-        Risk::NeedsRemount => "remount",
-        Risk::NeedsUnmount => "unmount",
-        Risk::NeedsNewFilesystem => "new file system",
-        Risk::DataLossIfWrong => "data may be lost",
+        Risk::DataLossIfWrong => "none; data may be lost",
+        Risk::None
+        | Risk::NeedsReload
+        | Risk::NeedsRestart
+        | Risk::NeedsRemount
+        | Risk::NeedsUnmount
+        | Risk::NeedsNewFilesystem => risk.interrupts(),
     }
 }
 
-/// What following all of a plan takes, the gravest first: `remount: /srv`, `restart: the server on /srv/pg`.
+/// What following all of a plan interrupts, the gravest first: `downtime of /srv`, `restart of the server on /srv/pg`.
 pub fn takes(plan: &Plan) -> Vec<String> {
     let one = |(risk, on): (Risk, Vec<&Subject>)| {
         let what = interruption(risk);
         let on: Vec<String> = on.into_iter().map(subject).collect();
-        format!("{what}: {}", on.join(", "))
+        format!("{what} of {}", on.join(", "))
     };
-    let all: Vec<String> = plan.takes().into_iter().map(one).collect();
+    let interrupts = |(risk, _): &(Risk, _)| interruption(*risk) != interruption(Risk::None);
+    let all: Vec<String> = plan.takes().into_iter().filter(interrupts).map(one).collect();
     if all.is_empty() { vec!["none".to_owned()] } else { all }
 }
 

@@ -1,25 +1,45 @@
-//! Draws the short report: a word in the left column, what it says beside it, its rule at the right edge, and commands beneath,
-//! which are never wrapped.
+//! Draws the short report: verdict, path, answers in columns, fixes with their commands, which are never wrapped.
 //!
 //! Colour repeats the words in front, and ASCII repeats the marks; what is said is the business of
 //! [`crate::report::telling::short`].
 
-use std::fmt::Write as _;
-
 use super::{LineStyle, grid};
 use crate::report::Report;
+use crate::report::model::answer::AnswerAction;
+use crate::report::telling::answers::AnswerRow;
 use crate::report::telling::flush::UNBROKEN;
-use crate::report::telling::short::{Piece, pieces};
+use crate::report::telling::short::{FixDetail, FixList, Piece, pieces};
 use crate::report::telling::{Bullet, Detail, Mark, Tone};
 use crate::text::page::{TextBuilder, WIDTH};
 use crate::text::wrap::{Overlong, columns, wrap};
 
-/// Columns for the words in front.
-const LABEL: usize = 9;
+/// Columns for the words in front of a line, and in front of a fix.
+const LABEL: usize = 11;
+const LEVEL: usize = 12;
+/// The least columns of the labels of answers.
+const SETTING: usize = 17;
+
+/// The most lines about one target: where nothing is to be fixed but advice, and where something is.
+const LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
+    let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
+    let mut text = String::new();
+    for detail in FixDetail::ALL {
+        let pieces = pieces(report, detail);
+        let is_urgent = pieces.iter().any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
+        text = draw(pieces, style);
+        let most = if is_urgent { LINES.1 } else { LINES.0 };
+        if !is_one || text.lines().count() <= most {
+            break;
+        }
+    }
+    text
+}
+
+fn draw(pieces: Vec<Piece>, style: LineStyle) -> String {
     let mut page = ShortPage { out: String::new(), style };
-    for piece in pieces(report) {
+    for piece in pieces {
         match piece {
             Piece::Line(bullet) => page.bullet(&bullet),
             Piece::Targets(targets) => {
@@ -27,6 +47,8 @@ pub fn render(report: &Report, style: LineStyle) -> String {
                 grid(&mut table, 0, &targets);
                 page.out.push_str(&table.finish());
             }
+            Piece::Answers(rows, _) => page.answers(&rows),
+            Piece::Fixes(list) => page.fixes(&list),
             Piece::Section(section) => {
                 page.out.push_str(&super::drawn(&[section]).finish());
             }
@@ -43,6 +65,24 @@ struct ShortPage {
 }
 
 impl ShortPage {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// A line whose end stands at the right edge; on a line of its own where both do not fit.
+    fn line_and_end(&mut self, text: &str, end: &str) {
+        let room = WIDTH.saturating_sub(columns(text));
+        if end.is_empty() {
+            self.line(text);
+        } else if room > columns(end) {
+            self.line(&format!("{text}{end:>room$}"));
+        } else {
+            self.line(text);
+            self.line(&format!("{end:>WIDTH$}"));
+        }
+    }
+
     fn bullet(&mut self, bullet: &Bullet) {
         let label = bullet.marks.first().map(Mark::words).unwrap_or_default();
         let label = match columns(&label) {
@@ -50,32 +90,126 @@ impl ShortPage {
             wide if wide < LABEL => format!("{label:<LABEL$}"),
             _ => format!("{label}  "),
         };
-        let margin = if label.is_empty() { 0 } else { LABEL };
-        let mut lines = hanging(&bullet.says.to_string(), WIDTH - columns(&label).min(WIDTH / 2), margin);
-        if let Some(last) = lines.last_mut()
-            && !bullet.rule.is_empty()
-        {
-            let used = if lines_are_one(&bullet.says.to_string(), last) { columns(&label) } else { margin };
-            let room = WIDTH.saturating_sub(used + columns(last));
-            let wide = columns(&bullet.rule);
-            if room > wide + 1 {
-                let _ = write!(last, "{:>room$}", bullet.rule);
-            } else {
-                let room = WIDTH.saturating_sub(margin).max(wide);
-                lines.push(format!("{:>room$}", bullet.rule));
-            }
-        }
+        let margin = if label.is_empty() { 0 } else { columns(&label).min(LABEL) };
         let colour = bullet.marks.first().and_then(colour);
-        for (at, line) in lines.iter().enumerate() {
-            if at == 0 {
-                let painted = self.painted(&label, colour);
-                let _ = writeln!(self.out, "{painted}{line}");
-            } else {
-                let _ = writeln!(self.out, "{:margin$}{line}", "");
+        let mut lines =
+            wrap(&bullet.says.to_string(), WIDTH - columns(&label).min(WIDTH / 2), Overlong::Whole);
+        let last = lines.pop().unwrap_or_default();
+        let mut before = self.painted(&label, colour);
+        for line in lines {
+            self.line(&format!("{before}{line}"));
+            before = " ".repeat(margin);
+        }
+        let escapes = before.len().saturating_sub(label.len());
+        let line = format!("{before}{last}");
+        if bullet.rule.is_empty() || columns(&line) - escapes + columns(&bullet.rule) >= WIDTH {
+            self.line(&line);
+            if !bullet.rule.is_empty() {
+                self.line(&format!("{:>WIDTH$}", bullet.rule));
             }
+        } else {
+            let room = WIDTH - (columns(&line) - escapes);
+            self.line(&format!("{line}{:>room$}", bullet.rule));
         }
         for detail in &bullet.beneath {
             self.detail(detail);
+        }
+    }
+
+    /// Label, value in force, mark and recommended value; a long cell wraps within its column.
+    fn answers(&mut self, rows: &[AnswerRow]) {
+        let label = rows.iter().map(|row| columns(row.label) + 1).max().unwrap_or_default().max(SETTING);
+        let now = if label > SETTING { 15 } else { 24 };
+        let rest = WIDTH - label - now - 4;
+        self.out.push('\n');
+        self.line(&format!("{:label$}{:now$}  recommended", "", "now"));
+        for row in rows {
+            let left = wrap(&row.now, now - 1, Overlong::Cut);
+            let right = wrap(&row.recommended, rest, Overlong::Cut);
+            for at in 0..left.len().max(right.len()) {
+                let cell = |cells: &[String]| cells.get(at).cloned().unwrap_or_default();
+                let (name, mark) = if at == 0 { (row.label, row.action.mark()) } else { ("", " ") };
+                let recommended = self.painted(&format!("{mark} {}", cell(&right)), role(row.action));
+                let left = cell(&left);
+                let gap = " ".repeat(now.saturating_sub(columns(&left)).max(1));
+                self.line(&format!("{name:label$}{left}{gap}{recommended}"));
+            }
+        }
+        self.out.push('\n');
+    }
+
+    fn fixes(&mut self, list: &FixList) {
+        if list.entries.is_empty() && list.more.is_none() {
+            return;
+        }
+        if list.entries.iter().any(|(number, _)| number.is_some()) {
+            self.line("Fix first");
+        }
+        for (number, fix) in &list.entries {
+            self.fix(*number, fix);
+        }
+        if let Some(more) = &list.more {
+            for line in wrap(more, WIDTH, Overlong::Whole) {
+                self.line(&line);
+            }
+        }
+        if let Some(command) = &list.persist {
+            let text = "To keep mount options over a reboot:";
+            let fits = columns(text) + 1 + columns(command.as_str()) <= WIDTH;
+            let command = self.painted(command.as_str(), Some(CYAN));
+            self.line(&format!("{text}{}{command}", if fits { " " } else { "\n  " }));
+        }
+    }
+
+    fn fix(&mut self, number: Option<usize>, fix: &Bullet) {
+        let number = number.map(|number| format!("{number:<2}")).unwrap_or_default();
+        let level = fix.marks.first().map(Mark::words).unwrap_or_default();
+        let margin = LEVEL;
+        let front = format!("{number}{level:<width$}", width = margin - number.len());
+        let aside = fix.aside.to_string();
+        let lines = wrap(&fix.says.to_string(), WIDTH - margin, Overlong::Whole);
+        let painted = self.painted(&front, fix.marks.first().and_then(colour));
+        let escapes = columns(&painted) - columns(&front);
+        let mut front = painted;
+        for (at, line) in lines.iter().enumerate() {
+            let is_last = at + 1 == lines.len();
+            let text = format!("{front}{line}");
+            let used = columns(&text) - if at == 0 { escapes } else { 0 };
+            let room = WIDTH.saturating_sub(used);
+            match is_last && !aside.is_empty() {
+                true if room > columns(&aside) => self.line(&format!("{text}{aside:>room$}")),
+                true => {
+                    self.line(&text);
+                    self.line(&format!("{aside:>WIDTH$}"));
+                }
+                false => self.line(&text),
+            }
+            front = " ".repeat(margin);
+        }
+        let mut seen = String::new();
+        for detail in &fix.beneath {
+            match detail {
+                Detail::Aside(word, says) => seen = format!("  {word} {says}"),
+                Detail::Commands(..)
+                | Detail::Sentence(_)
+                | Detail::Field(..)
+                | Detail::More(_)
+                | Detail::Becomes { .. }
+                | Detail::Own(_) => self.detail(detail),
+            }
+        }
+        let rules = wrap(&fix.rule, WIDTH - 2, Overlong::Whole);
+        match rules.as_slice() {
+            [one] if one.is_empty() && seen.is_empty() => {}
+            [one] => self.line_and_end(&seen, one),
+            many => {
+                if !seen.is_empty() {
+                    self.line(&seen);
+                }
+                for line in many {
+                    self.line(&format!("  {line}"));
+                }
+            }
         }
     }
 
@@ -84,12 +218,12 @@ impl ShortPage {
             Detail::Commands(_, commands) => {
                 for command in commands {
                     let painted = self.painted(command.as_str(), Some(CYAN));
-                    let _ = writeln!(self.out, "  {painted}");
+                    self.line(&format!("  {painted}"));
                 }
             }
             Detail::Sentence(says) | Detail::Field(_, says) | Detail::More(says) => {
-                for line in wrap(&says.to_string(), WIDTH - LABEL, Overlong::Whole) {
-                    let _ = writeln!(self.out, "{:LABEL$}{line}", "");
+                for line in wrap(&says.to_string(), WIDTH - 2, Overlong::Whole) {
+                    self.line(&format!("  {line}"));
                 }
             }
             Detail::Aside(..) | Detail::Becomes { .. } | Detail::Own(_) => {}
@@ -102,23 +236,6 @@ impl ShortPage {
             _ => text.to_owned(),
         }
     }
-}
-
-/// Lines of which the first has other room than the rest, which begin at a margin.
-fn hanging(text: &str, first: usize, margin: usize) -> Vec<String> {
-    let text = text.split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    let mut lines = wrap(&text, first, Overlong::Whole);
-    lines.truncate(1);
-    let rest = lines.first().and_then(|line| text.get(line.len()..)).unwrap_or_default().trim_start();
-    if !rest.is_empty() {
-        lines.extend(wrap(rest, WIDTH - margin, Overlong::Whole));
-    }
-    lines
-}
-
-/// Whether a line is all of a text.
-fn lines_are_one(text: &str, line: &str) -> bool {
-    columns(text.trim()) == columns(line)
 }
 
 const RED: &str = "1;31";
@@ -136,9 +253,20 @@ fn colour(mark: &Mark) -> Option<&'static str> {
     }
 }
 
+/// The colour of a recommended value.
+fn role(action: AnswerAction) -> Option<&'static str> {
+    match action {
+        AnswerAction::Keep => Some(GREEN),
+        AnswerAction::Change | AnswerAction::Create => Some(CYAN),
+        AnswerAction::Undecided => Some(MAGENTA),
+        AnswerAction::NoAdvice | AnswerAction::NotApplicable => None,
+    }
+}
+
 /// Our own marks in ASCII; what names of the machine hold stays as it is.
 fn in_ascii(text: &str) -> String {
     let plain = [
+        ("→ ", "> "),
         ("→", "->"),
         ("·", "-"),
         ("–", "-"),
@@ -229,9 +357,9 @@ mod tests {
             }
             assert!(text.contains(&format!("/run-{number}")), "{number}\n{text}");
         }
-        assert!(text.contains("open 40 critical, undecided: "), "{text}");
+        assert!(text.contains("Undecided 40 critical: "), "{text}");
         assert!(text.contains("Seen from a guest: a caveat."), "{text}");
-        assert!(!text.contains("warning.number-39") && text.contains(" more (-v)"), "{text}");
+        assert!(!text.contains("warning.number-39") && text.contains("… (--only plan)"), "{text}");
     }
 
     #[test]

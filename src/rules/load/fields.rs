@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::checked::day;
+use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span, Spot};
 use crate::text::is_treacherous;
 
@@ -177,6 +178,15 @@ impl<'a> CheckedTable<'a> {
             );
         }
         meant
+    }
+
+    /// The level; `option` is the former word for `optional`.
+    pub fn level(&self, all: &[Level], problems: &mut Diagnostics) -> Option<Level> {
+        let is_former = self.get("level").is_some_and(|item| item.get_ref().as_str() == Some("option"));
+        if is_former && all.contains(&Level::Option) {
+            return Some(Level::Option);
+        }
+        self.word("level", all, Level::word, problems)
     }
 }
 

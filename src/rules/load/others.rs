@@ -2,7 +2,6 @@
 
 use super::fields::{CheckedTable, SpannedValue, TableSchema};
 use super::prose::flowing;
-use crate::rules::Level;
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::others::{GIVEN, Off, Override};
 
@@ -33,7 +32,7 @@ pub(super) fn level(
     let before = problems.count();
     let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
     let rule = fields.text("rule", problems);
-    let level = fields.word("level", &GIVEN, Level::word, problems);
+    let level = fields.level(&GIVEN, problems);
     let (because, until) = (reason(&fields, problems), fields.date("until", problems));
     let (rule, level, because) = (rule?, level?, because?);
     if problems.count() > before {

@@ -11,7 +11,7 @@ use crate::facts::{KeyInfo, Reading, Value, Why};
 use crate::rules::diagnostic::{Diagnostics, Span};
 use crate::rules::model::{Cond, Example, Expect, FaultEffect, Given, Op, Rule, RuleExamples, Test};
 use crate::rules::template::Template;
-use crate::rules::{Confidence, Level};
+use crate::rules::{Basis, Confidence, Level};
 use crate::version::{ReleaseRange, Version};
 
 const RELEASE: TableSchema = TableSchema {
@@ -93,6 +93,7 @@ pub(super) fn release(
         level: Level::Critical,
         caps,
         confidence: Confidence::Documented,
+        basis: Basis::Documented,
         because: texts.because?,
         remedy: texts.remedy.here,
         no_remedy: None,

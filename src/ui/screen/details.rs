@@ -84,7 +84,7 @@ impl Details {
         // Where there is advice, that is what mends it.
         if let Some(remedy) = finding.remedy.as_ref().filter(|_| finding.advice.is_empty() && told.is_empty())
         {
-            self.field("remedy", &remedy.says);
+            self.field("fix", &remedy.says);
         }
         let was = words::level_as_written(report, &finding.rule);
         self.field("rule", &format!("{} ({}){was}", finding.rule, finding.confidence.word()));
@@ -130,7 +130,7 @@ impl Details {
         self.field("missing", &format!("{} of {}", need.fact, words::subject(&need.subject)));
         self.field("why", &words::reason(need));
         if let Some(remedy) = &need.remedy {
-            self.field("remedy", &remedy.to_string());
+            self.field("fix", &remedy.to_string());
         }
     }
 

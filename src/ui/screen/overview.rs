@@ -99,7 +99,7 @@ impl Dashboard<'_> {
         let mut parts = vec![self.verdict(), self.what_if()];
         let above = parts.iter().map(DashboardPart::rows).sum();
         parts.extend(self.path_and_price(above));
-        parts.extend([self.do_first(), self.keep()]);
+        parts.extend([self.do_first(), self.answers()]);
         parts.extend(self.price());
         parts.extend([self.withheld(), self.options(), self.undecided(), self.unknown(), self.disks()]);
         parts

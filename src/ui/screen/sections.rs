@@ -62,7 +62,7 @@ impl Item<'_> {
     #[must_use]
     pub fn mended(mut self) -> Self {
         let remedy = self.beneath.iter().find_map(|detail| match detail {
-            Detail::Field("remedy", says) => Some(says.to_string()),
+            Detail::Field("fix", says) => Some(says.to_string()),
             _ => None,
         });
         let [.., says, _] = &mut self.cells;

@@ -38,7 +38,7 @@ fn what_is_found_stands_beneath_its_heading() {
     let mut model = with(at_risk(), (80, 24), PLAIN);
     find(&mut model, "noatime");
     let screen = shown(&model);
-    assert!(screen.contains("Do first") && screen.contains("→ noatime"), "{screen}");
+    assert!(screen.contains("Fix first") && screen.contains("→ noatime"), "{screen}");
     assert!(!screen.contains("AT RISK") && !screen.contains("Price of"), "{screen}");
     press(&mut model, "enter enter");
     assert_eq!(model.screen, ScreenId::Advice, "what was found is chosen: {}", shown(&model));

@@ -118,7 +118,7 @@ fn a_line_is_selected_and_the_second_click_enters_it() {
 
 #[test]
 fn a_hop_opens_its_layer() {
-    let mut model = with(at_risk(), (80, 24), RICH);
+    let mut model = with(at_risk(), (80, 60), RICH);
     click(&mut model, "passed");
     assert_eq!(model.screen, ScreenId::Storage);
     let page = model.page(&model.page_state());

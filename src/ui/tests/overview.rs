@@ -13,7 +13,7 @@ use crate::ui::screen_id::ScreenId;
 fn each_layout_shows_path_price_and_what_to_do() {
     for size in [(80, 40), (100, 30), (140, 45)] {
         let screen = shown(&with(with_probe(measured(71)), size, PLAIN));
-        for said in ["AT RISK", "┗━━✗ ext4", "! sdb", "LOST HERE", "Do first", "fdatasync", "critical"]
+        for said in ["AT RISK", "┗━━✗ ext4", "! sdb", "LOST HERE", "Fix first", "fdatasync", "critical"]
         {
             assert!(screen.contains(said), "{size:?} {said}\n{screen}");
         }
@@ -25,7 +25,7 @@ fn each_layout_shows_path_price_and_what_to_do() {
 #[test]
 fn rows_that_are_left_are_used() {
     let of_height = |height| shown(&with(with_probe(measured(71)), (80, height), PLAIN));
-    let (low, high) = (of_height(24), of_height(60));
+    let (low, high) = (of_height(24), of_height(80));
     assert!(!low.contains("95 % interval"), "{low}");
     assert!(high.contains("95 % interval") && high.contains("Share of commits done within"), "{high}");
     assert!(high.contains("enter shows 2 commands") && high.contains("mount.noatime"), "{high}");

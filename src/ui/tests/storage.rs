@@ -164,7 +164,7 @@ fn what_a_fact_was_read_from_is_fetched_when_it_is_unfolded() {
 
 #[test]
 fn an_unknown_among_the_facts_can_be_stated() {
-    let mut model = with(at_risk(), (80, 40), PLAIN);
+    let mut model = with(at_risk(), (80, 60), PLAIN);
     press(&mut model, "2 u");
     let stated = (0..40).find_map(|_| {
         press(&mut model, "j i");

@@ -210,7 +210,7 @@ fn a_machine_read_anew_has_it_worked_out_anew() {
 
 #[test]
 fn what_is_not_known_has_the_keys_that_settle_it() {
-    let mut model = with(at_risk(), (120, 40), RICH);
+    let mut model = with(at_risk(), (120, 60), RICH);
     press(&mut model, "G enter");
     let screen = shown(&model);
     assert!(screen.contains("root adds") && screen.contains("states it by hand"), "{screen}");
@@ -242,7 +242,7 @@ fn the_advice_says_what_the_plan_takes_in_the_words_of_the_text() {
         let mut model = with(report, (120, 40), RICH);
         press(&mut model, "4");
         let says = takes(model.data.plan().unwrap()).join("; ");
-        assert!(whole(&model).contains(&format!("downtime  {says}")), "{says}: {}", whole(&model));
+        assert!(whole(&model).contains(&format!("interrupts  {says}")), "{says}: {}", whole(&model));
     }
 }
 

@@ -26,7 +26,7 @@ impl Kept {
     /// Keeps the report of now.
     fn keep(&self) {
         let (point, file) = (self.mounted.path(), self.path());
-        let output = checked(&[point, "--no-probe", "--format", "json", "--output", file]);
+        let output = checked(&[point, "--no-probe", "-v", "--format", "json", "--output", file]);
         assert_eq!(stderr(&output), "");
     }
 
@@ -119,7 +119,7 @@ fn what_the_kernel_calls_otherwise_now_is_the_same() {
     let directory = kept.mounted.dir("db");
     let file = tempfile::NamedTempFile::new().unwrap();
     let (directory, path) = (directory.to_str().unwrap(), file.path().to_str().unwrap());
-    checked(&[directory, "--no-probe", "--format", "json", "--output", path]);
+    checked(&[directory, "--no-probe", "-v", "--format", "json", "--output", path]);
     let old = kept.mounted.disk.name().to_owned();
     let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     // As if it had been another loop device then: what the kernel calls it is all that differs.

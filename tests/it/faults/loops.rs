@@ -60,8 +60,8 @@ fn an_unmounted_file_system_keeps_nothing_of_a_probe_that_dies() {
 /// ends as without a probe.
 fn is_not_measured(dir: &Path, words: &str, run: impl Fn(&[&str]) -> Output) {
     let path = dir.to_str().unwrap();
-    let without = run(&["check", path, "--format", "json", "--no-probe"]);
-    let with = run(&["check", path, "--format", "json", "--probe-seconds", "2"]);
+    let without = run(&["check", path, "-v", "--format", "json", "--no-probe"]);
+    let with = run(&["check", path, "-v", "--format", "json", "--probe-seconds", "2"]);
     assert_eq!(with.status.code(), without.status.code(), "{with:?}");
     let (with, without) = (json(&with), json(&without));
     let warnings = with["warnings"].as_array().unwrap();
@@ -94,7 +94,7 @@ fn a_full_file_system_is_not_measured() {
     is_not_measured(&mounted.point, "free some space", as_root);
 
     let report = mounted.point.join("report.json");
-    let output = as_root(&["check", "--format", "json", "--output", report.to_str().unwrap()]);
+    let output = as_root(&["check", "-v", "--format", "json", "--output", report.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(complaint(&output).contains("No space left"), "{output:?}");
     assert_eq!(names(&mounted.point), ["filler"]);
@@ -130,7 +130,7 @@ fn a_disk_that_fails_under_the_probe_is_said() {
 #[ignore = "needs root: to become somebody else"]
 fn what_root_would_settle_says_so() {
     let mounted = ext4(&[], "");
-    let check = ["check", mounted.path(), "--no-probe", "--format", "json"];
+    let check = ["check", mounted.path(), "--no-probe", "-v", "--format", "json"];
     let (root, nobody) = (as_root(&check), as_nobody(&check));
     assert!(nobody.status.code().is_some_and(|code| [0, 3].contains(&code)), "{nobody:?}");
     let (root, nobody) = (json(&root), json(&nobody));
@@ -150,13 +150,13 @@ fn what_root_would_settle_says_so() {
             continue;
         }
         settled += 1;
-        let remedy = &reading["remedy"];
+        let remedy = &reading["fix"];
         assert!(remedy == "run-as-root" || remedy["run-as"].is_string(), "{row}");
     }
     assert!(settled > 0, "a superblock can only be read by root");
     let denied = nobody["facts"].as_array().unwrap().iter().filter(|row| row["reading"]["why"] == "denied");
     for row in denied {
-        assert!(!row["reading"]["remedy"].is_null(), "{row}");
+        assert!(!row["reading"]["fix"].is_null(), "{row}");
     }
 }
 
@@ -174,7 +174,7 @@ fn a_target_that_never_answers_is_named_and_not_measured() {
     for below in ["held", "held/deeper"] {
         let target = mounted.point.join(below);
         let path = target.to_str().unwrap();
-        let output = as_root(&["check", path, "--format", "json", "--probe-seconds", "2"]);
+        let output = as_root(&["check", path, "-v", "--format", "json", "--probe-seconds", "2"]);
         assert!(output.status.code().is_some_and(|code| [0, 3].contains(&code)), "{output:?}");
         let report = json(&output);
         let warnings = report["warnings"].to_string();

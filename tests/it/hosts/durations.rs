@@ -28,7 +28,7 @@ fn durations_come_from_settings_or_measurements_and_peers_from_nobody() {
             let paths = verdict["paths"].as_array().into_iter().flatten();
             let evidence = paths.flat_map(|path| path["evidence"].as_array().into_iter().flatten());
             let read_here =
-                evidence.filter(|says| says["layer"] != "measurement").map(|says| says["says"].clone());
+                evidence.filter(|says| says["layer"] != "measurement").map(|says| says["text"].clone());
             let mut sentences: Vec<String> =
                 read_here.filter_map(|says: Value| Some(says.as_str()?.to_owned())).collect();
             sentences.extend(["limits", "host_loss", "second_fault"].map(text));

@@ -83,6 +83,7 @@ fn a_baseline_is_shown_and_changes_nothing_else() {
     let made = walwise()
         .args([
             "check",
+            "-v",
             "/data",
             "--host",
             &at("before.host"),

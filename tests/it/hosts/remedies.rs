@@ -39,16 +39,13 @@ fn whatever_is_critical_has_a_remedy() {
                     continue;
                 }
                 let rule = finding["rule"].as_str().unwrap();
-                let says = finding["remedy"]["says"].as_str();
+                let says = finding["fix"]["text"].as_str();
                 let says = says.unwrap_or_else(|| panic!("{name}: {rule} has no remedy"));
                 assert!(!says.is_empty() && !says.contains("unknown"), "{name}: {rule}: {says}");
-                assert!(finding["remedy"]["here"].is_boolean());
+                assert!(finding["fix"]["here"].is_boolean());
                 // What lies beside the target that was asked for is only counted.
                 if !beside(finding["subject"].as_str().unwrap()) {
-                    assert!(
-                        told.contains(&flat(&format!("remedy {says}"))),
-                        "{name}: {rule}: {says} in {told}"
-                    );
+                    assert!(told.contains(&flat(&format!("fix {says}"))), "{name}: {rule}: {says} in {told}");
                 }
                 seen.insert(rule.to_owned());
             }

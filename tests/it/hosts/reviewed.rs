@@ -77,7 +77,7 @@ fn view(report: &Value) -> String {
 
 fn layer(layer: &Value) -> String {
     let indent = "  ".repeat(usize::try_from(layer["depth"].as_u64().unwrap()).unwrap());
-    let words: Vec<&str> = ["subject", "says", "cache"]
+    let words: Vec<&str> = ["subject", "text", "cache"]
         .map(|key| text(&layer[key]))
         .into_iter()
         .filter(|w| !w.is_empty())
@@ -91,11 +91,11 @@ fn said(evidence: &Value) -> String {
         source => format!("  [{source}]"),
     };
     let (standing, layer) = (text(&evidence["standing"]), text(&evidence["layer"]));
-    format!("  {standing:<13} {layer:<11} {}{source}", text(&evidence["says"]))
+    format!("  {standing:<13} {layer:<11} {}{source}", text(&evidence["text"]))
 }
 
 fn need(need: &Value) -> String {
-    let remedy = match &need["remedy"] {
+    let remedy = match &need["fix"] {
         Value::Null => String::new(),
         Value::String(word) => format!(": {word}"),
         remedy => format!(": {remedy}"),

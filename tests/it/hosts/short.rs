@@ -25,7 +25,7 @@ fn flat(text: &str) -> String {
 fn ten_situations_in_short() {
     for (situation, name, target) in SITUATIONS {
         let text = short(name, target.as_slice());
-        let most = if target.is_some() { 32 } else { 60 };
+        let most = if target.is_some() { 40 } else { 60 };
         assert!(text.lines().count() <= most, "{situation}: {} lines\n{text}", text.lines().count());
         insta::with_settings!({
             omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots/short",
@@ -43,7 +43,7 @@ fn what_is_critical_stands_in_the_short_report_of_every_host() {
     let mut critical = 0;
     for name in names() {
         let text = flat(&short(&name, &[]));
-        let report: Value = serde_json::from_str(&short(&name, &["--format", "json"])).unwrap();
+        let report: Value = serde_json::from_str(&short(&name, &["-v", "--format", "json"])).unwrap();
         for finding in findings(&report).filter(|finding| finding["level"] == "critical") {
             let rule = finding["rule"].as_str().unwrap();
             assert!(text.contains(rule), "{name}: {rule}\n{text}");
@@ -77,7 +77,9 @@ fn the_whole_report_and_the_short_one_call_the_same_critical() {
         // A step and a finding begin with their level.
         let titles = whole.lines().filter_map(|line| line.trim_start().strip_prefix("critical  "));
         let told = titles.filter(|title| !title.contains(" of ") && title.len() < 60);
-        for title in told {
+        // What only repeats the verdict joins its cause.
+        let repeats = ["A power failure now may lose", "Evidence on flushes and write caches"];
+        for title in told.filter(|title| !repeats.iter().any(|one| title.contains(one))) {
             assert!(text.contains(&flat(title)), "{name}: {title}\n{text}");
         }
     }

@@ -136,7 +136,7 @@ fn a_worker_that_panics_costs_its_work_and_nothing_else() {
     let variables = [(DIRECTORY, path(&data))];
     let mut pty =
         Pty::program_in(Path::new("."), &variables, this.to_str().unwrap(), &test).keeping(data.path());
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("p");
     pty.until_shown("It panics.");
     pty.press("y");

@@ -61,7 +61,7 @@ fn a_paste_is_typed_where_text_is_typed() {
     let place = directory();
     let host = capture("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("?");
     pty.until_shown("type to filter");
     pty.press(&pasted("redraw\r \x07the\r"));
@@ -101,7 +101,7 @@ fn a_paste_is_typed_where_text_is_typed() {
 fn junk_that_no_terminal_marked_is_survived() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     // No key that leaves, measures or saves is in it.
     let pieces = [
         "jjkG",
@@ -169,7 +169,7 @@ fn a_terminal_that_reads_nothing_keeps_nobody() {
 fn a_terminal_that_reads_late_misses_nothing() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     until_stuck(&mut pty);
     pty.resize_unseen(80, 24);
     pty.press("4");
@@ -186,7 +186,7 @@ fn escape_and_what_follows_at_once_are_both_taken() {
     std::fs::write(place.path().join("there.txt"), "").unwrap();
     let host = capture("ext4-nobarrier.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     for keys in ["\x1b\x1b", "\x1b1", "\x1bq"] {
         pty.press("es");
         pty.until_shown("Save as text");
@@ -194,7 +194,7 @@ fn escape_and_what_follows_at_once_are_both_taken() {
         pty.until_shown("Replace it?");
         pty.press(keys);
         if keys.ends_with('1') {
-            pty.until_shown("Do first");
+            pty.until_shown("Fix first");
         } else if !keys.ends_with('q') {
             pty.until_gone("Replace it?");
         }
@@ -204,7 +204,7 @@ fn escape_and_what_follows_at_once_are_both_taken() {
 
 /// Places where text is typed, by the keys that lead there and what is shown then; the first takes none.
 const PLACES: [(&str, &str); 6] = [
-    ("", "Do first"),
+    ("", "Fix first"),
     ("2/", "esc shows everything"),
     ("?", "type to filter"),
     ("w", "which fact?"),
@@ -221,7 +221,7 @@ fn ctrl_c_passes_a_paste_of_a_megabyte() {
         for (begin, end) in [("\x1b[200~", "\x1b[201~"), ("\x1b[200~", ""), ("", "")] {
             let place = directory();
             let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-            pty.until_shown("Do first");
+            pty.until_shown("Fix first");
             pty.press(keys);
             pty.until_shown(shown);
             let begun = Instant::now();
@@ -242,7 +242,7 @@ fn a_text_field_holds_so_much_and_says_so() {
     let place = directory();
     let host = capture("real-loop-xfs.host");
     let mut pty = Pty::walwise_in(place.path(), &[], &["--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     for (keys, shown) in &PLACES[1..] {
         for text in ["x".repeat(10_000), pasted(&"デ".repeat(10_000))] {
             pty.press(keys);
@@ -254,7 +254,7 @@ fn a_text_field_holds_so_much_and_says_so() {
             pty.press("\x1b");
             pty.until_gone(shown);
             pty.press("1");
-            pty.until_shown("Do first");
+            pty.until_shown("Fix first");
         }
     }
     pty.press("q");

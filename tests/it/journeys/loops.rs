@@ -52,7 +52,7 @@ fn timeless(document: &str) -> Vec<String> {
 fn a_free_disk_is_found_among_all_that_is_there() {
     let disk = Loop::new(512);
     let mut pty = Pty::walwise(&[]);
-    let mut shown = pty.until_shown("Do first");
+    let mut shown = pty.until_shown("Fix first");
     while !target(&shown).ends_with(&disk.device) {
         let before = target(&shown);
         pty.press("]");
@@ -73,7 +73,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let place = directory();
     let disk = Loop::new(512);
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
-    let shown = pty.until_shown("Do first");
+    let shown = pty.until_shown("Fix first");
     for said in ["Undecided until mounted", "No mount, swap space", "ext4", "mkfs.options", "mount.options"] {
         assert!(shown.contains(said), "{said}:\n{shown}");
     }
@@ -88,7 +88,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.press("W");
     pty.until_gone("WHAT IF");
     pty.press("1");
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("4");
     let shown = pty.until_shown("in order of application");
     assert!(shown.contains("new file system"), "{shown}");
@@ -131,7 +131,9 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     let kept = place.path().join("before.json");
     let file = kept.to_str().unwrap();
     // The machine beneath may be at risk before, so how it ends says nothing.
-    walwise().args(["check", data, "--no-probe", "--format", "json", "--output", file]).output_in_time();
+    walwise()
+        .args(["check", data, "--no-probe", "-v", "--format", "json", "--output", file])
+        .output_in_time();
     mounted.remount("nobarrier");
     let mut pty = Pty::walwise_in(place.path(), &[], &["check", data, "--no-probe", "--baseline", file]);
     pty.ends(3);
@@ -140,7 +142,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
         assert!(said.to_lowercase().contains(&wanted.to_lowercase()), "{wanted}:\n{said}");
     }
     let mut pty = Pty::walwise_in(place.path(), &[], &[data]);
-    let shown = pty.until_shown("Do first");
+    let shown = pty.until_shown("Fix first");
     assert!(shown.contains("AT RISK") && shown.contains("DROPPED"), "{shown}");
     // From the verdict down to the thing to do, and in.
     pty.press("j");
@@ -159,7 +161,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     pty.press("1r");
     pty.until("read again", |screen| {
         let shown = screen.contents();
-        shown.contains("Do first") && !shown.contains("DROPPED") && !shown.contains("reading")
+        shown.contains("Fix first") && !shown.contains("DROPPED") && !shown.contains("reading")
     });
     pty.press("q");
     pty.ends(0);

@@ -133,7 +133,7 @@ fn a_watcher_that_is_killed_changes_nothing() {
 fn readers_that_are_killed_cost_their_own_answers() {
     let data = memory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     wait_for("one is caught", || {
         // It may all have been read before one was.
         if !pty.shows("reading") {
@@ -143,7 +143,7 @@ fn readers_that_are_killed_cost_their_own_answers() {
         readers.into_iter().any(|reader| kill(reader, Signal::SIGKILL).is_ok())
     });
     pty.until_gone("reading");
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("r");
     pty.until_gone("reading");
     pty.press("4");

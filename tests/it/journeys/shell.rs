@@ -10,7 +10,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     let data = directory();
     let script = format!("\"$W\" '{}'; echo STOPPED; read _; fg; echo \"DONE $?\"; read _", path(&data));
     let mut pty = Pty::shell(&script);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     stop(&mut pty);
     pty.until("the shell is back", |screen| {
         screen.contents().contains("STOPPED") && !screen.alternate_screen() && !screen.hide_cursor()
@@ -18,7 +18,7 @@ fn stop_and_continue(stop: impl FnOnce(&mut Pty)) {
     pty.assert_given_back();
     pty.press("\n");
     pty.until("the screen is back", |screen| {
-        screen.alternate_screen() && screen.contents().contains("Do first")
+        screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("4");
     pty.until_shown("in order of application");
@@ -47,7 +47,7 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
         path(&data)
     );
     let mut pty = Pty::shell(&script);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("\x1a");
     pty.until_shown("STOPPED");
     pty.press("\n");
@@ -55,7 +55,7 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
     pty.assert_given_back();
     pty.press("\n");
     pty.until("the screen is back", |screen| {
-        screen.alternate_screen() && screen.contents().contains("Do first")
+        screen.alternate_screen() && screen.contents().contains("Fix first")
     });
     pty.press("q");
     pty.until_shown("DONE 0");
@@ -67,7 +67,7 @@ fn continued_in_the_background_it_leaves_the_terminal_alone() {
 fn without_a_shell_above_it_ctrl_z_does_not_strand_anybody() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("\x1a");
     pty.until_shown("there is no shell to return to");
     pty.press("q");

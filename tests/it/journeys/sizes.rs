@@ -8,7 +8,7 @@ use crate::support::pty::Pty;
 fn a_size_is_followed() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.resize(120, 40);
     pty.until("the last row has the keys", |screen| {
         screen.rows(0, 120).nth(39).is_some_and(|row| row.contains("q quit"))
@@ -24,7 +24,7 @@ fn a_size_is_followed() {
     });
     pty.press("1");
     pty.resize(80, 24);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("q");
     pty.ends(0);
 }
@@ -86,7 +86,7 @@ fn a_storm_of_sizes_ends_in_the_picture_that_is_drawn_anew() {
 fn any_size_is_drawn_in_bounded_memory() {
     let host = capture("real-loop-xfs.host");
     let mut pty = Pty::walwise(&["--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     let mut sizes: Vec<(u16, u16)> =
         vec![(0, 0), (1, 1), (65_535, 1), (1, 65_535), (30_000, 30_000), (65_535, 65_535), (0, 65_535)];
     let mut state = 0x51f3_7a2b;

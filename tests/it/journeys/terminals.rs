@@ -20,7 +20,7 @@ fn tour(variables: &[(&str, &str)]) -> String {
     pty.press("\x1b");
     pty.until_gone("type to filter");
     pty.press("1");
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("q");
     pty.ends(0);
     pty.written()

@@ -7,7 +7,7 @@ use crate::support::pty::Pty;
 fn from_the_overview_to_the_advice_and_out() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("?");
     pty.until_shown("type to filter");
     pty.press("quit");
@@ -17,7 +17,7 @@ fn from_the_overview_to_the_advice_and_out() {
     pty.press("4");
     pty.until_shown("in order of application");
     pty.press("\x1b");
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("q");
     pty.ends(0);
 }
@@ -50,7 +50,7 @@ fn a_target_is_chosen_from_the_list() {
 fn a_wide_terminal_shows_the_whole_host() {
     let host = capture("loop-over-nobarrier.host");
     let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     for (columns, rows) in [(140, 45), (100, 30), (80, 24)] {
         pty.resize(columns, rows);
         let shown = pty.until("the keys are in the last row", |screen| {
@@ -69,7 +69,7 @@ fn a_wide_terminal_shows_the_whole_host() {
 fn another_kernel_is_supposed_and_left_again() {
     let host = capture("el8-xfs-nobarrier.host");
     let mut pty = Pty::walwise(&["/data", "--host", host.to_str().unwrap()]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("4");
     let real = pty.until_shown("in order of application");
     assert!(real.contains("downtime"), "{real}");
@@ -90,7 +90,7 @@ fn another_kernel_is_supposed_and_left_again() {
 fn every_fact_of_a_layer_is_two_keys_away() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("2");
     pty.until_shown("from the target down");
     // There is room for all that says where it comes from.
@@ -106,7 +106,7 @@ fn every_fact_of_a_layer_is_two_keys_away() {
     pty.resize(130, 40);
     pty.until("the facts stand beside", |screen| screen.rows(0, 130).any(|row| row.contains("│ ")));
     pty.press("\x1b\x1b\x1b");
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("q");
     pty.ends(0);
 }
@@ -115,7 +115,7 @@ fn every_fact_of_a_layer_is_two_keys_away() {
 fn why_a_rule_does_not_apply_is_shown() {
     let data = directory();
     let mut pty = Pty::walwise(&[path(&data)]);
-    pty.until_shown("Do first");
+    pty.until_shown("Fix first");
     pty.press("5");
     pty.until_shown("enter why");
     pty.press("/does not apply");

@@ -38,7 +38,7 @@ port() {
 
 begin() {
     make >/tmp/log 2>&1 && open >>/tmp/log 2>&1 || return 1
-    walwise check "$at" --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
+    walwise check -v "$at" --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
     said "place $nth is $(jq -r '[.verdicts[].standing] | join(",")' /tmp/report)"
 }
 

@@ -248,7 +248,7 @@ one() {
 
 # What walwise says of the stack: the report, the capture, and what it measures where the stack expects something of that.
 ask() {
-    timeout 300 walwise check "/lab/$stack" --no-probe --format json >"/out/$stack.json" 2>>"$log"
+    timeout 300 walwise check -v "/lab/$stack" --no-probe --format json >"/out/$stack.json" 2>>"$log"
     echo "walwise check: exit code $?" >>"$log"
     timeout 300 walwise capture "/lab/$stack" >"/out/$stack.host" 2>>"$log" || mv "/out/$stack.host" "/out/$stack.failed"
     grep -q '^#probe= ' "/stacks/$stack.sh" || return 0

@@ -97,7 +97,7 @@ step_write() {
         return 1
     }
     stamped "server runs"
-    walwise check $MAIN --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
+    walwise check -v $MAIN --no-probe --format json >/tmp/report 2>>/tmp/log || [ $? -le 5 ] || return 1
     jq -r '.verdicts[] | "verdict \(.standing) \(.sentence)"' /tmp/report >/dev/ttyS0
     jq -r '.facts[] | select((.fact | startswith("pg.")) and .reading.state != "known") | "unknown \(.fact): \(.reading)"' /tmp/report >/dev/ttyS0
     jq -r '.findings[] | select(.outcome.outcome == "applies") | "finding \(.level) \(.rule) \(.subject)"' /tmp/report >/dev/ttyS0

@@ -9,7 +9,7 @@ mkdir /lab/whole/pg
 mount --bind /lab/whole/pg "/lab/$stack"
 #= standing("durable")
 #= leaves == ["sda"]
-#= any(.stacks[0].layers[]; .says | test("directory /pg"))
+#= any(.stacks[0].layers[]; .text | test("directory /pg"))
 
 ### btrfs-raid1
 # btrfs over two disks, data and metadata twice.

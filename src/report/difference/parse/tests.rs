@@ -28,12 +28,12 @@ fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
 #[test]
 fn what_is_no_report_or_of_another_format_is_refused_with_what_to_do() {
     for (document, says) in [
-        ("", "walwise check --format json"),
-        ("{", "walwise check --format json"),
-        ("[]", "walwise check --format json"),
+        ("", "walwise check -v --format json"),
+        ("{", "walwise check -v --format json"),
+        ("[]", "walwise check -v --format json"),
         ("{}", "which format"),
         (r#"{"schema": "3"}"#, "which format"),
-        (r#"{"schema": 3} x"#, "walwise check --format json"),
+        (r#"{"schema": 3} x"#, "walwise check -v --format json"),
         (r#"{"schema": 99}"#, "has format 99"),
         (r#"{"schema": 1, "facts": [}"#, "has format 1"),
     ] {

@@ -59,8 +59,9 @@ impl Dashboard<'_> {
         match self.layout {
             PageLayout::Single => {
                 let drawn = hops(path, self.theme, self.room);
-                // What to do first has to be in sight: a path that would push it out is told in a line.
-                if above + 1 + height(&drawn) + todo::HEAD > self.rows {
+                // What to fix first and the answers have to be in sight: a path that would push them out is a line.
+                let below = todo::HEAD + self.answers().rows();
+                if above + 1 + height(&drawn) + below > self.rows {
                     return part(self.labelled("Path", &flush::line(path)), Vec::new());
                 }
                 part(vec![Line::default()], drawn)
@@ -103,8 +104,7 @@ impl Dashboard<'_> {
             return Vec::new();
         }
         let Some((measurement, when)) = price::of(self.data) else {
-            let (says, _) = price::unmeasured(self.data);
-            return vec![super::airy(Block::text(self.labelled("Price", &says)))];
+            return Vec::new();
         };
         let mut page = self.section(TITLE, &format!("{}, one session   {when}", price::pages(measurement)));
         let table = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };

@@ -4,14 +4,18 @@
 use ratatui::text::{Line, Span};
 
 use super::{Dashboard, turn};
-use crate::report::telling::{Section, words};
+use crate::report::telling::answers::{self, AnswerRow};
+use crate::report::telling::{Section, Tone, words};
+use crate::report::{AnswerAction, Topic};
 use crate::rules::Level;
 use crate::ui::fill::DashboardPart;
 use crate::ui::page::{Block, Enter, Page};
+use crate::ui::screen::price;
 use crate::ui::screen::rest::{MOST, rest};
 use crate::ui::screen::sections::Item;
 use crate::ui::screen_id::ScreenId;
 use crate::ui::theme::TextRole;
+use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 
 /// Rules that apply because of the verdict have names that begin so.
@@ -41,9 +45,9 @@ impl Dashboard<'_> {
         let found = found.filter(|item| item.is_amiss() && !(mends && is_of_verdict(item)));
         todo.extend(found.map(Item::mended));
         todo.sort_by_key(|item| std::cmp::Reverse(item.level));
-        let mut page = self.section("Do first", "");
+        let mut page = self.section("Fix first", "");
         if todo.is_empty() {
-            page.text(vec![Line::raw("Nothing to change.")]);
+            page.text(vec![Line::raw("Nothing to fix.")]);
             return DashboardPart::new(page.blocks);
         }
         let form = |commands: usize| {
@@ -85,10 +89,34 @@ impl Dashboard<'_> {
         Some(Line::from(vec![Span::raw(text::blank(INDENT)), left, Span::styled(rules, dim)]))
     }
 
-    pub fn keep(&self) -> DashboardPart {
-        let items = self.items(self.data.focus.advised.right.as_ref());
-        let short: Vec<String> = items.iter().map(|item| item.brief.clone()).collect();
-        self.summed_up("Keep", "already right", &short, &items)
+    /// What to use for each setting, now and recommended.
+    pub fn answers(&self) -> DashboardPart {
+        const SHAPE: [Column; 3] = [Column::keep(15), Column::wrap(14), Column::wrap(24)];
+        let Some(target) = self.report.targets.get(self.data.focus.at) else {
+            return DashboardPart::default();
+        };
+        let (plain, dim) = (self.theme.style(TextRole::Plain), self.theme.style(TextRole::Dim));
+        let row = |row: AnswerRow| {
+            let style = match row.action {
+                AnswerAction::Keep => self.theme.tone(Tone::Good),
+                AnswerAction::Change | AnswerAction::Create => self.theme.style(TextRole::Accent),
+                AnswerAction::Undecided => self.theme.tone(Tone::Doubt),
+                AnswerAction::NoAdvice | AnswerAction::NotApplicable => dim,
+            };
+            // A key measures it here, as a command does elsewhere.
+            let says = match (row.topic, price::of(self.data)) {
+                (Topic::CommitLatency, None) => price::unmeasured(self.data).0,
+                _ => row.recommended,
+            };
+            let recommended = format!("{} {says}", row.action.mark());
+            vec![(row.label.to_owned(), plain), (row.now, plain), (recommended, style)]
+        };
+        let head = ["", "now", "recommended"].map(|word| (word.to_owned(), dim)).to_vec();
+        let rows: Vec<Vec<StyledText>> =
+            [head].into_iter().chain(answers::rows(target).into_iter().map(row)).collect();
+        let mut page = self.section("Answers", "");
+        page.text(columns::wrapped(&rows, &SHAPE, self.room).into_iter().flatten().collect());
+        DashboardPart::new(page.blocks)
     }
 
     /// What may be done at a price.

@@ -210,7 +210,7 @@ fn beneath(fact: &FactLine<'_>, raw: &Raw, theme: Theme, room: usize) -> Vec<Lin
         FactState::Unknown(need, _) => {
             details.field("why", &told::reason(need));
             if let Some(remedy) = &need.remedy {
-                details.field("remedy", &remedy.to_string());
+                details.field("fix", &remedy.to_string());
             }
         }
     }

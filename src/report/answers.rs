@@ -1,0 +1,283 @@
+//! The answers: what to use for each setting that an admin asks about, now and recommended. Every target has all of them.
+//!
+//! A change is a step of the plan and *keep* is a rule of that level; the absence of either is neither. Undecided is what a
+//! rule cannot say without a fact or a measurement.
+
+use std::collections::BTreeMap;
+
+use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
+use super::{Report, Step, TargetSummary, options, price, stack};
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::facts::catalog::{mount, mysql, postgres};
+use crate::facts::{Area, KeyInfo, Scope, Subject, ValueKind};
+use crate::measure::MethodResult;
+use crate::quote::Command;
+use crate::rules::{Basis, Confidence, Finding, Level, Outcome};
+use crate::servers;
+use crate::settings::{self, Setting, SettingKind};
+
+/// All answers about a target.
+pub fn of_target(report: &Report, target: &TargetSummary) -> BTreeMap<Topic, Answer> {
+    let context = Context::new(report, target);
+    Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
+}
+
+struct Context<'r> {
+    report: &'r Report,
+    target: &'r TargetSummary,
+    /// The kind of the server, PostgreSQL where there is none.
+    area: Area,
+    mount: Option<Subject>,
+    /// What is undecided about the target.
+    undecided: Vec<&'r Finding>,
+}
+
+impl<'r> Context<'r> {
+    fn new(report: &'r Report, target: &'r TargetSummary) -> Self {
+        let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
+        let is_open = |finding: &&Finding| {
+            let matters = finding.level != Level::Option && target.subjects.contains(&finding.subject);
+            matters && matches!(finding.outcome, Outcome::Undecided { .. })
+        };
+        Self {
+            report,
+            target,
+            area: area.unwrap_or(Area::Pg),
+            mount: report.facts.resolve(&target.target, Scope::Mount),
+            undecided: report.findings.iter().filter(is_open).collect(),
+        }
+    }
+
+    fn answer(&self, topic: Topic) -> Answer {
+        match topic {
+            Topic::Filesystem => self.filesystem(),
+            Topic::MkfsOptions => self.mkfs_options(),
+            Topic::MountOptions => self.mount_options(),
+            Topic::WalSyncMethod => self.of_server(Area::Pg, &[&postgres::WAL_SYNC_METHOD.info], true),
+            Topic::MaxWalSize => self.of_server(Area::Pg, &[&postgres::MAX_WAL_SIZE.info], false),
+            Topic::FlushMethod => self.of_server(Area::Mysql, &[&mysql::FLUSH_METHOD.info], false),
+            Topic::FlushLog => self.of_server(Area::Mysql, &[&mysql::FLUSH_LOG.info], false),
+            Topic::RedoCapacity => {
+                let facts = [&mysql::REDO_CAPACITY.info, &mysql::LOG_FILE_SIZE.info];
+                self.of_server(Area::Mysql, &facts, false)
+            }
+            Topic::CommitLatency => self.latency(),
+        }
+    }
+
+    fn is_free(&self) -> bool {
+        self.target.content.as_ref().is_some_and(super::DeviceContent::may_be_given)
+    }
+
+    /// The steps about a setting of the target's plan, changes first.
+    fn steps(&self, of: impl Fn(&Setting) -> bool) -> Vec<&'r Step> {
+        let steps = self.report.plan(&self.target.target).into_iter().flat_map(|plan| &plan.steps);
+        // A mount further down the stack has options of its own.
+        let elsewhere = |step: &Step| {
+            step.subject.scope() == Scope::Mount
+                && self.mount.as_ref().is_some_and(|own| step.subject != *own)
+        };
+        let steps = steps.filter(|step| of(step.advice.setting) && !elsewhere(step));
+        let mut steps: Vec<&Step> = steps.collect();
+        steps.sort_by_key(|step| step.keeps());
+        steps
+    }
+
+    /// Of the first step, else by what is undecided, else no advice.
+    fn decided(&self, steps: &[&Step], current: Option<String>, of: impl Fn(&Setting) -> bool) -> Answer {
+        match steps.first() {
+            Some(step) => self.of_step(step, current),
+            None => match self.undecided.iter().find(|one| one.settings.iter().any(|setting| of(setting))) {
+                Some(open) => Answer { current: text(current), ..Answer::undecided(needed(open)) },
+                None => Answer { current: text(current), ..Answer::no_advice("no rule advises".to_owned()) },
+            },
+        }
+    }
+
+    fn of_step(&self, step: &Step, current: Option<String>) -> Answer {
+        let advice = &step.advice;
+        let set = || advice.change.values().first().cloned();
+        let value = if step.keeps() { current.clone() } else { step.result.clone().or_else(set) };
+        let action = match step.keeps() {
+            true => AnswerAction::Keep,
+            false if self.target.kind.is_device() => AnswerAction::Create,
+            false => AnswerAction::Change,
+        };
+        Answer {
+            action,
+            value: text(value),
+            current: text(current),
+            basis: Some(step.basis),
+            confidence: Some(step.confidence),
+            reason: step.title.trim_end_matches('.').to_owned(),
+            apply: advice.apply.clone(),
+            setting: None,
+            risk: Some(advice.risk),
+        }
+    }
+
+    fn filesystem(&self) -> Answer {
+        let of = |setting: &Setting| setting.kind.is_filesystem() || setting.kind.is_placement();
+        if self.target.kind.is_device() && !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let fstype = self.mount.as_ref().and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
+        if fstype.is_none() && !self.target.kind.is_device() {
+            return Answer::undecided("the file system could not be read".to_owned());
+        }
+        self.decided(&self.steps(of), fstype, of)
+    }
+
+    fn mkfs_options(&self) -> Answer {
+        if !self.target.kind.is_device() {
+            return Answer::not_applicable("the file system exists");
+        }
+        if !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let of = |setting: &Setting| setting.kind.is_of_mkfs();
+        let steps = self.steps(of);
+        let mut answer = self.decided(&steps, None, of);
+        let results = steps.iter().filter(|step| !step.keeps()).filter_map(|step| step.result.as_deref());
+        let value = results.collect::<Vec<_>>().join(" ");
+        if !value.is_empty() {
+            answer.value = text(Some(value));
+        }
+        answer
+    }
+
+    fn mount_options(&self) -> Answer {
+        let of = |setting: &Setting| setting.kind == SettingKind::MountOptions;
+        if self.target.kind.is_device() && !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let in_force = self.mount.as_ref().and_then(|mount| stack::in_force(&self.report.facts, mount));
+        let shown = in_force.map(|words| {
+            let mut shown = stack::layered(options::tidy(&words));
+            // The tidy form leaves out the default; the mount table has it.
+            if words.iter().any(|word| word == "relatime") {
+                shown.insert(shown.len().min(1), "relatime".to_owned());
+            }
+            shown.join(",")
+        });
+        let shown = shown.filter(|words| !words.is_empty());
+        if shown.is_none() && !self.target.kind.is_device() {
+            return Answer::undecided("the mount options could not be read".to_owned());
+        }
+        self.decided(&self.steps(of), shown, of)
+    }
+
+    /// The answer about a setting of a server, by the fact that the server has of these.
+    fn of_server(&self, area: Area, facts: &[&'static KeyInfo], is_measured: bool) -> Answer {
+        if self.area != area {
+            return Answer::not_applicable(match area {
+                Area::Pg => "this is no PostgreSQL server",
+                Area::Mysql => "this is no MySQL or MariaDB server",
+            });
+        }
+        let of = |setting: &Setting| {
+            setting.current.is_some_and(|current| facts.iter().any(|fact| fact.id == current.id))
+        };
+        let steps = self.steps(of);
+        let Some(cluster) = &self.target.cluster else {
+            let none = if self.target.kind.is_device() { "not mounted" } else { "no server here yet" };
+            return match steps.first() {
+                Some(step) if step.keeps() => {
+                    // What is kept where no server is yet is the default of the only such rule.
+                    let default = WalSyncMethod::Fdatasync.word().to_owned();
+                    Answer { value: text(Some(default)), ..self.of_step(step, None) }
+                }
+                Some(_) | None => match self.decided(&steps, None, of) {
+                    answer if answer.action == AnswerAction::NoAdvice => Answer::no_advice(none.to_owned()),
+                    answer => answer,
+                },
+            };
+        };
+        let known = facts.iter().find(|fact| self.report.facts.reading(cluster, fact.id).is_known());
+        let fact = known.or(facts.first());
+        let setting = fact.filter(|fact| Some(fact.id) != facts.first().map(|fact| fact.id));
+        let written = fact.and_then(|fact| {
+            let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
+            Some(self.size(fact, settings::find(fact.name)?.written(&value)))
+        });
+        let mut answer = self.decided(&steps, written.clone(), of);
+        if let (Some(AnswerValue::Text(value)), Some(fact)) = (&answer.value, fact) {
+            answer.value = text(Some(self.size(fact, value.clone())));
+        }
+        if steps.is_empty() && written.is_none() {
+            answer = Answer::undecided("the value in force could not be read".to_owned());
+        }
+        let measured = self.report.probes.iter().any(|probe| probe.target == self.target.target);
+        if is_measured && answer.action == AnswerAction::NoAdvice && !measured {
+            let current = answer.current.take();
+            answer = Answer { current, apply: self.check(), ..Answer::undecided("not measured".to_owned()) };
+        }
+        Answer { setting: setting.map(|fact| own_name(fact.name)), ..answer }
+    }
+
+    /// A size of MySQL in the units of its option files.
+    fn size(&self, fact: &KeyInfo, value: String) -> String {
+        let bytes = value.parse().ok().filter(|_| self.area == Area::Mysql && fact.kind == ValueKind::Bytes);
+        bytes.map_or(value, servers::mysql_size)
+    }
+
+    /// The command that measures the target.
+    fn check(&self) -> Vec<Command> {
+        Command::check(self.target.target.name(), "").into_iter().collect()
+    }
+
+    fn latency(&self) -> Answer {
+        if self.target.kind.is_device() {
+            return Answer::undecided("not mounted".to_owned());
+        }
+        if price::is_without_flushes(self.report, &self.target.target) {
+            return Answer::undecided("no flush reaches the disk".to_owned());
+        }
+        let Some((measurement, row)) = price::row_in_force(self.report, self.target) else {
+            let reason = if self.report.host.live { "not measured" } else { "captures hold no measurement" };
+            return Answer { apply: self.check(), ..Answer::undecided(reason.to_owned()) };
+        };
+        let current = Some(AnswerValue::Latency(latency(row)));
+        let reason = "one commit every 10 ms, 8 kB, 1 client".to_owned();
+        let of = |setting: &Setting| setting.name == "pg.wal_sync_method";
+        let step = self.steps(of).into_iter().find(|step| step.basis == Basis::Measured);
+        let Some(step) = step else { return Answer { current, ..Answer::no_advice(reason) } };
+        let best = measurement.of_server().find(|row| row.method == measurement.best);
+        let (action, value) = match (step.keeps(), best) {
+            (false, Some(best)) => (AnswerAction::Change, Some(AnswerValue::Latency(latency(best)))),
+            (true, _) | (false, None) => (AnswerAction::Keep, current.clone()),
+        };
+        let (basis, confidence) = (Some(Basis::Measured), Some(Confidence::Measured));
+        Answer { action, value, current, basis, confidence, ..Answer::no_advice(reason) }
+    }
+}
+
+fn latency(row: &MethodResult) -> Latency {
+    Latency {
+        method: row.method.name().to_owned(),
+        median_us: row.median_us.value,
+        low_us: row.median_us.low,
+        high_us: row.median_us.high,
+        p99_us: row.p99_us,
+    }
+}
+
+/// What would decide a finding.
+fn needed(finding: &Finding) -> String {
+    let Outcome::Undecided { needs } = &finding.outcome else { return String::new() };
+    match needs.first().and_then(|set| set.first()) {
+        Some(need) => match &need.remedy {
+            Some(remedy) => format!("{} is unknown: {remedy}", need.fact),
+            None => format!("{} is unknown", need.fact),
+        },
+        None => format!("{} is not decidable here", finding.rule),
+    }
+}
+
+fn own_name(name: &'static str) -> &'static str {
+    name.split_once('.').map_or(name, |(_, own)| own)
+}
+
+fn text(value: Option<String>) -> Option<AnswerValue> {
+    value.map(AnswerValue::Text)
+}

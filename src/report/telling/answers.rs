@@ -1,0 +1,153 @@
+//! The answers and fixes in words, the same on every surface.
+
+use super::section::{Bullet, Detail, Grid, Mark};
+use super::{Phrase, words};
+use crate::quote::Command;
+use crate::report::fixes::Fix;
+use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
+use crate::report::{Report, TargetSummary};
+use crate::rules::Risk;
+use crate::text::{micros, micros_between};
+
+/// A row of the answers.
+#[derive(Clone, Debug)]
+pub struct AnswerRow {
+    pub topic: Topic,
+    pub label: &'static str,
+    pub now: String,
+    pub action: AnswerAction,
+    pub recommended: String,
+    pub why: String,
+}
+
+/// The rows that apply to a target.
+pub fn rows(target: &TargetSummary) -> Vec<AnswerRow> {
+    let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
+    target.answers.iter().filter(applies).map(|(topic, answer)| row(target, *topic, answer)).collect()
+}
+
+fn row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
+    let value = answer.value.as_ref().map(written);
+    let basis = answer.basis.map(|basis| format!(" ({})", basis.word())).unwrap_or_default();
+    let interrupts = match answer.risk {
+        Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
+        Some(risk) => format!(", {}", words::interruption(risk)),
+    };
+    let recommended = match (answer.action, value) {
+        (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
+        (AnswerAction::Change, Some(value)) => format!("{value}{basis}{interrupts}"),
+        (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => format!("create {value}{basis}"),
+        (AnswerAction::Create, Some(value)) => format!("{value}{basis}"),
+        (AnswerAction::NoAdvice, _) if topic == Topic::CommitLatency => "no advice".to_owned(),
+        (AnswerAction::NoAdvice, _) => match &answer.current {
+            Some(current) => format!("no advice (in force: {})", written(current)),
+            None => format!("no advice ({})", answer.reason),
+        },
+        (_, _) => match answer.apply.first() {
+            Some(command) => format!("measure: {}", command.as_str()),
+            None => answer.reason.clone(),
+        },
+    };
+    AnswerRow {
+        topic,
+        label: answer.setting.unwrap_or(topic.label()),
+        now: answer.current.as_ref().map_or_else(|| absent(target, topic), written),
+        action: answer.action,
+        recommended,
+        why: answer.reason.clone(),
+    }
+}
+
+/// What stands for a value that is not there.
+fn absent(target: &TargetSummary, topic: Topic) -> String {
+    match topic {
+        Topic::CommitLatency if target.kind.is_device() => "not mounted",
+        Topic::CommitLatency => "not measured",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if target.kind.is_device() => "none",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions => "unknown",
+        Topic::WalSyncMethod
+        | Topic::FlushMethod
+        | Topic::FlushLog
+        | Topic::MaxWalSize
+        | Topic::RedoCapacity => match target.cluster {
+            Some(_) => "unknown",
+            None => "no server here yet",
+        },
+    }
+    .to_owned()
+}
+
+/// A value as its server, the mount table or mkfs writes it.
+fn written(value: &AnswerValue) -> String {
+    match value {
+        AnswerValue::Text(text) => text.clone(),
+        AnswerValue::Latency(latency) => self::latency(latency),
+    }
+}
+
+/// `0.39 ms median (0.37–0.42), p99 1.90 ms`; the bracket is the 95 % interval.
+pub fn latency(of: &Latency) -> String {
+    let tail = of.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
+    format!("{} median ({}){tail}", micros(of.median_us), micros_between(of.low_us, of.high_us))
+}
+
+impl AnswerAction {
+    /// Its mark in front of the recommended value.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Keep => "=",
+            Self::Change => "→",
+            Self::Create => "+",
+            Self::NoAdvice => "·",
+            Self::Undecided => "?",
+            Self::NotApplicable => "–",
+        }
+    }
+}
+
+/// The rows as a grid.
+pub fn grid(target: &TargetSummary) -> Grid {
+    let cells = |row: AnswerRow| {
+        let recommended = format!("{} {}", row.action.mark(), row.recommended);
+        vec![Phrase::code(row.label), row.now.into(), recommended.into(), row.why.into()]
+    };
+    Grid {
+        head: vec!["setting", "now", "recommended", "why"],
+        right: Vec::new(),
+        narrow: &[&[0, 1, 2], &[0, 3]],
+        rows: rows(target).into_iter().map(cells).collect(),
+    }
+}
+
+/// A fix with its commands, where it was seen, and its rules.
+pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
+    let explain = || {
+        let command = Command::new("walwise explain ").value(fix.rules.first()?)?;
+        match target {
+            Some(target) => command.code(" ").value(target.target.name()),
+            None => Some(command),
+        }
+    };
+    let mut beneath = Vec::new();
+    match (&fix.commands[..], &fix.remedy) {
+        ([], Some(remedy)) => beneath.push(Detail::Sentence(remedy.clone().into())),
+        ([], None) => beneath.extend(explain().map(|command| Detail::Commands("", vec![command]))),
+        (commands, _) => beneath.push(Detail::Commands("", commands.to_vec())),
+    }
+    beneath.extend(fix.seen.as_ref().map(|seen| Detail::Aside("seen in", seen.clone().into())));
+    let subject = words::subject(fix.subject);
+    let title = if target.is_some() || fix.title.contains(&subject) {
+        fix.title.clone()
+    } else {
+        format!("{subject}: {}", fix.title)
+    };
+    let written = fix.rules.iter().map(|rule| words::level_as_written(report, rule)).collect::<String>();
+    Bullet {
+        aside: fix.setting.map_or_else(Phrase::default, |_| {
+            format!("interrupts: {}", words::interruption(fix.risk)).into()
+        }),
+        rule: fix.rules.join(", "),
+        beneath,
+        ..Bullet::marked(Mark::Level(fix.level, false), title + &written)
+    }
+}
