@@ -4,21 +4,521 @@
 //! judges: collectors fill a [`FactSet`], and all other layers query it. An absent fact is still a reading (*not
 //! collected*), so no caller has to distinguish "does not exist" from "was not asked".
 
-mod value;
+mod value {
+    //! The few shapes a fact's value can have. Units belong to the key ([`super::ValueKind`]), not to the value.
+
+    use std::fmt;
+
+    use serde::{Deserialize, Serialize, Serializer};
+
+    use crate::text::escape_in_place;
+    use crate::version::Version;
+
+    /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
+    #[derive(Clone, Debug, PartialEq, Deserialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(untagged)]
+    pub enum Value {
+        /// Yes or no.
+        Bool(bool),
+        /// A whole number: a count, or bytes.
+        Whole(u64),
+        /// A measured number: microseconds, or a ratio.
+        Number(f64),
+        /// A word or a line.
+        Text(String),
+        /// A version, shown with its vendor tail.
+        // Back from JSON, it is text.
+        #[serde(skip_deserializing)]
+        #[cfg_attr(test, schemars(!skip_deserializing))]
+        Version(#[cfg_attr(test, schemars(with = "String"))] Version),
+        /// Several words, in the order of the source.
+        List(Vec<String>),
+    }
+
+    impl Value {
+        /// The shape in words, for diagnostics.
+        pub fn shape(&self) -> &'static str {
+            match self {
+                Self::Bool(_) => "true or false",
+                Self::Whole(_) => "a whole number",
+                Self::Number(_) => "a number",
+                Self::Text(_) => "text",
+                Self::Version(_) => "a version",
+                Self::List(_) => "a list",
+            }
+        }
+    }
+
+    impl Value {
+        /// The value with whatever could control a terminal escaped.
+        pub(super) fn escaped(mut self) -> Self {
+            match &mut self {
+                Self::Text(text) => escape_in_place(text),
+                Self::List(words) => words.iter_mut().for_each(escape_in_place),
+                // A version escapes its tail.
+                Self::Bool(_) | Self::Whole(_) | Self::Number(_) | Self::Version(_) => {}
+            }
+            self
+        }
+    }
+
+    impl fmt::Display for Value {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self {
+                Self::Bool(true) => f.write_str("yes"),
+                Self::Bool(false) => f.write_str("no"),
+                Self::Whole(n) => write!(f, "{n}"),
+                Self::Number(n) => write!(f, "{n:.2}"),
+                Self::Text(text) => f.write_str(text),
+                Self::Version(version) => write!(f, "{version}"),
+                Self::List(words) if words.is_empty() => f.write_str("none"),
+                Self::List(words) => f.write_str(&words.join(",")),
+            }
+        }
+    }
+
+    impl Serialize for Value {
+        fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+            match self {
+                Self::Bool(value) => value.serialize(out),
+                Self::Whole(value) => value.serialize(out),
+                Self::Number(value) => value.serialize(out),
+                Self::Text(value) => value.serialize(out),
+                Self::Version(value) => out.collect_str(value),
+                Self::List(value) => value.serialize(out),
+            }
+        }
+    }
+}
 mod reading;
 mod subject;
 pub mod note;
-mod kind;
-mod choice;
-mod area;
+mod kind {
+    //! What the value of a fact is: its kind with its unit, and the Rust types that it can have. Choices are left to
+    //! [`super::choice`].
+
+    use super::Value;
+    use crate::version::Version;
+
+    /// What a fact's value is, with its unit.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ValueKind {
+        /// True or false.
+        Bool,
+        /// A count of things.
+        Count,
+        /// A size in bytes.
+        Bytes,
+        /// A time in microseconds.
+        Micros,
+        /// A plain number such as operations per second, percent or flushes per operation; the name or the text says which.
+        Number,
+        /// Free text.
+        Text,
+        /// One of a few words.
+        Choice(&'static [&'static str]),
+        /// A version.
+        Version,
+        /// Several words.
+        List,
+        /// Several of a few words.
+        Choices(&'static [&'static str]),
+    }
+
+    impl ValueKind {
+        /// Whether a value is several words.
+        pub fn is_list(self) -> bool {
+            matches!(self, Self::List | Self::Choices(_))
+        }
+
+        /// The words that a value can be or hold, where they are few.
+        pub fn choices(self) -> Option<&'static [&'static str]> {
+            match self {
+                Self::Choice(words) | Self::Choices(words) => Some(words),
+                Self::Bool
+                | Self::Count
+                | Self::Bytes
+                | Self::Micros
+                | Self::Number
+                | Self::Text
+                | Self::Version
+                | Self::List => None,
+            }
+        }
+
+        /// In words, for listings and diagnostics.
+        pub fn words(self) -> String {
+            match self {
+                Self::Bool => "true or false".to_owned(),
+                Self::Count => "a count".to_owned(),
+                Self::Bytes => "a size in bytes".to_owned(),
+                Self::Micros => "microseconds".to_owned(),
+                Self::Number => "a number".to_owned(),
+                Self::Text => "text".to_owned(),
+                Self::Choice(words) => format!("one of: {}", words.join(", ")),
+                Self::Version => "a version".to_owned(),
+                Self::List => "a list of words".to_owned(),
+                Self::Choices(words) => format!("a list of: {}", words.join(", ")),
+            }
+        }
+    }
+
+    /// A Rust type that a fact's value can have.
+    pub trait FactValue: Sized {
+        /// As a value of the set.
+        fn into_value(self) -> Value;
+        /// Back again; `None` when the shape differs.
+        fn from_value(value: &Value) -> Option<Self>;
+    }
+
+    macro_rules! fact_value {
+        ($type:ty, $variant:ident) => {
+            impl FactValue for $type {
+                fn into_value(self) -> Value {
+                    Value::$variant(self)
+                }
+                fn from_value(value: &Value) -> Option<Self> {
+                    match value {
+                        Value::$variant(inner) => Some(inner.clone()),
+                        _ => None,
+                    }
+                }
+            }
+        };
+    }
+
+    fact_value!(bool, Bool);
+    fact_value!(u64, Whole);
+    fact_value!(f64, Number);
+    fact_value!(String, Text);
+    fact_value!(Version, Version);
+    fact_value!(Vec<String>, List);
+}
+mod choice {
+    //! Facts that are one of a few words, as types: every judgement of one names all its words in a `match`, so that a new
+    //! word cannot be overlooked.
+    //!
+    //! [`Choice::from_word`] is the only place where an outside word becomes a value; a word that is not in the list becomes none.
+    //! The collector that reads a tool translates the tool's words.
+
+    use super::{FactValue, Reading, Value, ValueKind};
+
+    /// A closed set of words, made by [`choice!`].
+    pub trait Choice: Copy + Eq + 'static {
+        /// Every value, in the order in which they are declared.
+        const ALL: &'static [Self];
+        /// The word of each, in the same order.
+        const WORDS: &'static [&'static str];
+
+        /// Its word in facts, rules and outputs.
+        fn word(self) -> &'static str;
+
+        /// The value of a word; none where the word is not in the list.
+        fn from_word(word: &str) -> Option<Self> {
+            let mut known = Self::ALL.iter().zip(Self::WORDS);
+            known.find(|(_, known)| **known == word).map(|(value, _)| *value)
+        }
+
+        /// The same of a word that was read, for [`Reading::and_then`].
+        fn read(word: &str) -> Result<Self, String> {
+            Self::from_word(word).ok_or_else(|| not_among(word, Self::WORDS))
+        }
+    }
+
+    /// The complaint about a word that is in no list.
+    fn not_among(word: &str, words: &[&str]) -> String {
+        format!("`{word}` is not among: {}", words.join(", "))
+    }
+
+    /// The reading of a fact of this kind: a word that a choice does not have is malformed.
+    pub(super) fn checked(kind: ValueKind, reading: Reading<Value>) -> Reading<Value> {
+        let Some(words) = kind.choices() else { return reading };
+        reading.and_then(|value| match &value {
+            Value::Text(word) if !kind.is_list() && words.contains(&word.as_str()) => Ok(value),
+            Value::List(all) if kind.is_list() => {
+                match all.iter().find(|word| !words.contains(&word.as_str())) {
+                    Some(other) => Err(not_among(other, words)),
+                    None => Ok(value),
+                }
+            }
+            other => Err(not_among(&other.to_string(), words)),
+        })
+    }
+
+    impl<T: Choice> FactValue for T {
+        fn into_value(self) -> Value {
+            Value::Text(self.word().to_owned())
+        }
+
+        fn from_value(value: &Value) -> Option<Self> {
+            match value {
+                Value::Text(word) => Self::from_word(word),
+                Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::List(_) => {
+                    None
+                }
+            }
+        }
+    }
+
+    impl<T: Choice> FactValue for Vec<T> {
+        fn into_value(self) -> Value {
+            Value::List(self.into_iter().map(|one| one.word().to_owned()).collect())
+        }
+
+        fn from_value(value: &Value) -> Option<Self> {
+            match value {
+                Value::List(words) => words.iter().map(|word| T::from_word(word)).collect(),
+                Value::Bool(_) | Value::Whole(_) | Value::Number(_) | Value::Version(_) | Value::Text(_) => {
+                    None
+                }
+            }
+        }
+    }
+
+    /// Declares a closed set of words: a type, its values, and the word of each.
+    macro_rules! choice {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$of_value])* $value),+ }
+
+        impl $crate::facts::Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$value),+];
+            const WORDS: &'static [&'static str] = &[$($word),+];
+
+            fn word(self) -> &'static str {
+                $name::word(self)
+            }
+        }
+
+        impl $name {
+            /// Its word in facts, rules and outputs.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$value => $word),+ }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.word())
+            }
+        }
+    };
+}
+    pub(crate) use choice;
+}
+mod area {
+    //! Database servers, and areas of facts and settings: the word before the dot of a name, where it applies to some
+    //! subjects only. A server has the settings of its own line and not those of another.
+
+    use super::{Choice, choice};
+
+    choice! {
+        /// The server line that settings belong to.
+        pub enum Area { Pg = "pg", Mysql = "mysql" }
+    }
+
+    choice! {
+        /// Which database server it is.
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        pub enum ServerKind { Postgres = "postgres", Mysql = "mysql", Mariadb = "mariadb" }
+    }
+
+    impl ServerKind {
+        /// Its name as people write it.
+        pub fn name(self) -> &'static str {
+            match self {
+                Self::Postgres => "PostgreSQL",
+                Self::Mysql => "MySQL",
+                Self::Mariadb => "MariaDB",
+            }
+        }
+
+        /// The area of its facts and settings; MySQL and MariaDB share one, as they share their files.
+        pub fn area(self) -> Area {
+            match self {
+                Self::Postgres => Area::Pg,
+                Self::Mysql | Self::Mariadb => Area::Mysql,
+            }
+        }
+
+        /// The oldest release that is known. What it has, every release before it has too.
+        pub fn oldest(self) -> (u64, u64) {
+            match self {
+                Self::Postgres => (9, 4),
+                Self::Mysql => (5, 7),
+                Self::Mariadb => (10, 2),
+            }
+        }
+
+        /// Whether it is PostgreSQL.
+        pub fn is_postgres(self) -> bool {
+            matches!(self, Self::Postgres)
+        }
+
+        /// Whether it is MariaDB.
+        pub fn is_mariadb(self) -> bool {
+            matches!(self, Self::Mariadb)
+        }
+    }
+
+    /// The area of a fact or setting of this name; `None` where it applies to every subject.
+    pub fn area(name: &str) -> Option<Area> {
+        Area::from_word(name.split_once('.')?.0)
+    }
+}
 mod key;
 pub mod catalog;
-mod need;
-mod row;
+mod need {
+    //! A fact that is missing, and what would supply it.
+
+    use serde::Serialize;
+
+    use super::{Reading, Remedy, Subject, Value, Why};
+
+    /// A fact that would settle something.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub struct Need {
+        /// What it is about.
+        pub subject: Subject,
+        /// The fact's name.
+        pub fact: String,
+        /// Why it is not known.
+        pub why: Why,
+        /// What happened when it was read.
+        pub detail: String,
+        /// What would supply it.
+        #[serde(rename = "fix", skip_serializing_if = "Option::is_none")]
+        pub remedy: Option<Remedy>,
+    }
+
+    impl Need {
+        /// The need for a fact whose reading is unknown; `None` for a known one.
+        pub fn from_reading(subject: &Subject, fact: &str, reading: &Reading<Value>) -> Option<Self> {
+            match reading {
+                Reading::Known { .. } => None,
+                Reading::Unknown { why, detail, remedy } => Some(Self {
+                    subject: subject.clone(),
+                    fact: fact.to_owned(),
+                    why: *why,
+                    detail: detail.clone(),
+                    remedy: remedy.clone(),
+                }),
+            }
+        }
+    }
+}
+mod row {
+    //! The facts of one subject, in the order of their names.
+    //!
+    //! Judgement looks up millions of facts on a large host, so facts are compared by their [`FactId`] and never by name.
+
+    use std::sync::{Arc, LazyLock};
+
+    use super::{FactId, KeyInfo, Reading, Value};
+
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Fact {
+        id: FactId,
+        pub name: &'static str,
+        pub reading: Arc<Reading<Value>>,
+    }
+
+    /// Facts in order.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    pub struct Row(Vec<Fact>);
+
+    impl Row {
+        /// The reading of this fact, if there is one.
+        pub fn get(&self, id: FactId) -> Option<&Arc<Reading<Value>>> {
+            let at = self.0.binary_search_by_key(&id, |fact| fact.id).ok()?;
+            self.0.get(at).map(|fact| &fact.reading)
+        }
+
+        /// Puts a reading in the place of an earlier one.
+        pub fn put(&mut self, key: &KeyInfo, reading: Arc<Reading<Value>>) {
+            self.take(Fact { id: key.id, name: key.name, reading });
+        }
+
+        /// Puts what others say in the place of what is said here.
+        pub fn put_all(&mut self, others: &Self) {
+            others.iter().for_each(|fact| self.take(fact.clone()));
+        }
+
+        fn take(&mut self, new: Fact) {
+            match self.0.binary_search_by_key(&new.id, |fact| fact.id) {
+                Ok(at) => {
+                    if let Some(old) = self.0.get_mut(at) {
+                        *old = new;
+                    }
+                }
+                Err(at) => {
+                    // Ten thousand disks have a row each, so rows grow by little.
+                    if self.0.len() == self.0.capacity() {
+                        self.0.reserve_exact(8);
+                    }
+                    self.0.insert(at, new);
+                }
+            }
+        }
+
+        /// Every fact, in order.
+        pub fn iter(&self) -> impl Iterator<Item = &Fact> {
+            self.0.iter()
+        }
+    }
+
+    /// All facts of one subject, if there are any.
+    #[derive(Clone, Copy, Debug)]
+    pub struct About<'f>(pub(super) Option<&'f Row>);
+
+    impl<'f> About<'f> {
+        /// The reading of a fact; *not collected* when there is none.
+        pub fn shared(self, id: FactId) -> &'f Arc<Reading<Value>> {
+            self.0.and_then(|row| row.get(id)).unwrap_or_else(not_collected)
+        }
+    }
+
+    /// The reading of a fact that nobody read.
+    pub(super) fn not_collected<'f>() -> &'f Arc<Reading<Value>> {
+        static NOT_COLLECTED: LazyLock<Arc<Reading<Value>>> =
+            LazyLock::new(|| Arc::new(Reading::not_collected()));
+        &NOT_COLLECTED
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::facts::Source;
+        use crate::facts::catalog;
+
+        /// Every fact there is, put in the order of the catalogue.
+        #[test]
+        fn each_is_found_and_stands_in_the_order_of_the_names() {
+            let reading =
+                |value: usize| Arc::new(Reading::known(Value::Whole(value as u64), Source::Assumed));
+            let keys: Vec<&KeyInfo> = catalog::all().collect();
+            let mut row = Row::default();
+            for turn in 0..2 {
+                for (at, key) in keys.iter().enumerate().skip(1) {
+                    row.put(key, reading(at + turn));
+                }
+            }
+            assert!(row.iter().map(|fact| fact.name).is_sorted());
+            assert_eq!(row.iter().count(), keys.len() - 1);
+            for (at, key) in keys.iter().enumerate().skip(1) {
+                assert_eq!(row.get(key.id), Some(&reading(at + 1)), "{}", key.name);
+            }
+            assert_eq!(row.get(keys[0].id), None);
+            assert_eq!(About(Some(&row)).shared(keys[0].id), &Arc::new(Reading::not_collected()));
+        }
+    }
+}
 mod set;
 mod database;
-#[cfg(test)]
-pub(crate) mod testing;
 
 pub use area::{Area, ServerKind, area};
 pub use choice::Choice;
@@ -33,3 +533,31 @@ pub use row::About;
 pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};
 pub use value::Value;
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Values of facts as tests write them.
+
+    use super::{KeyInfo, Value, ValueKind, catalog};
+    use crate::version::Version;
+
+    /// The value of a fact from a word: `yes` or `true` for a switch, commas between the words of a list.
+    pub(crate) fn value(info: &KeyInfo, word: &str) -> Value {
+        let list = || word.split_terminator(',').map(str::to_owned).collect::<Vec<String>>();
+        let value = match info.kind {
+            ValueKind::Bool => match word {
+                "yes" | "true" => Value::Bool(true),
+                "no" | "false" => Value::Bool(false),
+                other => panic!("{} is never {other}", info.name),
+            },
+            ValueKind::Count | ValueKind::Bytes => Value::Whole(word.parse().unwrap()),
+            ValueKind::Micros | ValueKind::Number => Value::Number(word.parse().unwrap()),
+            ValueKind::Version => Value::Version(Version::parse(word).unwrap()),
+            ValueKind::List | ValueKind::Choices(_) => Value::List(list()),
+            ValueKind::Text | ValueKind::Choice(_) => Value::Text(word.to_owned()),
+        };
+        let words = if info.kind.is_list() { list() } else { vec![word.to_owned()] };
+        assert!(words.iter().all(|word| catalog::allows(info, word)), "{} is never {word}", info.name);
+        value
+    }
+}

@@ -26,16 +26,252 @@ use crate::trial::TrialRecord;
 use crate::{validity, workers};
 use assume::Hypothesis;
 
-mod caps;
-mod drilled;
+mod caps {
+    //! The rules that cap verdicts, evaluated before the verdicts are joined. They read no fact that a verdict concludes.
+
+    use crate::durability::{Cap, Caps};
+    use crate::facts::catalog::kernel;
+    use crate::facts::{FactSet, Need, Subject, Why};
+    use crate::rules::{self, Circumstances, Outcome, RuleSet, Trace};
+    use crate::truth::Truth;
+
+    /// All caps on the subjects of these facts.
+    pub fn caps(rules: &RuleSet, facts: &FactSet, live: bool) -> Caps {
+        let circumstances = Circumstances { live, traced: true };
+        let capping = rules.rules().iter().filter_map(|rule| Some((rule, rule.caps?)));
+        Caps::new(capping.flat_map(|(rule, standing)| {
+            rules::subjects(rule, facts).into_iter().map(move |subject| {
+                let finding = rules::evaluate_one(rule, facts, &subject, circumstances);
+                let (mut used, mut assumed) = (Vec::new(), Vec::new());
+                if let Some(trace) = &finding.trace {
+                    collect(trace, &mut used, &mut assumed);
+                }
+                Cap {
+                    rule: rule.id.clone(),
+                    subject,
+                    standing,
+                    applies: match finding.outcome {
+                        Outcome::Applies => Truth::True,
+                        Outcome::DoesNotApply => Truth::False,
+                        Outcome::Undecided { .. } => Truth::Unknown,
+                    },
+                    unread: unread(&finding.outcome).or_else(|| undated(&finding.outcome, &used, facts)),
+                    reason: finding.title,
+                    remedy: finding.remedy.map(|remedy| (remedy.here, remedy.says)),
+                    facts: used,
+                    assumed,
+                }
+            })
+        }))
+    }
+
+    /// A fact that could not be read and would decide. What a release hides is not unread.
+    fn unread(outcome: &Outcome) -> Option<String> {
+        let Outcome::Undecided { needs } = outcome else { return None };
+        let was_lost = |need: &&Need| !matches!(need.why, Why::Absent | Why::Ambiguous);
+        needs.iter().flatten().find(was_lost).map(|need| need.fact.clone())
+    }
+
+    /// The day of a kernel's build, which would decide where its number does not, and was not read.
+    fn undated(outcome: &Outcome, used: &[&str], facts: &FactSet) -> Option<String> {
+        let is_undecided =
+            matches!(outcome, Outcome::Undecided { .. }) && used.contains(&kernel::VERSION.name());
+        let host = Subject::host();
+        let is_dated = facts.value(&host, &kernel::VERSION).is_none_or(|version| version.is_dated());
+        (is_undecided && !is_dated && !facts.get(&host, &kernel::BUILD).is_known())
+            .then(|| kernel::BUILD.name().to_owned())
+    }
+
+    /// The known facts of a trace, and the assumed ones among them.
+    fn collect(trace: &Trace, facts: &mut Vec<&'static str>, assumed: &mut Vec<String>) {
+        if let Some(seen) = &trace.seen
+            && let Some(source) = seen.reading.source()
+        {
+            facts.push(seen.fact);
+            if !source.is_evidence() {
+                assumed.push(format!("{} of {}", seen.fact, seen.subject));
+            }
+        }
+        trace.kids.iter().for_each(|kid| collect(kid, facts, assumed));
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::facts::catalog::{device, target};
+
+        /// Caps are evaluated before the layers are joined, when these are still unknown.
+        #[test]
+        fn no_capping_rule_reads_what_a_verdict_concludes() {
+            let concluded = [
+                device::CACHE.name(),
+                target::VERDICT.name(),
+                target::REDUNDANCY.name(),
+                target::CACHE.name(),
+                target::FLUSH.name(),
+                target::SUPPRESSED_BY.name(),
+                target::COMMIT_OFF_FOR.name(),
+                target::INTERLOCK.name(),
+                target::PAGE_WRITES.name(),
+            ];
+            let rules = RuleSet::builtin();
+            let capping: Vec<_> = rules.rules().iter().filter(|rule| rule.caps.is_some()).collect();
+            assert!(!capping.is_empty());
+            for rule in capping {
+                rule.when
+                    .for_each_test(&mut |test| assert!(!concluded.contains(&test.fact.name), "{}", rule.id));
+            }
+        }
+    }
+}
+mod drilled {
+    //! Records of drills as facts of the targets on the drilled stack.
+    //!
+    //! A record that fits no target is reported with the difference: a new kernel or firmware is reason enough to repeat
+    //! the drill.
+
+    use crate::drill::Record;
+    use crate::facts::catalog::target::{self, TargetKind};
+    use crate::facts::note::DrillNote;
+    use crate::facts::{FactSet, Scope, Subject};
+
+    /// Puts the records in; `live` is whether the facts are of this machine.
+    pub fn to_facts(records: &[(String, Record)], live: bool, facts: &mut FactSet) {
+        let is_directory =
+            |of: &&Subject| facts.value(of, &target::KIND).is_some_and(TargetKind::is_directory);
+        if records.is_empty() {
+            return;
+        }
+        let targets: Vec<Subject> = facts.subjects(Scope::Target).filter(is_directory).cloned().collect();
+        for (file, record) in records {
+            if !live {
+                facts.warn(DrillNote::Capture { file: file.clone() });
+                continue;
+            }
+            let told: Vec<Result<(), String>> =
+                targets.iter().map(|of| record.tell(facts, of, file)).collect();
+            if told.iter().all(Result::is_err) {
+                let file = file.clone();
+                facts.warn(match told.into_iter().find_map(Result::err) {
+                    Some(reason) => DrillNote::OtherStack { file, reason },
+                    None => DrillNote::NoTarget { file },
+                });
+            }
+        }
+    }
+}
 mod tried;
 mod raw;
 pub mod assume;
 mod measuring;
 pub mod upgrade;
-mod pack;
+mod pack {
+    //! The rules and tables that come with walwise as one pack, and its identity in a run.
+
+    use std::sync::LazyLock;
+
+    use super::upgrade::DISTRIBUTIONS;
+    use crate::rules::pack::{self, Pack, Sums};
+    use crate::rules::{self, RuleSet};
+    use crate::validity;
+
+    /// The files that come with walwise: names and texts.
+    pub fn shipped() -> impl Iterator<Item = (&'static str, &'static str)> {
+        let tables = validity::TABLES.iter().copied();
+        let distributions = ("rules/tables/distributions.toml", DISTRIBUTIONS);
+        rules::shipped().chain(tables).chain([distributions])
+    }
+
+    /// Their sums; the same in every run.
+    static SHIPPED: LazyLock<Sums> = LazyLock::new(|| pack::sums(shipped()));
+
+    /// The identity of a run's rules and tables.
+    pub fn pack(rules: &RuleSet) -> Pack {
+        Pack::new(rules, env!("CARGO_PKG_VERSION"), &SHIPPED)
+    }
+
+    /// The fingerprint of the files that come with walwise.
+    pub fn shipped_fingerprint() -> String {
+        pack::fingerprint(&SHIPPED)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// Whoever opened a source says so; of everything else it is said that nobody did.
+        #[test]
+        fn every_entry_says_when_it_was_checked() {
+            for (name, text) in shipped() {
+                let document: toml::Table = toml::from_str(text).unwrap();
+                let rows = document
+                    .iter()
+                    .flat_map(|(kind, rows)| rows.as_array().unwrap().iter().map(move |row| (kind, row)));
+                for (kind, row) in rows {
+                    let stamp = row.get("checked").and_then(toml::Value::as_str);
+                    let stamp = stamp.unwrap_or_else(|| panic!("{name}: [[{kind}]] without a stamp: {row}"));
+                    assert!(crate::checked::SourceCheck::parse(stamp).is_ok(), "{name}: {stamp}");
+                }
+            }
+        }
+
+        /// A table that is not listed would not count, and two packs with different rulings would look the same.
+        #[test]
+        fn every_rule_file_and_table_of_the_directory_counts() {
+            let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+            let mut there = Vec::new();
+            for directory in ["rules", "rules/tables"] {
+                for entry in std::fs::read_dir(root.join(directory)).unwrap() {
+                    let path = entry.unwrap().path();
+                    if path.extension().is_some_and(|extension| extension == "toml") {
+                        there.push(format!("{directory}/{}", path.file_name().unwrap().display()));
+                    }
+                }
+            }
+            there.sort();
+            let mut counted: Vec<&str> = SHIPPED.iter().map(|(name, _)| name.as_str()).collect();
+            counted.sort_unstable();
+            assert_eq!(counted, there);
+        }
+    }
+}
 mod wish;
-mod recipe;
+mod recipe {
+    //! How walwise would make and mount a file system on a free device: the plan's own words, for a trial to follow.
+
+    use super::Session;
+    use crate::facts::Subject;
+    use crate::report::{chosen, mkfs_command};
+    use crate::settings::NewFilesystem;
+
+    /// The words of a file system that is to be made.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct FilesystemRecipe {
+        /// Options of mkfs, as words.
+        pub mkfs: Vec<String>,
+        /// Mount options, `defaults` for none.
+        pub mount: String,
+    }
+
+    impl Session {
+        /// The recipe of a file system on a free device; the error says why there is none.
+        pub fn recipe(
+            &mut self,
+            target: &Subject,
+            filesystem: NewFilesystem,
+        ) -> Result<FilesystemRecipe, String> {
+            self.want(target, Some(filesystem))?;
+            let report = self.report();
+            let plan =
+                report.plan(target).ok_or_else(|| format!("there is no plan for {}", target.name()))?;
+            let mount = chosen(&plan.steps)?.mount;
+            let command = mkfs_command(&plan.steps, filesystem.word())?.to_string();
+            // Every word is plain, so blanks part them.
+            let mkfs = command.split_whitespace().skip(1).map(str::to_owned).collect();
+            Ok(FilesystemRecipe { mkfs, mount })
+        }
+    }
+}
 #[cfg(test)]
 mod notes;
 

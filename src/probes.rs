@@ -8,15 +8,290 @@
 
 mod directory;
 mod error;
-mod control;
+mod control {
+    //! The end of a probe: requested by others through [`Control`], or caused by the probe itself for one of three reasons.
+
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::error::ProbeError;
+
+    /// The handle by which others end a probe. Clones share one flag.
+    #[derive(Clone, Debug, Default)]
+    pub struct Control {
+        cancel: Arc<AtomicBool>,
+    }
+
+    impl Control {
+        /// Ends the probe soon; its measurements so far are kept.
+        pub fn cancel(&self) {
+            self.cancel.store(true, Ordering::Relaxed);
+        }
+
+        /// Whether it was asked to end.
+        pub fn is_cancelled(&self) -> bool {
+            self.cancel.load(Ordering::Relaxed)
+        }
+    }
+
+    impl From<Arc<AtomicBool>> for Control {
+        /// A control over a flag that others raise, such as a signal handler.
+        fn from(cancel: Arc<AtomicBool>) -> Self {
+            Self { cancel }
+        }
+    }
+
+    pub(super) enum Stop {
+        Cancelled,
+        /// Time or bytes are used up.
+        Over,
+        Failed(ProbeError),
+    }
+
+    impl From<ProbeError> for Stop {
+        fn from(error: ProbeError) -> Self {
+            Self::Failed(error)
+        }
+    }
+}
 mod meters;
-mod method;
+mod method {
+    //! The methods by which a server makes its WAL durable, and their open flags.
+    //!
+    //! PostgreSQL opens WAL with O_DSYNC or O_SYNC for the two open methods and calls fdatasync or fsync for the others
+    //! (`get_sync_bit` and `issue_xlog_fsync` in src/backend/access/transam/xlog.c). `pg_test_fsync` adds O_DIRECT to the
+    //! open methods. The server does so only up to version 15, and only when nobody reads WAL, so the tool's figures for
+    //! them are not the server's.
+
+    use rustix::fs::OFlags;
+
+    use crate::facts::catalog::postgres::WalLevel;
+    use crate::measure::{Method, OpenMode};
+
+    /// The settings that decide how a server writes its WAL. An unknown one counts as its default.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct WalSettings {
+        pub major: Option<u64>,
+        pub wal_level: Option<WalLevel>,
+        pub max_wal_senders: Option<u64>,
+        pub debug_io_direct: Option<String>,
+    }
+
+    /// The methods of this server, as it executes them, its default first. Without a server: those of PostgreSQL's
+    /// defaults.
+    pub fn server_methods(server: &WalSettings) -> Vec<Method> {
+        let items = server.debug_io_direct.as_deref().unwrap_or_default();
+        let debug_direct =
+            server.major.is_some_and(|v| v >= 16) && items.split(',').any(|item| item.trim() == "wal");
+        let nobody_reads = server.major.is_some_and(|v| v <= 15)
+            && server.wal_level.is_some_and(WalLevel::is_minimal)
+            && server.max_wal_senders == Some(0);
+        if debug_direct {
+            // fsync with O_DIRECT has no row: it is fdatasync with O_DIRECT and a journal commit on top.
+            vec![Method::FdatasyncDirect, Method::OpenDatasyncDirect, Method::OpenSyncDirect]
+        } else if nobody_reads {
+            vec![Method::Fdatasync, Method::OpenDatasyncDirect, Method::Fsync, Method::OpenSyncDirect]
+        } else {
+            vec![Method::Fdatasync, Method::OpenDatasync, Method::Fsync, Method::OpenSync]
+        }
+    }
+
+    /// O_DSYNC itself: rustix calls O_SYNC by this name too (1.1.6, src/backend/linux_raw/fs/types.rs).
+    const DATA_SYNC: OFlags = OFlags::from_bits_retain(nix::libc::O_DSYNC.cast_unsigned());
+
+    /// The open flags of a method.
+    pub fn open_flags(method: Method) -> OFlags {
+        let sync = match method.open_mode() {
+            OpenMode::Plain => OFlags::empty(),
+            OpenMode::DataSync => DATA_SYNC,
+            OpenMode::Sync => OFlags::SYNC,
+        };
+        if method.is_direct() { sync | OFlags::DIRECT } else { sync }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        fn server(major: u64, wal_level: &str, senders: u64, debug: &str) -> WalSettings {
+            WalSettings {
+                major: Some(major),
+                wal_level: crate::facts::Choice::from_word(wal_level),
+                max_wal_senders: Some(senders),
+                debug_io_direct: Some(debug.to_owned()),
+            }
+        }
+
+        #[test]
+        fn direct_io_is_the_servers_only_where_it_does_it() {
+            let direct = |s: &WalSettings| server_methods(s).iter().filter(|m| m.is_direct()).count();
+            assert_eq!(direct(&WalSettings::default()), 0);
+            assert_eq!(direct(&server(15, "replica", 10, "")), 0);
+            assert_eq!(direct(&server(15, "minimal", 10, "")), 0);
+            assert_eq!(direct(&server(15, "minimal", 0, "")), 2);
+            assert_eq!(direct(&server(16, "minimal", 0, "")), 0);
+            assert_eq!(direct(&server(16, "replica", 10, "data, wal")), 3);
+            assert_eq!(direct(&server(16, "replica", 10, "wal_init")), 0);
+        }
+
+        #[test]
+        fn the_two_open_methods_are_not_the_same() {
+            let directory = tempfile::tempdir().unwrap();
+            let flags_in_force = |method| {
+                let (path, create) = (directory.path().join("file"), OFlags::CREATE | OFlags::RDWR);
+                let file = rustix::fs::open(
+                    path,
+                    create | open_flags(method),
+                    rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+                )
+                .unwrap();
+                rustix::fs::fcntl_getfl(&file).unwrap().bits() & OFlags::SYNC.bits()
+            };
+            // linux/fcntl.h: O_SYNC is O_DSYNC and a bit more.
+            let [plain, data, all] =
+                [Method::Fdatasync, Method::OpenDatasync, Method::OpenSync].map(flags_in_force);
+            assert_eq!(plain, 0);
+            assert!(data != 0 && data != all && data & all == data, "{data:o} {all:o}");
+        }
+    }
+}
 mod redo;
-mod pace;
+mod pace {
+    //! Commits with pauses between them. fsync writes the journal only when the modification time has changed, which
+    //! happens once per timer tick (fs/ext4/fsync.c, `inode_set_ctime_current`).
+    //!
+    //! An unbroken loop on a fast disk commits many times within a tick and makes fsync look nearly as cheap as fdatasync.
+    //! A server that commits a hundred times a second pays in full each time.
+
+    use std::time::Duration;
+
+    /// The pause before each commit: at least one tick of the slowest timer (100 Hz).
+    pub const PAUSE: Duration = Duration::from_millis(10);
+
+    /// The largest number of commits with each method.
+    pub const COMMITS: usize = 24;
+
+    /// The part of a budget to reserve for them, in seconds; 0 when it would not suffice for a figure.
+    pub fn reserve(seconds: f64, all_methods_and_sizes: bool) -> f64 {
+        match seconds {
+            seconds if seconds < 2.0 => 0.0,
+            seconds if all_methods_and_sizes => 0.5 * seconds,
+            seconds => (0.15 * seconds).min(1.5),
+        }
+    }
+}
 mod place;
-pub mod wear;
+pub mod wear {
+    //! What writing takes of a disk, as a share of what flash is sold to bear.
+    //!
+    //! No fact holds what a disk is rated for, so the share is that of the least that is sold.
+
+    use crate::facts::catalog::device::{self, Medium};
+    use crate::facts::{FactSet, Subject};
+    use crate::text;
+
+    /// How often a day flash may be written from end to end over five years of guarantee, at least (JESD218 defines how such
+    /// figures are made).
+    const LEAST_WRITES_A_DAY: f64 = 0.3;
+    const DAYS: f64 = 365.0 * 5.0;
+
+    /// Size of the smallest disk that wears by writing, in bytes; platters and memory do not. `None` where a size is unknown.
+    pub fn smallest(leaves: &[Subject], facts: &FactSet) -> Option<u64> {
+        let wears = |leaf: &&Subject| facts.value(leaf, &device::MEDIUM).is_none_or(Medium::wears);
+        let sizes = leaves.iter().filter(wears).map(|leaf| facts.value(leaf, &device::SIZE));
+        sizes.collect::<Option<Vec<u64>>>()?.into_iter().filter(|size| *size > 0).min()
+    }
+
+    /// The wear of so many bytes on a disk of this size, if each reached it once: `wears 0.023 % off a flash disk of 8 GiB`.
+    pub fn words(bytes: u64, disk_bytes: u64) -> String {
+        let percent = 100.0 * bytes as f64 / (disk_bytes as f64 * LEAST_WRITES_A_DAY * DAYS);
+        let percent = if percent < 0.001 { "less than 0.001".to_owned() } else { format!("{percent:.3}") };
+        format!("wears {percent} % off a flash disk of {}", text::bytes(disk_bytes))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn wear_is_said_as_a_share() {
+            assert_eq!(words(1 << 30, 1 << 33), "wears 0.023 % off a flash disk of 8 GiB");
+            assert_eq!(words(1 << 20, 1 << 40), "wears less than 0.001 % off a flash disk of 1 TiB");
+        }
+    }
+}
 mod request;
-mod schedule;
+mod schedule {
+    //! The order and the number of commits: methods in a new random order every round, each with as many commits as fit its
+    //! share.
+    //!
+    //! The order is random so that no method always follows the same other; it is seeded, so that a run can be repeated.
+
+    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
+    #[derive(Clone, Debug)]
+    pub struct Dice(u64);
+
+    impl Dice {
+        pub fn new(seed: u64) -> Self {
+            Self(seed)
+        }
+
+        pub fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        /// The numbers below `n` in random order (Fisher and Yates).
+        pub fn order(&mut self, n: usize) -> Vec<usize> {
+            let mut order: Vec<usize> = (0..n).collect();
+            for i in (1..n).rev() {
+                #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
+                let j = (self.next() % (i as u64 + 1)) as usize;
+                order.swap(i, j);
+            }
+            order
+        }
+    }
+
+    /// The number of commits of one method in one round: as many as fit its share of the round's time and bytes, at least
+    /// one.
+    pub fn commits(commit_us: f64, share_us: f64, commit_bytes: u64, share_bytes: u64) -> usize {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let by_time = (share_us / commit_us.max(0.1)).clamp(1.0, 1e6) as usize;
+        let by_bytes = usize::try_from(share_bytes / commit_bytes.max(1)).unwrap_or(usize::MAX);
+        by_time.min(by_bytes).max(1)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn every_order_holds_each_number_once() {
+            let mut dice = Dice::new(5);
+            let mut first = [0; 6];
+            for _ in 0..600 {
+                let order = dice.order(6);
+                first[order[0]] += 1;
+                let mut sorted = order;
+                sorted.sort_unstable();
+                assert_eq!(sorted, [0, 1, 2, 3, 4, 5]);
+            }
+            assert!(first.iter().all(|n| (60..140).contains(n)), "{first:?}");
+        }
+
+        #[test]
+        fn slow_disks_get_one_commit_and_fast_ones_no_flood() {
+            assert_eq!(commits(8_300.0, 15_000.0, 8192, 1 << 20), 1);
+            assert_eq!(commits(50_000.0, 15_000.0, 8192, 1 << 20), 1);
+            assert_eq!(commits(200.0, 15_000.0, 8192, 1 << 20), 75);
+            assert_eq!(commits(1.0, 15_000.0, 8192, 1 << 18), 32);
+            assert_eq!(commits(0.0, 15_000.0, 8192, 0), 1);
+        }
+    }
+}
 mod commit;
 mod plan;
 pub mod watcher;

@@ -6,9 +6,329 @@
 //! socket, which is its standard output. An abandoned subprocess learns of it as the socket closes, and cleans up as soon
 //! as the kernel releases it; one that writes is therefore not killed.
 
-mod bytes;
-mod channel;
-pub mod credentials;
+mod bytes {
+    //! Bytes in a message, such as a path that is no text: one character for each, so that most take one byte of JSON.
+
+    use std::char::TryFromCharError;
+    use std::ffi::OsString;
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    use std::path::{Path, PathBuf};
+
+    use serde::{Deserialize, Serialize};
+
+    /// Any bytes.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(into = "String", try_from = "String")]
+    pub struct Bytes(pub Vec<u8>);
+
+    impl From<Bytes> for String {
+        fn from(bytes: Bytes) -> Self {
+            bytes.0.into_iter().map(char::from).collect()
+        }
+    }
+
+    impl TryFrom<String> for Bytes {
+        type Error = TryFromCharError;
+
+        fn try_from(text: String) -> Result<Self, TryFromCharError> {
+            text.chars().map(u8::try_from).collect::<Result<_, _>>().map(Self)
+        }
+    }
+
+    impl From<&Path> for Bytes {
+        fn from(path: &Path) -> Self {
+            Self(path.as_os_str().as_bytes().to_vec())
+        }
+    }
+
+    impl From<Bytes> for PathBuf {
+        fn from(bytes: Bytes) -> Self {
+            OsString::from_vec(bytes.0).into()
+        }
+    }
+}
+mod channel {
+    //! Messages over a socket: each is its length, and as much JSON.
+
+    use std::io::{self, Read, Write};
+    use std::net::Shutdown;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::time::{Duration, Instant};
+
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use crate::bounds::MOUNT_TABLE;
+
+    /// The longest message in bytes: an answer with a mount table, of which every byte takes several.
+    const LONGEST: usize = 4 * MOUNT_TABLE;
+
+    /// Why there is no message.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+    pub enum RecvError {
+        /// The other side is gone, or says what it should not.
+        #[error("the other side is gone")]
+        Closed,
+        #[error("no message in time")]
+        Timeout,
+    }
+
+    impl From<RecvError> for io::Error {
+        fn from(error: RecvError) -> Self {
+            Self::other(error)
+        }
+    }
+
+    /// One end of the socket between a subprocess and us.
+    pub struct Channel {
+        socket: UnixStream,
+        /// Received bytes that are no complete message yet.
+        received: Vec<u8>,
+    }
+
+    impl Channel {
+        pub(super) fn new(socket: UnixStream) -> Self {
+            Self { socket, received: Vec::new() }
+        }
+
+        /// Both ends.
+        #[cfg(test)]
+        pub fn pair() -> (Self, Self) {
+            let (one, other) = UnixStream::pair().unwrap();
+            (Self::new(one), Self::new(other))
+        }
+
+        /// The end of a subprocess, which is its standard output.
+        pub fn home() -> io::Result<Self> {
+            Ok(Self::new(UnixStream::from(io::stdout().as_fd().try_clone_to_owned()?)))
+        }
+
+        pub(super) fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+            self.socket.shutdown(how)
+        }
+
+        /// Ends this process when the other side is gone. For one that receives nothing more.
+        pub fn exit_when_closed(&self) -> io::Result<()> {
+            let mut socket = self.socket.try_clone()?;
+            let wait = move || {
+                let _ = socket.read(&mut [0]);
+                std::process::exit(1);
+            };
+            std::thread::Builder::new().spawn(wait).map(drop)
+        }
+
+        /// Sends a message; an error when the other side is gone or does not take it in time.
+        pub fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
+            let text = serde_json::to_vec(message)?;
+            let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+            self.socket.write_all(&[&length.to_le_bytes()[..], &text].concat())
+        }
+
+        /// The next message; without a timeout it blocks.
+        pub fn recv<T: DeserializeOwned>(&mut self, timeout: Option<Duration>) -> Result<T, RecvError> {
+            let deadline = timeout.map(|timeout| Instant::now() + timeout);
+            let mut piece = vec![0; 64 << 10];
+            loop {
+                if let Some(message) = self.complete()? {
+                    return Ok(message);
+                }
+                let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+                if left.is_some_and(|left| left.is_zero()) {
+                    return Err(RecvError::Timeout);
+                }
+                self.socket.set_read_timeout(left).map_err(|_| RecvError::Closed)?;
+                match self.socket.read(&mut piece) {
+                    Ok(0) => return Err(RecvError::Closed),
+                    Ok(count) => self.received.extend_from_slice(piece.get(..count).unwrap_or_default()),
+                    Err(e) if matches!(e.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => {}
+                    Err(_) => return Err(RecvError::Closed),
+                }
+            }
+        }
+
+        /// A complete message among the received bytes.
+        fn complete<T: DeserializeOwned>(&mut self) -> Result<Option<T>, RecvError> {
+            let Some((length, rest)) = self.received.split_first_chunk() else { return Ok(None) };
+            let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+            if length > LONGEST {
+                return Err(RecvError::Closed);
+            }
+            let Some(text) = rest.get(..length) else { return Ok(None) };
+            let message = serde_json::from_slice(text).map_err(|_| RecvError::Closed)?;
+            self.received.drain(..size_of::<u32>() + length);
+            Ok(Some(message))
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+        use crate::deadline::ThreadInTime as _;
+        use crate::subprocess::Bytes;
+
+        proptest! {
+            #[test]
+            fn messages_arrive_as_they_were_sent(bytes: Vec<u8>, refusal: String) {
+                let (mut one, mut other) = Channel::pair();
+                let (bytes, refusal) = (Ok::<_, String>(Bytes(bytes)), Err::<Bytes, _>(refusal));
+                one.send(&bytes).unwrap();
+                one.send(&refusal).unwrap();
+                prop_assert_eq!(other.recv(None), Ok(bytes));
+                prop_assert_eq!(other.recv(None), Ok(refusal));
+            }
+
+            #[test]
+            fn garbage_does_no_harm(bytes: Vec<u8>) {
+                let (mut one, mut other) = Channel::pair();
+                one.socket.write_all(&bytes).unwrap();
+                drop(one);
+                while other.recv::<Bytes>(None).is_ok() {}
+            }
+        }
+
+        #[test]
+        fn a_long_message_arrives_in_pieces() {
+            let (mut one, mut other) = Channel::pair();
+            let long = Bytes(vec![0xe9; 3 << 20]);
+            let sent = long.clone();
+            let sender = std::thread::spawn(move || one.send(&sent).unwrap());
+            assert!(other.recv::<Bytes>(None).unwrap() == long);
+            sender.join_in_time();
+            assert_eq!(other.recv::<Bytes>(None), Err(RecvError::Closed));
+        }
+
+        #[test]
+        fn waiting_ends_at_the_deadline_and_nonsense_at_once() {
+            let (mut one, mut other) = Channel::pair();
+            assert_eq!(other.recv::<()>(Some(Duration::from_millis(1))), Err(RecvError::Timeout));
+            one.send(&"no number").unwrap();
+            assert_eq!(other.recv::<u64>(None), Err(RecvError::Closed));
+            let (mut one, mut other) = Channel::pair();
+            one.socket.write_all(b"\xff\xff\xff\xff").unwrap();
+            assert_eq!(other.recv::<()>(None), Err(RecvError::Closed));
+            assert!(other.received.len() == 4, "nothing is made room for");
+        }
+    }
+}
+pub mod credentials {
+    //! The step by which a subprocess of root becomes somebody else for good.
+    //!
+    //! It gives up everything before it reads anything: memory, time, session, groups, user, capabilities. Setting the user
+    //! before exec would fail for a program in /root, and would let him trace it.
+
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+
+    use nix::errno::Errno;
+    use nix::sys::prctl;
+    use nix::sys::resource::{Resource, setrlimit};
+    use nix::unistd::{Gid, Uid, chdir, chroot, setfsgid, setfsuid, setgroups, setresgid, setresuid, setsid};
+
+    use crate::text::error_words;
+
+    /// Writable memory in bytes: a file of a MiB and everything it is turned into, many times over.
+    const MEMORY_BYTES: u64 = 96 << 20;
+
+    /// Processor time in seconds. The asking process bounds the waiting.
+    const PROCESSOR_SECONDS: u64 = 10;
+
+    /// A user and his groups, as a process has them (credentials(7)).
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Credentials {
+        pub uid: u32,
+        pub gid: u32,
+        /// The supplementary ones.
+        pub groups: Vec<u32>,
+    }
+
+    impl Credentials {
+        /// Gives up root for good, in this root directory. A socket is connected before, though found with the user's rights.
+        /// A refusal says why nothing may be read; the subprocess is then useless.
+        pub fn assume(
+            &self,
+            root: Option<&Path>,
+            socket: Option<&Path>,
+        ) -> Result<Option<UnixStream>, String> {
+            if self.uid == 0 {
+                return Err("nothing is read as root on behalf of somebody".to_owned());
+            }
+            // Another root directory has another /proc.
+            let status = File::open("/proc/self/status").map_err(|e| error_words(&e))?;
+            limit().map_err(|e| format!("its limits cannot be set: {}", e.desc()))?;
+            if let Some(root) = root {
+                let entered = chroot(root).and_then(|()| chdir("/"));
+                entered.map_err(|e| format!("{} cannot be entered: {}", root.display(), e.desc()))?;
+            }
+            let stream = socket.map(|path| self.connect(path)).transpose()?;
+            self.give_up_root()
+                .and_then(|()| self.check(status))
+                .map_err(|why| format!("{why}, and reads nothing as root"))?;
+            Ok(stream)
+        }
+
+        /// Connects as root, with the user's rights on the way to the socket, by means of setfsuid(2).
+        fn connect(&self, path: &Path) -> Result<UnixStream, String> {
+            setfsgid(Gid::from_raw(self.gid));
+            setfsuid(Uid::from_raw(self.uid));
+            UnixStream::connect(path).map_err(|e| error_words(&e))
+        }
+
+        /// Groups, user, capabilities, and no way to new ones. It leaves root's session first, as whoever gets hold of this
+        /// process could type into the terminal of that; the leader of a process group cannot.
+        fn give_up_root(&self) -> Result<(), String> {
+            let refused =
+                |what, e: Errno| format!("walwise cannot become user {} ({what}: {})", self.uid, e.desc());
+            let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
+            let groups: Vec<Gid> = self.groups.iter().copied().map(Gid::from_raw).collect();
+            setsid().map_err(|e| refused("setsid", e))?;
+            setgroups(&groups).map_err(|e| refused("setgroups", e))?;
+            setresgid(gid, gid, gid).map_err(|e| refused("setresgid", e))?;
+            setresuid(uid, uid, uid).map_err(|e| refused("setresuid", e))?;
+            prctl::set_no_new_privs().map_err(|e| refused("no_new_privs", e))
+        }
+
+        /// Verifies that no privilege of root is left: real, effective, saved and file-system ids, and every capability.
+        fn check(&self, mut status: File) -> Result<(), String> {
+            let mut text = String::new();
+            status.read_to_string(&mut text).map_err(|e| error_words(&e))?;
+            let ids = |word, id| format!("{word}\t{id}\t{id}\t{id}\t{id}");
+            let none = |word| format!("{word}\t{:016x}", 0);
+            let capabilities = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"].map(none);
+            let wanted = [ids("Uid:", self.uid), ids("Gid:", self.gid)].into_iter().chain(capabilities);
+            if wanted.into_iter().all(|wanted| text.lines().any(|line| line == wanted)) {
+                return Ok(());
+            }
+            Err(format!("walwise became user {} and kept rights of root", self.uid))
+        }
+    }
+
+    /// Limits memory and processor time, and disables core dumps.
+    fn limit() -> Result<(), Errno> {
+        let limits = [
+            (Resource::RLIMIT_DATA, MEMORY_BYTES),
+            (Resource::RLIMIT_CPU, PROCESSOR_SECONDS),
+            (Resource::RLIMIT_CORE, 0),
+            (Resource::RLIMIT_FSIZE, 0),
+        ];
+        limits.into_iter().try_for_each(|(what, limit)| setrlimit(what, limit, limit))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn nobody_becomes_root() {
+            let root = Credentials { uid: 0, gid: 0, groups: Vec::new() };
+            assert!(root.assume(None, None).unwrap_err().contains("as root"));
+        }
+    }
+}
 
 pub use bytes::Bytes;
 pub use channel::{Channel, RecvError};

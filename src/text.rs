@@ -4,11 +4,186 @@
 //! overrides are therefore escaped where bytes become facts ([`safe`]), reversibly ([`raw`]), so two different names never
 //! look the same. What was forgotten there is escaped where facts are kept and where documents are written ([`escape`]).
 
-pub mod json;
-pub mod lines;
-pub mod suggest;
+pub mod json {
+    //! The JSON document in what a tool prints: complaints may stand before and behind it.
+    //!
+    //! What the document says is left to whoever asked the tool.
+
+    use serde_json::{Deserializer, Value};
+
+    /// The first document, an object, and what stands behind it; `None` where there is none.
+    pub fn first(answer: &[u8]) -> Option<(Value, &[u8])> {
+        let start = answer.iter().position(|b| *b == b'{')?;
+        let answer = answer.get(start..)?;
+        let mut documents = Deserializer::from_slice(answer).into_iter();
+        let first = documents.next()?.ok()?;
+        Some((first, answer.get(documents.byte_offset()..)?))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use serde_json::json;
+
+        use super::*;
+
+        #[test]
+        fn complaints_stand_before_and_behind_the_document() {
+            for (answer, behind) in
+                [("{\"a\": 1}", ""), ("warning: old\n{\"a\": 1}\n", "\n"), ("{\"a\": 1} {\"b\"", " {\"b\"")]
+            {
+                assert_eq!(
+                    first(answer.as_bytes()),
+                    Some((json!({ "a": 1 }), behind.as_bytes())),
+                    "{answer}"
+                );
+            }
+            for none in ["", "no such device", "{\"a\": 1", "[1] x"] {
+                assert_eq!(first(none.as_bytes()), None, "{none}");
+            }
+        }
+    }
+}
+pub mod lines {
+    //! Which line a position in a text is in, so that whoever wrote the text finds it.
+
+    /// Where the lines of a text end.
+    #[derive(Debug, Default)]
+    pub struct Lines(Vec<usize>);
+
+    impl Lines {
+        pub fn new(text: &str) -> Self {
+            Self(text.match_indices('\n').map(|(at, _)| at).collect())
+        }
+
+        /// The line of a position in bytes, counted from one.
+        pub fn line(&self, at: usize) -> usize {
+            1 + self.0.partition_point(|end| *end < at)
+        }
+    }
+
+    /// The same for one position.
+    pub fn line_of(text: &str, at: usize) -> usize {
+        1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn lines_are_counted_alike(text in "[a\n]{0,20}", at in 0usize..24) {
+                prop_assert_eq!(Lines::new(&text).line(at), line_of(&text, at));
+            }
+        }
+    }
+}
+pub mod suggest {
+    //! Did you mean: the known word nearest to a misspelt one.
+
+    /// Letters of a word beyond which none are compared.
+    const MOST_LETTERS: usize = 64;
+
+    /// `did you mean …?` for a word near enough, otherwise the list of known words.
+    pub fn or_list<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        let known: Vec<&str> = known.into_iter().collect();
+        did_you_mean(word, known.iter().copied()).or_else(|| Some(format!("one of: {}", known.join(", "))))
+    }
+
+    /// `did you mean …?` for a word near enough.
+    pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        let near = known.into_iter().map(|one| (distance(word, one), one)).min_by_key(|near| near.0)?;
+        let enough = (word.chars().count().max(near.1.chars().count()) / 3).max(1);
+        (near.0 <= enough).then(|| format!("did you mean `{}`?", near.1))
+    }
+
+    /// The number of letters that must be changed, added, removed or swapped with their neighbour (optimal string
+    /// alignment), of the first letters of both.
+    pub fn distance(a: &str, b: &str) -> usize {
+        strsim::osa_distance(beginning(a), beginning(b))
+    }
+
+    /// As much of a word as is compared: a stranger's may be as long as he likes.
+    fn beginning(word: &str) -> &str {
+        word.char_indices().nth(MOST_LETTERS).and_then(|(end, _)| word.get(..end)).unwrap_or(word)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn distance_is_a_distance(a in "[abc]{0,6}", b in "[abc]{0,6}") {
+                prop_assert_eq!(distance(&a, &b), distance(&b, &a));
+                prop_assert_eq!(distance(&a, &b) == 0, a == b);
+                prop_assert!(distance(&a, &b) <= a.len().max(b.len()));
+            }
+        }
+
+        #[test]
+        fn near_words_are_meant_and_far_ones_are_not() {
+            let known = ["kernel.version", "kernel.vendor", "mount.point"];
+            assert_eq!(
+                did_you_mean("kernel.verson", known).as_deref(),
+                Some("did you mean `kernel.version`?")
+            );
+            assert_eq!(did_you_mean("iz", ["is", "in"]).as_deref(), Some("did you mean `is`?"));
+            assert_eq!(did_you_mean("colour", known), None);
+        }
+    }
+}
 pub mod wrap;
-pub mod bars;
+pub mod bars {
+    //! Shares of a whole drawn in columns of text.
+
+    /// The signs of heights, the lowest first.
+    pub const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+    /// A share of the whole as a place from 0 to `last`; what lies outside is at the edge.
+    pub fn cell(share: f64, last: usize) -> usize {
+        let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to 0..=last above"
+        )]
+        let place = (share * last as f64).round() as usize;
+        place.min(last)
+    }
+
+    /// A share of the greatest height.
+    pub fn height(share: f64) -> char {
+        HEIGHTS.get(cell(share, HEIGHTS.len() - 1)).copied().unwrap_or('█')
+    }
+
+    /// An interval by the shares of the field at which its lower end, its middle and its upper end stand: `├──●──┤`; what lies
+    /// outside is an arrow at the edge.
+    pub fn interval([low, at, high]: [f64; 3], columns: usize) -> String {
+        let place = |share: f64, mark| {
+            let mark = match share {
+                share if share < 0.0 => '◂',
+                share if share > 1.0 => '▸',
+                _ => mark,
+            };
+            (cell(share, columns.saturating_sub(1)), mark)
+        };
+        let ((from, from_mark), (at, mark), (to, to_mark)) =
+            (place(low, '├'), place(at, '●'), place(high, '┤'));
+        let drawn = (0..columns).map(|column| match column {
+            column if column == at => mark,
+            column if column == from => from_mark,
+            column if column == to => to_mark,
+            column if (from..=to).contains(&column) => '─',
+            _ => ' ',
+        });
+        drawn.collect()
+    }
+}
 pub mod page;
 
 use std::borrow::Cow;

@@ -7,8 +7,90 @@ mod judged;
 mod key;
 mod focus;
 mod screen_id;
-mod hits;
-mod supposed;
+mod hits {
+    //! The clickable places on the screen. Code that draws a clickable element records it here, so that a click refers to
+    //! the visible picture, without a second layout.
+    //!
+    //! Most entries are keys, because the mouse does only what keys do.
+
+    use ratatui::layout::{Position, Rect};
+
+    use super::key::KeyPress;
+    use super::screen_id::ScreenId;
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum Hit {
+        /// Does what this key does.
+        Press(KeyPress),
+        /// The first line of this block of the page: selects it, and enters it when it is selected already.
+        Line(String),
+        /// The rest of that block: selects it.
+        Beneath(String),
+        /// What another screen has of it: opens that block there.
+        Open(ScreenId, String),
+        /// The target at this place, from the worst on: chooses it.
+        Target(usize),
+        /// The command at this place in help, from 0: does it.
+        Entry(usize),
+    }
+
+    /// Everything that can be clicked in the picture that was drawn last.
+    #[derive(Clone, Debug, Default)]
+    pub struct Hits(Vec<(Rect, Hit)>);
+
+    impl Hits {
+        /// Notes what this place is for.
+        pub fn add(&mut self, place: Rect, hit: Hit) {
+            self.0.push((place, hit));
+        }
+
+        /// Notes that this place does what the first of these keys does, written as `"down j"`.
+        pub fn press(&mut self, place: Rect, keys: &str) {
+            self.add(place, Hit::Press(KeyPress::named(keys.split(' ').next().unwrap_or_default())));
+        }
+
+        /// Forgets all there was, for a picture with something over it.
+        pub fn clear(&mut self) {
+            self.0.clear();
+        }
+
+        /// The element on this cell.
+        pub fn at(&self, cell: Position) -> Option<&Hit> {
+            self.0.iter().rev().find(|(place, _)| place.contains(cell)).map(|(_, hit)| hit)
+        }
+    }
+}
+mod supposed {
+    //! What is supposed, and the machine that would be: values only. How they are chosen is in [`super::what_if`].
+
+    use crate::facts::Subject;
+    use crate::report::{Report, WhatIf};
+
+    /// A fact with an assumed value.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Supposition {
+        pub subject: Subject,
+        pub fact: &'static str,
+        /// Its assumed value, as typed.
+        pub value: String,
+    }
+
+    impl Supposition {
+        /// Whether it is about this fact of this subject.
+        pub fn is_of(&self, subject: &Subject, fact: &str) -> bool {
+            self.subject == *subject && self.fact == fact
+        }
+    }
+
+    /// A machine that is supposed, beside the real one. Nothing of it enters plans, exports or the exit code.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Supposed {
+        pub suppositions: Vec<Supposition>,
+        pub what_if: WhatIf,
+        /// Its report, for the reasons of what would be found.
+        pub report: Report,
+    }
+}
 mod job;
 mod msg;
 mod queue;
@@ -18,20 +100,217 @@ mod terminal;
 mod input;
 mod theme;
 mod widgets;
-mod filter;
+mod filter {
+    //! The text typed to search a screen. The screens query it; it knows none of them.
+    //!
+    //! Every word must occur, in any order and any case, as in help.
+
+    use super::widgets::field::Field;
+
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct Filter {
+        pub text: Field,
+        /// Whether keys still go to it.
+        pub typing: bool,
+    }
+
+    impl Filter {
+        /// Whether something that is said so is shown.
+        pub fn passes(&self, said: &str) -> bool {
+            let said = said.to_lowercase();
+            self.text.text().split_whitespace().all(|word| said.contains(&word.to_lowercase()))
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn every_word_must_be_there() {
+            let passes =
+                |text: &str| Filter { text: Field::new(text), typing: true }.passes("sda device.Cache");
+            for (text, expected) in [("", true), ("CACHE sd", true), ("cache sdb", false), (" ", true)] {
+                assert_eq!(passes(text), expected, "{text}");
+            }
+        }
+    }
+}
 mod room;
-mod side;
+mod side {
+    //! The column at the left of a wide page: the other targets, and what is known of the host. Keys do not go there; a click
+    //! on a target chooses it.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::text::{Line, Span};
+    use ratatui::widgets::Widget;
+
+    use super::hits::{Hit, Hits};
+    use super::theme::{TextRole, Theme};
+    use super::widgets::area;
+
+    #[derive(Clone, Debug)]
+    pub struct SideRow {
+        pub line: Line<'static>,
+        /// The place of the target that it is about, from the worst on.
+        pub target: Option<usize>,
+    }
+
+    #[derive(Clone, Debug)]
+    pub struct Side {
+        /// Its rows; what has no room is not drawn.
+        pub rows: Vec<SideRow>,
+        /// Its columns, with the line at its right.
+        pub width: u16,
+    }
+
+    impl Side {
+        /// Draws it and returns what is left for the page.
+        pub fn draw(&self, theme: Theme, area: Rect, hits: &mut Hits, buffer: &mut Buffer) -> Rect {
+            let (left, rest) = area::left(area, self.width);
+            let (edge, inner) = area::right(left, 1);
+            for row in edge.rows() {
+                Span::styled("│", theme.style(TextRole::Dim)).render(row, buffer);
+            }
+            for (row, place) in self.rows.iter().zip(inner.rows()) {
+                (&row.line).render(place, buffer);
+                if let Some(target) = row.target {
+                    hits.add(place, Hit::Target(target));
+                }
+            }
+            rest
+        }
+    }
+}
 mod documents;
 mod page;
 mod fill;
-mod standing;
-mod raw;
+mod standing {
+    //! A target in a row, wherever targets are listed: mark and word of its standing, name, file system, price of a commit.
+
+    use super::theme::{TextRole, Theme};
+    use super::widgets::columns::{Column, StyledText};
+    use super::widgets::text::fit_middle;
+    use crate::durability::{Fate, FlushHop};
+    use crate::report::telling::short::file_system;
+    use crate::report::telling::{Tone, price, sign};
+    use crate::report::{Report, TargetSummary};
+
+    pub const SHAPE: [Column; 5] =
+        [Column::keep(1), Column::keep(15), Column::keep(12), Column::drop(2), Column::drop(1)];
+
+    /// The mark of what is chosen.
+    pub fn mark(theme: Theme, is_chosen: bool) -> StyledText {
+        (if is_chosen { "▸" } else { " " }.to_owned(), theme.style(TextRole::Accent))
+    }
+
+    /// What a list says of a target, its name in at most so many columns: its standing, its file system where there is one, and what a durable commit costs, a dash
+    /// where that was not measured.
+    pub fn cells(
+        report: &Report,
+        target: &TargetSummary,
+        is_chosen: bool,
+        most: usize,
+        theme: Theme,
+    ) -> Vec<StyledText> {
+        let verdict = report.verdict(&target.target);
+        let dim = theme.style(TextRole::Dim);
+        let (sign, standing, style) = match verdict.map(|verdict| verdict.standing) {
+            Some(standing) => {
+                let is_answered = |hop: &FlushHop| matches!(hop.fate, Fate::Answered);
+                let answers = verdict.is_some_and(|of| of.flush_path.iter().any(is_answered));
+                let sign = match Tone::from(standing) {
+                    Tone::Good if answers => "◆",
+                    Tone::Good | Tone::Dim | Tone::Doubt | Tone::Bad => sign(standing),
+                };
+                (sign, standing.word(), theme.standing(standing))
+            }
+            None => ("·", target.content.as_ref().map_or("no verdict", |_| "disk"), dim),
+        };
+        let price = price::median(report, target).unwrap_or_else(|| "–".to_owned());
+        let name = theme.style(if is_chosen { TextRole::Heading } else { TextRole::Plain });
+        vec![
+            mark(theme, is_chosen),
+            (format!("{sign} {standing}"), style),
+            (fit_middle(&target.title, most), name),
+            (file_system(report, target), dim),
+            (format!("{price:>8}"), dim),
+        ]
+    }
+}
+mod raw {
+    //! The machine's raw answer behind a fact, line by line: fetched when the fact is unfolded.
+    //!
+    //! The worker has the answers; this module caches those that were viewed, until a newer report arrives. An answer is
+    //! not always the whole file: of configuration files and command lines only known keys are kept.
+
+    use std::collections::BTreeMap;
+
+    use super::job::{Job, JobResult};
+    use super::page::Block;
+    use crate::facts::{Reading, Source, catalog};
+    use crate::report::Report;
+
+    /// The answers that were looked at.
+    #[derive(Clone, Debug, Default)]
+    pub struct Raw(BTreeMap<(String, String), Vec<String>>);
+
+    impl Raw {
+        /// The lines that a value was read from, as far as they are known; `source` is what displays as that.
+        pub fn lines(&self, source: &str, value: &str) -> &[String] {
+            self.0.get(&(source.to_owned(), value.to_owned())).map_or(&[], Vec::as_slice)
+        }
+
+        /// The job that fetches what the fact of this block was read from, if it has one and that is not known yet.
+        pub fn wanted(&self, report: Option<&Report>, block: &Block) -> Option<Job> {
+            let (source, value) = origin(report?, block)?;
+            let is_known = self.0.contains_key(&(source.to_string(), value.clone()));
+            (!is_known).then_some(Job::Raw(source, value))
+        }
+
+        /// Takes what a job came to, if it is this.
+        pub fn done(&mut self, result: JobResult) -> Option<JobResult> {
+            match result {
+                JobResult::Raw(source, value, lines) => {
+                    self.0.insert((source.to_string(), value), lines);
+                    None
+                }
+                other => Some(other),
+            }
+        }
+    }
+
+    /// Where the fact of a block was read, and its value.
+    fn origin(report: &Report, block: &Block) -> Option<(Source, String)> {
+        let (subject, fact) = block.fact.as_ref()?;
+        let Reading::Known { value, source } = report.facts.named(subject, fact) else {
+            return None;
+        };
+        let is_answer = matches!(source, Source::File { .. } | Source::Command { .. });
+        is_answer.then(|| (source.clone(), catalog::show(fact, value)))
+    }
+}
 mod data;
 mod what_if;
 mod model;
 mod export;
 mod command;
-mod words;
+mod words {
+    //! Words for the rows of a screen, where the report's own sentences are too long. Everything else is said in the words of
+    //! the text report ([`crate::report::telling::words`]).
+
+    use crate::facts::Subject;
+    use crate::ui::widgets::text::fit_end;
+
+    /// The most columns that a subject takes in a row.
+    const SUBJECT: usize = 24;
+
+    /// A subject without its kind; of a long path the end.
+    pub fn subject(subject: &Subject) -> String {
+        if subject.name().is_empty() { subject.to_string() } else { fit_end(subject.name(), SUBJECT) }
+    }
+}
 mod overlay;
 mod frame;
 mod screen;

@@ -5,14 +5,184 @@
 //! be asked and how far an answer is trusted. *Write through* is often no claim at all: sd assumes it where a disk has
 //! no caching mode page, and an administrator may write it into the queue.
 
-mod statement;
-mod capacitor;
+mod statement {
+    //! What a disk says about its cache, and how a claim is put down as evidence.
+
+    use crate::durability::ask::Ask;
+    use crate::durability::{Bears, Evidence, Layer};
+    use crate::facts::{Key, Subject};
+
+    /// A disk's statement about its cache, before it is compared with its queue.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum CacheStatement {
+        /// It has a volatile cache.
+        Volatile,
+        /// Its answers contradict each other; how, in words.
+        Torn(String),
+        /// It has no volatile cache; the evidence, in words.
+        Without(String),
+        /// It reports its cache as switched off, while its driver assumes one.
+        SwitchedOff,
+        /// No credible statement; why, in words.
+        Silent(String),
+    }
+
+    impl CacheStatement {
+        /// Whether it reports a volatile cache, or one of its contradictory answers does.
+        pub fn says_volatile(&self) -> bool {
+            matches!(self, Self::Volatile | Self::Torn(_))
+        }
+
+        /// Whether there is no credible statement.
+        pub fn is_silent(&self) -> bool {
+            matches!(self, Self::Silent(_))
+        }
+    }
+
+    /// A claim about a disk, from the fact that it was read as.
+    pub fn claim<T>(ask: &Ask, disk: &Subject, from: &Key<T>, bears: Bears, says: String) -> Evidence {
+        let source = ask.origin(disk, from);
+        Evidence::new(Layer::Claim, disk, bears, says, source)
+    }
+}
+mod capacitor {
+    //! What an NVMe drive says of the capacitor behind its memory. It is one more statement of the drive, beside its
+    //! volatile cache and its warnings, and never the protection that a controller's battery is: nothing observed here says
+    //! what the drive does once its capacitor fails.
+    //!
+    //! Like its warnings it can only lower a verdict: a healthy capacitor makes no volatile cache a protected one.
+
+    use super::statement::claim;
+    use crate::durability::ask::Ask;
+    use crate::durability::{Bears, Evidence, Mend};
+    use crate::facts::Subject;
+    use crate::facts::catalog::device::{self, Capacitor};
+
+    /// The evidence, and whether the drive forgets although it may claim otherwise; `None` where it says nothing.
+    pub fn find(ask: &mut Ask, disk: &Subject) -> Option<(Evidence, bool)> {
+        let name = disk.name();
+        let left = |ask: &mut Ask| {
+            let percent = ask.value(disk, &device::NVME_CAPACITOR_PERCENT);
+            percent.map_or_else(String::new, |percent| format!(" ({percent:.0} %)"))
+        };
+        let (bears, says, forgets) = match ask.value(disk, &device::NVME_CAPACITOR)? {
+            Capacitor::Healthy => {
+                (Bears::Durable, format!("{name} calls its capacitor healthy{}", left(ask)), false)
+            }
+            Capacitor::Degraded => (
+                Bears::Durable,
+                format!(
+                    "{name} says that its capacitor holds less than when it was made, and enough{}",
+                    left(ask)
+                ),
+                false,
+            ),
+            Capacitor::Failed => (
+                Bears::AtRisk(Mend::Replace(disk.clone())),
+                format!(
+                    "{name} says that its capacitor may not carry it through a power failure{}",
+                    left(ask)
+                ),
+                true,
+            ),
+            Capacitor::Absent => (Bears::Durable, format!("{name} says that it has no capacitor"), false),
+            // Nothing was said.
+            Capacitor::Unreadable => return None,
+        };
+        Some((claim(ask, disk, &device::NVME_CAPACITOR, bears, says), forgets))
+    }
+}
 mod guarantor;
 mod elsewhere;
 mod nvme;
 mod danger;
-mod sd;
-mod virtio;
+mod sd {
+    //! The statement of SCSI, SATA and SAS disks and of everything else behind the kernel's sd driver, including USB
+    //! bridges and disks of hypervisors (Documentation/scsi/sd-parameters.rst).
+    //!
+    //! There are two sources: the kernel's copy of the caching mode page (`cache_type`), and, for root, the disk itself.
+    //! *Write through* is believed only from the disk. sd assumes it where a disk has no such page.
+    //! `temporary write through` makes queue and `cache_type` both say it while the disk keeps caching.
+
+    use super::statement::CacheStatement;
+    use crate::durability::ask::Ask;
+    use crate::facts::Subject;
+    use crate::facts::catalog::device::{self, CacheType, DriveCache};
+
+    const ASK_IT: &str =
+        "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
+
+    pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
+        let name = disk.name();
+        let kept = ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes);
+        let asked = ask.value(disk, &device::DRIVE_CACHE).map(DriveCache::is_on);
+        match (kept, asked) {
+            (Some(false), Some(true)) => CacheStatement::Torn(format!(
+                "{name} reports that its write cache is on, but the kernel was told that it has none"
+            )),
+            (Some(true), Some(false)) => CacheStatement::Torn(format!(
+                "{name} reports that its write cache is off, but the kernel found it on"
+            )),
+            (Some(true), _) | (None, Some(true)) => CacheStatement::Volatile,
+            (Some(false), Some(false)) => CacheStatement::Without("asked past the kernel".to_owned()),
+            (None, Some(false)) => CacheStatement::Silent(format!(
+                "{name} reports that its write cache is off, and it is unknown what it told the kernel"
+            )),
+            (Some(false), None) => CacheStatement::Silent(format!(
+                "only the kernel says that {name} has no volatile cache: it assumes so if a disk reports nothing, and can be told so"
+            )),
+            (None, None) => {
+                CacheStatement::Silent(format!("it is unknown what {name} itself reports of its cache"))
+            }
+        }
+    }
+
+    /// The statement that a RAID controller's volume shows to the kernel. The volume itself would answer about its
+    /// controller's cache, which the controller's own tool describes in full, so it is not asked.
+    pub fn as_shown(ask: &mut Ask, disk: &Subject) -> CacheStatement {
+        match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
+            Some(true) => CacheStatement::Volatile,
+            Some(false) => CacheStatement::Without("shown to the kernel".to_owned()),
+            None => CacheStatement::Silent(String::new()),
+        }
+    }
+
+    /// Records the facts that would settle it as missing.
+    pub fn miss(ask: &mut Ask, disk: &Subject) {
+        ask.miss(disk, &device::DRIVE_CACHE, Some(ASK_IT));
+        ask.miss(disk, &device::CACHE_TYPE, None);
+    }
+}
+mod virtio {
+    //! The statement of virtio-blk disks: `cache_type`, which the driver reads from the device's own configuration (virtio
+    //! specification, *Block Device*, writeback), whatever the kernel was told.
+    //!
+    //! It is the hypervisor's statement. A guest can set it too, and the hypervisor then obeys. Whether the hypervisor
+    //! honours a flush is another question, which no guest can answer.
+
+    use super::statement::CacheStatement;
+    use crate::durability::ask::Ask;
+    use crate::facts::Subject;
+    use crate::facts::catalog::device::{self, CacheType};
+
+    pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
+        match ask.value(disk, &device::CACHE_TYPE).map(CacheType::holds_writes) {
+            Some(true) => CacheStatement::Volatile,
+            Some(false) => {
+                CacheStatement::Without("as reported by its hypervisor; a guest can also set it".to_owned())
+            }
+            None => CacheStatement::Silent(format!(
+                "it is unknown what the hypervisor reports of the cache of {}",
+                disk.name()
+            )),
+        }
+    }
+
+    /// Records the facts that would settle it as missing.
+    pub fn miss(ask: &mut Ask, disk: &Subject) {
+        ask.miss(disk, &device::CACHE_TYPE, None);
+    }
+}
 
 use super::ask::{Ask, FactDependencies};
 use super::controller;

@@ -1,8 +1,148 @@
 //! The verdict as a whole, on small machines built here. Single rules are cases of the tables; the properties that must
 //! never break are enumerated (the interlock; more knowledge never turns a verdict into *durable* by mistake).
 
-mod caps;
-mod drilled;
+mod caps {
+    //! Caps: a rule lowers the verdict of every target above its subject, never raises one, and names itself where it is
+    //! undecided.
+
+    use super::machine::{Machine, data};
+    use crate::durability::{Cap, Caps, Layer, Standing, Verdict, judge};
+    use crate::facts::Subject;
+    use crate::truth::Truth;
+
+    /// The verdict of a machine with one cap.
+    fn capped(mut machine: Machine, subject: &Subject, standing: Standing, applies: Truth) -> Verdict {
+        let remedy = standing.is_at_risk().then(|| (true, "Boot another kernel.".to_owned()));
+        let cap = Cap {
+            rule: "release.example".to_owned(),
+            subject: subject.clone(),
+            standing,
+            applies,
+            reason: "this release loses data".to_owned(),
+            remedy,
+            unread: None,
+            facts: Vec::new(),
+            assumed: Vec::new(),
+        };
+        let verdicts = judge(&mut machine.facts, true, &Caps::new([cap]));
+        verdicts.into_iter().find(|verdict| verdict.target == data()).unwrap()
+    }
+
+    fn unflushed() -> Machine {
+        Machine::plain().with("mount.barrier", "off")
+    }
+
+    fn subjects(machine: &Machine) -> Vec<Subject> {
+        let mut all = machine.facts.stack(&data());
+        all.extend([Subject::host(), data()]);
+        all
+    }
+
+    #[test]
+    fn a_cap_lowers_and_never_raises_whatever_it_is_about() {
+        for (start, before) in
+            [(Machine::plain as fn() -> Machine, Standing::Durable), (unflushed, Standing::AtRisk)]
+        {
+            for subject in subjects(&start()) {
+                for standing in [Standing::AtRisk, Standing::Unproven] {
+                    let verdict = capped(start(), &subject, standing, Truth::True);
+                    assert_eq!(verdict.standing, before.min(standing), "{subject} {standing}");
+                    let evidence = verdict.paths.iter().flat_map(|path| &path.evidence);
+                    assert_eq!(evidence.filter(|one| one.layer == Layer::Rule).count(), verdict.paths.len());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_undecided_cap_leaves_the_verdict_and_is_named() {
+        for subject in subjects(&Machine::plain()) {
+            let verdict = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::Unknown);
+            assert_eq!(verdict.standing, Standing::Durable);
+            assert_eq!(verdict.undecided.len(), 1, "{subject}");
+            assert!(verdict.limits.contains("release.example"), "{}", verdict.limits);
+            let below = capped(unflushed(), &subject, Standing::AtRisk, Truth::Unknown);
+            assert!(below.undecided.is_empty(), "nothing is left to lower");
+            let false_cap = capped(Machine::plain(), &subject, Standing::AtRisk, Truth::False);
+            assert!(false_cap.undecided.is_empty() && false_cap.standing == Standing::Durable);
+        }
+    }
+}
+mod drilled {
+    //! The effect of a record of drills on a verdict: one loss condemns, twenty clean cuts settle only what the part below
+    //! the database left open, and nothing is unlocked by them.
+
+    use super::machine::{Machine, data};
+    use crate::durability::Standing;
+    use crate::facts::Source;
+    use crate::facts::catalog::drill;
+    use crate::text::grouped;
+
+    /// A machine with a record that the user named.
+    fn drilled(mut machine: Machine, cuts: u64, lost: u64) -> Machine {
+        let source = || Source::Drill { file: "drills.json".to_owned() };
+        machine.facts.know(&data(), &drill::ON, "2026-11-22".to_owned(), source());
+        machine.facts.know(&data(), &drill::CUTS, cuts, source());
+        machine.facts.know(&data(), &drill::ACKNOWLEDGED, 1000 * cuts, source());
+        machine.facts.know(&data(), &drill::LOST, lost, source());
+        machine
+    }
+
+    #[test]
+    fn a_clean_drill_settles_what_nobody_could_tell_and_nothing_else() {
+        let usb = || Machine::plain().with("device.transport", "usb");
+        let server_unread = || usb().with_cluster().with("pg.fsync", "?");
+        for (machine, without, with) in [
+            (usb(), Standing::Unproven, Standing::ProvenByDrill),
+            (Machine::plain().with("mount.barrier", "?"), Standing::Unproven, Standing::ProvenByDrill),
+            (Machine::plain(), Standing::Durable, Standing::Durable),
+            (usb().with("mount.barrier", "off"), Standing::AtRisk, Standing::AtRisk),
+            (
+                Machine::plain().with("device.write_cache", "write through"),
+                Standing::Contradictory,
+                Standing::Contradictory,
+            ),
+            (server_unread(), Standing::Unproven, Standing::Unproven),
+        ] {
+            assert_eq!(machine.clone().verdict().standing, without);
+            let verdict = drilled(machine.clone(), 20, 0).verdict();
+            assert_eq!(verdict.standing, with, "{}", verdict.sentence);
+            assert_eq!(drilled(machine, 20, 3).verdict().standing, Standing::AtRisk);
+        }
+    }
+
+    #[test]
+    fn the_sentence_says_when_how_often_and_how_much_that_shows() {
+        let usb = Machine::plain().with("device.transport", "usb");
+        let verdict = drilled(usb.clone(), 20, 0).verdict();
+        for said in [
+            "on 2026-11-22",
+            &format!("of {} acknowledged commits none lost in 20 power cuts", grouped(20_000)),
+            "less than 14 %",
+        ] {
+            assert!(verdict.sentence.contains(said), "{}", verdict.sentence);
+        }
+        assert!(drilled(usb.clone(), 1, 0).verdict().sentence.contains("less than 95 %"));
+        assert!(
+            verdict.paths[0].evidence.iter().any(|one| one.says.contains("USB")),
+            "the doubt stays in sight"
+        );
+        assert!(
+            drilled(usb, 20, 3).verdict().sentence.contains("acknowledged commits 3 lost in 20 power cuts")
+        );
+    }
+
+    #[test]
+    fn a_drill_opens_no_interlock() {
+        let open = |machine: Machine| machine.interlock().value().copied();
+        assert_eq!(open(Machine::protected()), Some(true));
+        assert_eq!(open(drilled(Machine::protected(), 20, 0)), Some(true), "nor does it shut one");
+        for fact in ["controller.battery", "controller.disk_cache", "mount.barrier", "device.write_cache"] {
+            let machine = drilled(Machine::protected().with(fact, "?"), 20, 0);
+            assert_ne!(open(machine), Some(true), "{fact}");
+        }
+    }
+}
 mod flush_path;
 mod guarantor;
 mod interlock;
@@ -13,5 +153,46 @@ mod page;
 mod properties;
 mod sessions;
 mod stacks;
-mod torn;
+mod torn {
+    //! Pages that a power failure tears, with PostgreSQL: the same code judges MySQL's doublewrite.
+
+    use super::machine::Machine;
+
+    #[test]
+    fn without_copies_only_a_file_system_of_whole_pages_will_do() {
+        let machine = |setting: &str, roles: &str, fstype: &str, record: &str| {
+            Machine::plain()
+                .with_cluster()
+                .with("pg.full_page_writes", setting)
+                .with("target.roles", roles)
+                .with("mount.fstype", fstype)
+                .with("mount.class", if fstype == "zfs" { "zfs" } else { "block" })
+                .with("zfs.sync", "standard")
+                .with("zfs.no_cache_flush", "false")
+                .with("zfs.recordsize", record)
+        };
+        for (setting, roles, fstype, record, verdict) in [
+            ("true", "data,wal", "ext4", "?", "durable"),
+            ("false", "data,wal", "ext4", "?", "at risk"),
+            ("false", "data", "xfs", "?", "at risk"),
+            ("false", "tablespace", "xfs", "?", "at risk"),
+            ("false", "wal", "ext4", "?", "durable"),
+            ("?", "data", "ext4", "?", "unproven"),
+            ("?", "wal", "ext4", "?", "durable"),
+            ("false", "?", "ext4", "?", "at risk"),
+            ("false", "data", "zfs", "8192", "durable"),
+            ("false", "data", "zfs", "131072", "durable"),
+            ("false", "data", "zfs", "4096", "at risk"),
+            ("false", "data", "zfs", "?", "unproven"),
+        ] {
+            let found = machine(setting, roles, fstype, record).verdict();
+            assert_eq!(
+                found.standing.word(),
+                verdict,
+                "{setting} {roles} {fstype} {record}: {}",
+                found.sentence
+            );
+        }
+    }
+}
 mod verdicts;

@@ -4,11 +4,91 @@
 //! method has no interval, and the tool opens files otherwise than the server does. The commonest remark is about
 //! unnoticed noise, such as two pages being faster than one.
 
-mod run;
+mod run {
+    //! One run of another tool, as it was read: its figures, what to bear in mind, and what follows.
+
+    use serde::Serialize;
+
+    use crate::measure::group::Group;
+    use crate::text;
+
+    /// Above this nothing flushes; see [`crate::measure::SpeedLimit::block_device`].
+    const IMPLAUSIBLE_PER_SECOND: f64 = 100_000.0;
+
+    /// One run of a tool, not measured here.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub struct Imported {
+        /// The program, with its version where it says so.
+        pub tool: String,
+        /// How long or how often it measured, in its own words.
+        pub budget: String,
+        /// Its figures, in its order.
+        pub rows: Vec<ImportedRow>,
+        /// What to bear in mind.
+        pub remarks: Vec<String>,
+        /// What follows for a server, in a sentence.
+        pub sentence: String,
+    }
+
+    impl Imported {
+        /// The row of a group and name.
+        pub fn row(&self, group: Group, name: &str) -> Option<&ImportedRow> {
+            self.rows.iter().find(|row| row.group == group && row.name == name)
+        }
+    }
+
+    /// One figure.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub struct ImportedRow {
+        /// What was compared.
+        pub group: Group,
+        /// The method or job; display-safe.
+        pub name: String,
+        /// Operations per second; absent where there is no figure.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub per_second: Option<f64>,
+        /// How many of them were under way at a time, at most; absent where nothing says it for certain.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub at_a_time: Option<u64>,
+        /// Percentiles of one flush in microseconds, as `(percent, µs)`; none where the tool gives none.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub percentiles_us: Vec<(f64, f64)>,
+        /// Why there is no figure.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub missing: Option<String>,
+    }
+
+    impl ImportedRow {
+        /// A percentile of one flush, in microseconds.
+        pub fn percentile_us(&self, percent: f64) -> Option<f64> {
+            self.percentiles_us.iter().find(|(of, _)| (of - percent).abs() < 1e-6).map(|(_, us)| *us)
+        }
+
+        /// The rate of a flush by itself, per second: with several at a time the rate says less than the latency.
+        pub fn of_one_per_second(&self) -> Option<f64> {
+            let by_latency = self.percentile_us(50.0).filter(|us| *us > 0.0).map(|us| 1e6 / us);
+            by_latency.or_else(|| Some(self.per_second? / self.at_a_time? as f64))
+        }
+    }
+
+    /// Remarks on implausible rows of any tool: a flush without any cost has flushed nothing.
+    pub fn implausible(rows: &[ImportedRow], is_flushed: impl Fn(&ImportedRow) -> bool) -> Option<String> {
+        let flushed = rows.iter().filter(|row| is_flushed(row));
+        let (row, rate) = flushed
+            .filter_map(|row| Some((row, row.of_one_per_second()?)))
+            .filter(|(_, rate)| *rate > IMPLAUSIBLE_PER_SECOND)
+            .max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "{} flushes per second with {} are more than any disk can do: nothing was flushed there, as on a file system in memory.",
+            text::rounded(rate),
+            row.name
+        ))
+    }
+}
 mod fio;
 mod pg_test_fsync;
-#[cfg(test)]
-mod tests;
 
 use std::fmt::Write as _;
 
@@ -74,4 +154,200 @@ fn figures(row: &ImportedRow) -> String {
         let _ = write!(words, "  one flush: {}", shown.join(", "));
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    //! Published tables reproduce their authors' conclusions, and the anomalies that they overlooked are remarked.
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn runs(name: &str) -> Vec<Imported> {
+        let path = format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+        import(&std::fs::read(path).unwrap()).unwrap()
+    }
+
+    fn only(name: &str) -> Imported {
+        let mut runs = runs(name);
+        assert_eq!(runs.len(), 1, "{name}");
+        runs.remove(0)
+    }
+
+    fn rate(run: &Imported, group: Group, name: &str) -> f64 {
+        run.row(group, name).and_then(|row| row.per_second).unwrap()
+    }
+
+    fn remarks(run: &Imported, word: &str) -> Vec<String> {
+        run.remarks.iter().filter(|remark| remark.contains(word)).cloned().collect()
+    }
+
+    #[test]
+    fn the_blog_of_2015_says_what_its_author_concluded() {
+        let [ext4, default, tuned] =
+            ["ext4", "btrfs-default", "btrfs-tuned"].map(|name| only(&format!("pg-9.5-{name}.txt")));
+        let fdatasync = |run| rate(run, Group::OneWrite, "fdatasync");
+        assert!(
+            (fdatasync(&ext4) / fdatasync(&tuned) - 2.86).abs() < 0.01,
+            "tuned btrfs has a third of ext4's rate"
+        );
+        assert!((fdatasync(&ext4) / fdatasync(&default) - 11.64).abs() < 0.01);
+        for run in [&ext4, &default, &tuned] {
+            assert_eq!((run.rows.len(), run.budget.as_str()), (18, "5 seconds per test"));
+            assert!(run.sentence.ends_with("; nothing in it argues for another method."), "{}", run.sentence);
+        }
+        // The author did not notice that btrfs wrote two pages faster than one.
+        assert_eq!(remarks(&default, "two writes with").len(), 1, "{:?}", default.remarks);
+        assert!(
+            default.remarks[0].contains("fsync were faster (519/s) than one (385/s)"),
+            "{:?}",
+            default.remarks
+        );
+        assert!(
+            remarks(&ext4, "two writes with").is_empty() && remarks(&tuned, "two writes with").is_empty()
+        );
+    }
+
+    #[test]
+    fn the_dialect_of_2011_has_operations_and_no_microseconds() {
+        let [disk, memory] = ["pg-2011-sas-ext3.txt", "pg-2011-tmpfs.txt"].map(only);
+        assert_eq!(disk.budget, "2000 operations per test");
+        assert!((rate(&disk, Group::OneWrite, "fdatasync") - 159.689).abs() < 1e-9);
+        assert!((rate(&disk, Group::Sizes, "1kB open_sync writes") - 10.13).abs() < 1e-9);
+        assert!((rate(&disk, Group::NotSynced, "write") - 170_386.778).abs() < 1e-9);
+        assert!(remarks(&disk, "more than any disk").is_empty(), "unflushed writes may be fast");
+        let missing = |name| memory.row(Group::OneWrite, name).unwrap().missing.as_deref();
+        assert_eq!(missing("open_datasync"), Some("not in this build"));
+        assert_eq!(missing("open_sync"), Some("O_DIRECT was refused"));
+        assert_eq!(remarks(&memory, "more than any disk can do").len(), 1, "{:?}", memory.remarks);
+    }
+
+    #[test]
+    fn the_present_dialect_and_several_runs_in_one_text() {
+        let run = only("pg-15.txt");
+        assert_eq!((run.budget.as_str(), run.rows.len()), ("1 second per test", 18));
+        assert!((rate(&run, Group::Sizes, "16 * 1kB open_sync writes")) > 0.0);
+        let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
+            std::fs::read_to_string(format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+        });
+        let page = format!("[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}", text[0], text[1]);
+        assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
+        // It stopped where a disk of 4 kB sectors refuses smaller writes.
+        let cut = text[0].split("2kB open_sync").next().unwrap();
+        assert_eq!(remarks(&import(cut.as_bytes()).unwrap()[0], "ended before its last section").len(), 1);
+    }
+
+    #[test]
+    fn a_text_in_another_language_says_what_to_do() {
+        let german = "1 Sekunde pro Test\nO_DIRECT wird von dieser Plattform für open_datasync und open_sync unterstützt.\n";
+        assert!(import(german.as_bytes()).unwrap_err().ends_with("run LC_ALL=C pg_test_fsync"));
+        // A decimal sign could group digits, so a rate with a comma is no figure.
+        let commas = "5 seconds per test\nCompare file sync methods using one 8kB write:\n  fdatasync  2,283 ops/sec\n  fsync 250.5 ops/sec\n";
+        let run = import(commas.as_bytes()).unwrap().remove(0);
+        assert!(run.row(Group::OneWrite, "fdatasync").is_none());
+        assert!((rate(&run, Group::OneWrite, "fsync") - 250.5).abs() < 1e-9);
+    }
+
+    /// Outputs of fio itself, with their meaning: the number of flushes at a time, whether they count as one session's, and
+    /// their rate.
+    #[test]
+    fn rate_and_latency_are_told_apart() {
+        /// A file, per row flushes per second and how many at a time, and whether there is a conclusion for one session.
+        type Expected = (&'static str, &'static [(f64, Option<u64>)], bool);
+        let expected: [Expected; 15] = [
+            ("libaio-depth-16", &[(3449.0, Some(16))], false),
+            ("uring-depth-4", &[(8253.0, Some(4))], false),
+            ("offloaded", &[(13643.0, None)], false),
+            ("depth-of-a-synchronous-engine", &[(653.0, Some(1))], true),
+            (
+                "four-jobs-apart",
+                &[(2256.0, Some(1)), (2557.0, Some(1)), (2558.0, Some(1)), (2613.0, Some(1))],
+                false,
+            ),
+            ("four-jobs-summed", &[(4410.0, Some(4))], false),
+            ("eight-osync-summed", &[(13216.0, Some(8))], false),
+            ("two-sections-summed", &[(3171.0, None)], false),
+            ("one-flushes-three-do-not-summed", &[(302.0, None)], false),
+            ("two-at-once", &[(229.0, Some(1)), (408.0, Some(1))], false),
+            ("every-fourth-then-dsync-depth-8", &[(1283.0, Some(1)), (12550.0, Some(8))], true),
+            ("reads-too", &[(1256.0, Some(1))], true),
+            ("pauses", &[(129.0, Some(1))], true),
+            ("ramp", &[(392.0, Some(1))], true),
+            ("too-few-writes", &[(128_000.0, Some(1))], false),
+        ];
+        for (name, rows, is_of_one_session) in expected {
+            let run = only(&format!("fio/{name}.json"));
+            let found: Vec<(f64, Option<u64>)> =
+                run.rows.iter().map(|row| (row.per_second.unwrap().round(), row.at_a_time)).collect();
+            assert_eq!(found, rows, "{name}");
+            assert_eq!(
+                run.sentence.contains("times per second there"),
+                is_of_one_session,
+                "{name}: {}",
+                run.sentence
+            );
+            let shown = table(&run).join("\n");
+            assert!(!shown.contains(" each"), "one over the rate is no time: {shown}");
+            assert!(remarks(&run, "more than any disk").is_empty(), "{name}: {:?}", run.remarks);
+        }
+        assert_eq!(remarks(&only("fio/four-jobs-apart.json"), "4 jobs ran beside others").len(), 1);
+        assert_eq!(remarks(&only("fio/too-few-writes.json"), "flushed nothing").len(), 1);
+    }
+
+    #[test]
+    fn jobs_of_fio_count_only_where_they_flushed() {
+        let run = only("fio-fdatasync.json");
+        let job = &run.rows[0];
+        assert_eq!((run.tool.as_str(), job.name.as_str()), ("fio-3.33", "wal"));
+        assert!((job.per_second.unwrap() - 283.009_467).abs() < 1e-6);
+        assert!(
+            job.percentiles_us.iter().any(|(percent, us)| (*percent - 99.0).abs() < 0.1 && *us > 1_000.0),
+            "{job:?}"
+        );
+        let run = only("fio-dsync-and-dry.json");
+        assert_eq!(remarks(&run, "dry flushed nothing").len(), 1, "{:?}", run.remarks);
+        // Its groups were removed by shortening, so they may have run together.
+        assert!(run.sentence.starts_with("No job flushed alone"), "{}", run.sentence);
+        assert!(run.rows[0].percentiles_us.len() > 10, "with sync= the write is the flush");
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in ["", "hello", "{}", "{\"fio version\": \"fio-3\"}", "5 seconds per test\n"] {
+            assert!(import(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        /// Arbitrary contents of a file damage at most their own rows, and the output is display-safe.
+        #[test]
+        fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
+            for name in ["pg-15.txt", "fio-fdatasync.json"] {
+                let path = format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+                let mut text = std::fs::read(path).unwrap();
+                let at = at.min(text.len());
+                text.splice(at..at, noise.iter().copied());
+                for run in import(&text).unwrap_or_default() {
+                    let shown = table(&run).join("\n");
+                    prop_assert!(!shown.chars().any(|c| text::is_treacherous(c) && c != '\n'), "{shown:?}");
+                }
+            }
+        }
+
+        /// One bad line costs one line.
+        #[test]
+        fn a_bad_line_costs_itself(line in 0..40usize, noise in "[ -~]{0,30}") {
+            let path = format!("{}/tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(path).unwrap();
+            let whole = import(text.as_bytes()).unwrap();
+            let mut lines: Vec<&str> = text.lines().collect();
+            let at = line % lines.len();
+            prop_assume!(lines[at].contains("ops/sec"));
+            lines[at] = &noise;
+            let hurt = import(lines.join("\n").as_bytes()).unwrap();
+            let lost = whole[0].rows.iter().filter(|row| !hurt[0].rows.contains(row)).count();
+            prop_assert!(lost <= 1, "{lost}");
+        }
+    }
 }

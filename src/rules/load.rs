@@ -6,12 +6,187 @@
 
 mod fields;
 mod pieces;
-mod remedy;
+mod remedy {
+    //! The remedy of a rule, which every critical rule has to state.
+    //!
+    //! Advice counts as a remedy only where it is always given. Advice with a condition of its own, or with a value from a
+    //! fact, may be missing where the rule applies.
+
+    use crate::rules::Level;
+    use crate::rules::diagnostic::{Diagnostics, Span};
+    use crate::rules::model::AdviceSpec;
+    use crate::rules::template::Template;
+
+    /// The two texts, of which a rule has at most the one that fits.
+    pub(super) struct RemedyTemplates {
+        pub here: Option<Template>,
+        /// Why nothing on the host mends it.
+        pub none: Option<Template>,
+    }
+
+    impl RemedyTemplates {
+        /// Reports a critical rule without any instruction for its reader.
+        pub fn check(
+            &self,
+            level: Option<Level>,
+            advise: &[AdviceSpec],
+            span: Span,
+            problems: &mut Diagnostics,
+        ) {
+            let told =
+                self.here.is_some() || self.none.is_some() || advise.iter().any(AdviceSpec::is_always_given);
+            if level == Some(Level::Critical) && !told {
+                problems.missing(
+                span,
+                "a critical rule without a remedy",
+                "advise what mends it, or say it in `remedy`; `no_remedy` says why nothing on the host does",
+            );
+            }
+        }
+    }
+}
 mod value;
 mod cond;
-mod prose;
-mod evidence;
-mod others;
+mod prose {
+    //! The texts of rules: lines joined to paragraphs, and the facts named in them.
+
+    use super::cond::{self, Sight};
+    use super::fields::Text;
+    use crate::rules::diagnostic::{Diagnostics, Span};
+    use crate::rules::template::Template;
+
+    /// The advice where `{which}` is not allowed.
+    pub const WHICH: &str = "write `{subject}`, which is the subject's own name";
+
+    /// A text with facts in it, each of which exists and is visible.
+    pub fn prose(text: &Text, sight: &Sight, problems: &mut Diagnostics) -> Template {
+        template(&flowing(&text.text), &text.span, sight, problems)
+    }
+
+    /// The same of a text at this place.
+    pub fn template(text: &str, span: &Span, sight: &Sight, problems: &mut Diagnostics) -> Template {
+        let template = Template::parse(text, |name| cond::named(name, span, sight, problems)).0;
+        if template.names_which() {
+            problems.report(span, "`{which}` stands in titles and reasons only", WHICH);
+        }
+        template
+    }
+
+    /// Lines joined to one paragraph.
+    pub fn flowing(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+mod evidence {
+    //! Published measurements in a rule.
+
+    use super::fields::{CheckedTable, SpannedValue, TableSchema, Text};
+    use super::prose::flowing;
+    use crate::rules::diagnostic::Diagnostics;
+    use crate::rules::evidence::Study;
+
+    const EVIDENCE: TableSchema = TableSchema {
+        what: "this evidence",
+        required: &["source", "year", "says", "caveat"],
+        optional: &["kernel", "hardware", "contradicted_by"],
+    };
+
+    /// The plausible years of a measurement about walwise's subject.
+    const YEARS: std::ops::RangeInclusive<u16> = 1990..=2099;
+
+    /// Reads a piece of evidence.
+    pub(super) fn evidence(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<Study> {
+        let before = problems.count();
+        let fields = CheckedTable::open(item, &EVIDENCE, problems)?;
+        let mut words = |key: &str| fields.text(key, problems).map(|Text { text, .. }| flowing(&text));
+        let (source, says, caveat) = (words("source"), words("says"), words("caveat"));
+        let (kernel, hardware, contradicted_by) =
+            (words("kernel"), words("hardware"), words("contradicted_by"));
+        let year = fields.get("year").and_then(|item| year(item, problems));
+        if problems.count() > before {
+            return None;
+        }
+        Some(Study {
+            source: source?,
+            year: year?,
+            kernel,
+            hardware,
+            says: says?,
+            caveat: caveat?,
+            contradicted_by,
+        })
+    }
+
+    fn year(item: SpannedValue<'_>, problems: &mut Diagnostics) -> Option<u16> {
+        let year = item.get_ref().as_integer().and_then(|year| year.as_str().parse().ok());
+        let year = year.filter(|year| YEARS.contains(year));
+        if year.is_none() {
+            problems.report(
+                item,
+                "a year is a number such as 2019",
+                "write it without quotes, with four digits: 2019",
+            );
+        }
+        year
+    }
+}
+mod others {
+    //! Statements of a file about rules elsewhere: that one is off, or has another level.
+
+    use super::fields::{CheckedTable, SpannedValue, TableSchema};
+    use super::prose::flowing;
+    use crate::rules::diagnostic::{Diagnostics, Span};
+    use crate::rules::others::{GIVEN, Off, Override};
+
+    const OFF: TableSchema =
+        TableSchema { what: "this table", required: &["rule", "because"], optional: &["until"] };
+    const OVERRIDE: TableSchema =
+        TableSchema { what: "this override", required: &["rule", "level", "because"], optional: &["until"] };
+
+    pub(super) fn off(item: SpannedValue<'_>, file: &str, problems: &mut Diagnostics) -> Option<(Off, Span)> {
+        let before = problems.count();
+        let fields = CheckedTable::open(item, &OFF, problems)?;
+        let rule = fields.text("rule", problems);
+        let (because, until) = (reason(&fields, problems), fields.date("until", problems));
+        let (rule, because) = (rule?, because?);
+        if problems.count() > before {
+            return None;
+        }
+        let line = problems.line(rule.span.start);
+        Some((Off { rule: rule.text, because, until, file: file.to_owned(), line }, rule.span))
+    }
+
+    /// Parses an `[[override]]`. The rule's own level is unknown here.
+    pub(super) fn level(
+        item: SpannedValue<'_>,
+        file: &str,
+        problems: &mut Diagnostics,
+    ) -> Option<(Override, Span)> {
+        let before = problems.count();
+        let fields = CheckedTable::open(item, &OVERRIDE, problems)?;
+        let rule = fields.text("rule", problems);
+        let level = fields.level(&GIVEN, problems);
+        let (because, until) = (reason(&fields, problems), fields.date("until", problems));
+        let (rule, level, because) = (rule?, level?, because?);
+        if problems.count() > before {
+            return None;
+        }
+        let line = problems.line(rule.span.start);
+        let file = file.to_owned();
+        Some((Override { rule: rule.text, was: level, level, because, until, file, line }, rule.span))
+    }
+
+    /// The reason, which must not be empty.
+    fn reason(fields: &CheckedTable<'_>, problems: &mut Diagnostics) -> Option<String> {
+        let because = fields.text("because", problems)?;
+        let words = flowing(&because.text);
+        if words.is_empty() {
+            problems.report(because.span, "a reason without a word", "every report shows it: say why");
+            return None;
+        }
+        Some(words)
+    }
+}
 mod advice;
 mod example;
 mod head;

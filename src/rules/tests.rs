@@ -1,15 +1,267 @@
 //! The format as a whole: good files work as written, bad files report their mistakes.
 
 mod arbitrary;
-mod bounds;
-mod coverage;
+mod bounds {
+    //! The cost of a file that was written to be expensive: its texts, lists and mistakes are bounded, and the bound is
+    //! reported.
+
+    use crate::rules::diagnostic::TOLD;
+    use crate::rules::load;
+
+    /// A rule with this title, reason, command and id.
+    fn rule(field: &str, value: &str) -> String {
+        let of =
+            |name: &str, usual: &str| if name == field { value.to_owned() } else { format!("\"{usual}\"") };
+        format!(
+            "[[rule]]\nid = {}\nsince = \"1\"\nfor = \"mount\"\ntitle = {}\nlevel = \"warning\"\nconfidence = \"certain\"\n\
+         because = {}\nrefs = [{}]\nwhen = {{ fact = {}, is = \"ext4\" }}\n[[rule.advise]]\nsetting = \"mount.options\"\n\
+         add = [\"noatime\"]\nreach = \"this-mount\"\nrisk = \"none\"\napply = [{}]\n",
+            of("id", "a.b"),
+            of("title", "t"),
+            of("because", "b"),
+            of("refs", "r"),
+            of("fact", "mount.fstype"),
+            of("apply", "x {mount.point}"),
+        )
+    }
+
+    #[test]
+    fn long_texts_are_refused_with_the_bound() {
+        for text in ["{", "}", "[", "]", "\"", "'", "\\\\", "#", "\n", "{a.b}", "{a?", "`{"] {
+            let long = text.repeat(20_000 / text.len());
+            for (open, close) in [("'''", "'''"), ("\"\"\"\n", "\"\"\"")] {
+                let fits = (open == "'''") != text.contains(['\'', '\\']);
+                for field in ["id", "title", "because", "refs", "fact", "apply"] {
+                    if !fits || (text == "\"" && open != "'''") {
+                        continue;
+                    }
+                    let loaded = load::load(
+                        "a.toml",
+                        &rule(field, &format!("{open}{long}{close}")),
+                        load::Terms::USERS,
+                    );
+                    assert!(loaded.rules.is_empty(), "{field} of {text:?}");
+                    assert!(loaded.diags.len() <= TOLD + 1);
+                    let says = |words: &str| loaded.diags.iter().any(|diag| diag.message.contains(words));
+                    assert!(
+                        says("the longest that is read has 4000"),
+                        "{field} of {text:?}: {:?}",
+                        loaded.diags
+                    );
+                }
+            }
+        }
+        let loaded =
+            load::load("a.toml", &rule("title", &format!("\"{}\"", "t".repeat(201))), load::Terms::USERS);
+        assert!(loaded.diags.iter().any(|diag| diag.message == "a title of 201 bytes; the longest has 200"));
+    }
+
+    #[test]
+    fn syntax_that_never_ends_comes_to_a_few_mistakes() {
+        for text in [
+            "{",
+            "}",
+            "[",
+            "]",
+            "\"",
+            "'",
+            "\\",
+            "#\n[",
+            "[\n",
+            "{\n",
+            "a\n",
+            "[[rule]]\n",
+            "[[off]]\n",
+            "a = [",
+            "a={b=",
+        ] {
+            let loaded = load::load("a.toml", &text.repeat(10_000 / text.len()), load::Terms::USERS);
+            let few = 1..=TOLD + 1;
+            assert!(few.contains(&loaded.diags.len()), "{text:?}: {} mistakes", loaded.diags.len());
+            assert!(loaded.rules.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_file_and_a_list_have_their_largest() {
+        let says = |text: &str| load::load("a.toml", text, load::Terms::USERS).diags.remove(0).message;
+        assert!(says(&"#".repeat((1 << 20) + 1)).ends_with("the largest that is read has 1048576"));
+        let many = "[[off]]\nrule = \"a.b\"\nbecause = \"c\"\n".repeat(1001);
+        assert_eq!(says(&many), "a list of 1001; the longest that is read has 1000");
+    }
+}
+mod coverage {
+    //! Whether the examples of the built-in rules exercise every fact of their conditions.
+    //!
+    //! For each fact the outcome of some example must depend on it: without the fact the outcome changes. A fact without
+    //! such an example is either untested or unnecessary.
+
+    use std::collections::BTreeSet;
+
+    use super::worlds::givens;
+    use crate::facts::{Reading, Value, Why};
+    use crate::rules::model::{Cond, Example, Given, Rule, Test};
+    use crate::rules::{RuleSet, builtin, examples};
+
+    fn tests_of<'a>(cond: &'a Cond, tests: &mut Vec<&'a Test>) {
+        match cond {
+            Cond::All(kids) | Cond::Any(kids) => kids.iter().for_each(|kid| tests_of(kid, tests)),
+            Cond::Not(kid) | Cond::Every(_, kid) | Cond::Some(_, kid) => tests_of(kid, tests),
+            Cond::Fact(test) => tests.push(test),
+        }
+    }
+
+    /// The example without this fact, once for each place where it is given.
+    fn without(example: &Example, fact: &str) -> Vec<Example> {
+        let mut all = Vec::new();
+        for place in 0.. {
+            let mut other = example.clone();
+            let given = givens(&mut other);
+            let known = |given: &&mut Given| given.0.name == fact && given.1.is_known();
+            let Some((_, reading)) = given.into_iter().filter(known).nth(place) else { return all };
+            *reading = Reading::<Value>::unknown(Why::Denied, "taken away");
+            all.push(other);
+        }
+        all
+    }
+
+    /// Whether the outcome of the example depends on the fact.
+    fn hangs_on(rule: &Rule, example: &Example, fact: &str) -> bool {
+        let truth = |example: &Example| examples::finding(rule, example).trace.map(|trace| trace.truth);
+        without(example, fact).iter().any(|less| truth(less) != truth(example))
+    }
+
+    #[test]
+    fn every_fact_of_a_condition_decides_some_example() {
+        let (set, _) = RuleSet::parse(&builtin::files());
+        let mut idle = Vec::new();
+        for rule in set.rules() {
+            let mut tests = Vec::new();
+            tests_of(&rule.when, &mut tests);
+            let facts: BTreeSet<&str> = tests.iter().map(|test| test.fact.name).collect();
+            for fact in facts {
+                if !rule.examples.iter().any(|example| hangs_on(rule, example, fact)) {
+                    idle.push(format!("{}: no example hangs on {fact}", rule.id));
+                }
+            }
+        }
+        assert!(idle.is_empty(), "{}", idle.join("\n"));
+    }
+
+    /// Rotation is a hint, and virtual disks and RAID volumes only pretend it (sysfs-block, queue/rotational).
+    #[test]
+    fn no_rule_goes_by_the_rotational_flag() {
+        let (set, _) = RuleSet::parse(&builtin::files());
+        for rule in set.rules() {
+            let mut tests = Vec::new();
+            tests_of(&rule.when, &mut tests);
+            for advice in &rule.advise {
+                advice.when.iter().for_each(|when| tests_of(when, &mut tests));
+            }
+            assert!(tests.iter().all(|test| test.fact.name != "device.rotational"), "{}", rule.id);
+        }
+    }
+}
 mod machines;
 mod manual;
 mod mistakes;
 mod mutants;
 mod properties;
 mod safety;
-mod scale;
+mod scale {
+    //! The work of judging grows linearly with the machine: counted, not timed.
+    //!
+    //! Machines of one kind are put side by side in one set of facts. The count covers the conditions applied to a subject,
+    //! which dominate the rules' time, and the results.
+
+    use std::collections::BTreeMap;
+
+    use super::worlds;
+    use crate::facts::{FactSet, KeyInfo, Scope, Subject, catalog};
+    use crate::rules::ground::{BoundCondition, SubjectView};
+    use crate::rules::model::Cond;
+    use crate::rules::{Circumstances, Outcome, RuleSet, all_subjects, builtin, evaluate, subjects};
+
+    /// So many machines in one: a directory on a mount on two disks, with a server and a line for the next boot. `known`
+    /// selects the known value of each fact.
+    fn machines(count: usize, known: &BTreeMap<&'static str, usize>, set: &RuleSet) -> FactSet {
+        let conds: Vec<&Cond> = set.rules().iter().map(|rule| &rule.when).collect();
+        let values = worlds::values(&conds);
+        let mut facts = FactSet::default();
+        let put = |facts: &mut FactSet, subject: &Subject| {
+            let info = |name: &&'static str| catalog::find(name).filter(|info| info.scope == subject.scope());
+            let of_scope = values.keys().filter_map(info);
+            let read = |info: &KeyInfo| {
+                worlds::seen(&values[info.name][known[info.name] % values[info.name].len()]).remove(0)
+            };
+            of_scope.for_each(|info| facts.put_value(subject, info, read(info)));
+        };
+        put(&mut facts, &Subject::host());
+        for machine in 0..count {
+            let at = |name: &str| format!("/{name}/{machine}");
+            let (target, mount) = (Subject::target(at("data")), Subject::mount(at("data")));
+            let (boot, cluster) = (Subject::boot(at("data")), Subject::cluster(at("data")));
+            let disks = [Subject::device(at("sda")), Subject::device(at("sdb"))];
+            facts.stand(&target, &mount);
+            for disk in &disks {
+                facts.stand(&mount, disk);
+            }
+            for (from, to) in [(&target, &mount), (&target, &cluster), (&cluster, &target), (&boot, &mount)] {
+                facts.link(from, to);
+            }
+            for subject in [&target, &mount, &boot, &cluster, &disks[0], &disks[1]] {
+                put(&mut facts, subject);
+            }
+        }
+        facts
+    }
+
+    /// Conditions in this one.
+    fn size(ground: &BoundCondition<'_>) -> usize {
+        1 + ground.kids().iter().map(size).sum::<usize>()
+    }
+
+    /// The work and the results of judging all rules on these facts: conditions, findings, and subjects on which rules do
+    /// not apply.
+    fn work(set: &RuleSet, facts: &FactSet, host: bool) -> [usize; 4] {
+        let about = |subject: &&Subject| host == (subject.scope() == Scope::Host);
+        let mut conditions = 0;
+        for rule in set.rules() {
+            for subject in subjects(rule, facts).iter().filter(about) {
+                conditions += size(&BoundCondition::on(&rule.when, &SubjectView::new(facts, subject)));
+            }
+        }
+        let all = all_subjects(facts);
+        let all: Vec<Subject> = all.iter().filter(about).cloned().collect();
+        let came_to = evaluate(&all, set, facts, Circumstances { live: true, traced: false });
+        let undecided = came_to.findings.iter().filter(|finding| finding.outcome != Outcome::Applies).count();
+        let not = came_to.tallies.iter().map(|tally| tally.does_not_apply.len()).sum();
+        [conditions, came_to.findings.len(), undecided, not]
+    }
+
+    #[test]
+    fn a_thousand_subjects_take_as_much_as_each_by_itself() {
+        let (set, _) = RuleSet::parse(&builtin::files());
+        let names = set.rules().iter().flat_map(|rule| worlds::values(&[&rule.when]).into_keys());
+        let names: Vec<&'static str> = names.collect();
+        for round in 0..3 {
+            let known = names.iter().enumerate().map(|(index, name)| (*name, index * round)).collect();
+            let one = machines(1, &known, &set);
+            let many = machines(200, &known, &set);
+            assert!(all_subjects(&many).len() > 1000);
+            assert_eq!(
+                work(&set, &many, false),
+                work(&set, &one, false).map(|count| count * 200),
+                "round {round}"
+            );
+            assert_eq!(
+                work(&set, &many, true),
+                work(&set, &one, true),
+                "what the host is asked does not grow"
+            );
+        }
+    }
+}
 mod users;
 mod wording;
 mod worlds;

@@ -9,10 +9,189 @@ mod said;
 mod ask;
 mod fields;
 mod firmware;
-mod json;
+mod json {
+    //! The JSON of storcli, perccli and their successors: an envelope of controllers, and values at full paths.
+    //!
+    //! The meaning of values is left to the parsers. A command that failed still has an entry.
+
+    use serde_json::{Map, Value};
+
+    use super::fields::plain;
+    use super::names::{MEGARAID_JSON, own};
+    use super::said::FieldReading;
+    use crate::text::json;
+
+    /// The document in an answer, with the parsers' own names as keys.
+    pub fn document(answer: &[u8]) -> Option<Value> {
+        Some(renamed(json::first(answer)?.0))
+    }
+
+    /// Two values under names of one thing are none, unless they are alike.
+    fn renamed(value: Value) -> Value {
+        match value {
+            Value::Object(fields) => {
+                let mut out = Map::new();
+                for (key, value) in fields {
+                    let value = renamed(value);
+                    let key = own(MEGARAID_JSON, &key).to_owned();
+                    let differs = out.get(&key).is_some_and(|other| *other != value);
+                    out.insert(key, if differs { Value::Null } else { value });
+                }
+                Value::Object(out)
+            }
+            Value::Array(values) => Value::Array(values.into_iter().map(renamed).collect()),
+            value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => value,
+        }
+    }
+
+    pub fn entries(document: &Value) -> impl Iterator<Item = &Value> {
+        document.get("Controllers").and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// Number of the controller that an entry is about.
+    pub fn number(entry: &Value) -> Option<String> {
+        text(entry, &["Command Status", "Controller"])
+    }
+
+    /// The data of an entry, unless the command failed.
+    pub fn response(entry: &Value) -> Option<&Value> {
+        let done = text(entry, &["Command Status", "Status"]).is_some_and(|status| status == "Success");
+        entry.get("Response Data").filter(|_| done)
+    }
+
+    /// The text or number at a path, trimmed.
+    pub fn text(value: &Value, path: &[&str]) -> Option<String> {
+        let mut at = value;
+        for key in path {
+            at = at.get(key)?;
+        }
+        let text = match at {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        Some(crate::text::safe(text.trim().as_bytes()))
+    }
+
+    /// The meaning of the text at a path, case-insensitive.
+    pub fn said<T: Copy>(
+        value: &Value,
+        path: &[&str],
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> FieldReading<T> {
+        said_exactly(value, path, |word| meaning(&plain(word)))
+    }
+
+    pub fn rows<'a>(data: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+        data.get(key).and_then(Value::as_array).into_iter().flatten()
+    }
+
+    /// The meaning of the text at a path, case-sensitive.
+    pub fn said_exactly<T: Copy>(
+        value: &Value,
+        path: &[&str],
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> FieldReading<T> {
+        let what = path.join("/");
+        match text(value, path) {
+            None => FieldReading::missing(&what),
+            Some(word) => {
+                meaning(&word).map_or_else(|| FieldReading::unknown(&what, &word), FieldReading::Is)
+            }
+        }
+    }
+}
 mod megacli;
 mod place;
-mod smart;
+mod smart {
+    //! The cache of a volume and its battery packs as the firmware of Smart Array and SmartRAID controllers reports them;
+    //! ssacli and arcconf print it in the same words.
+    //!
+    //! Reading lines, and telling the volume's fields from the controller's, is left to the parsers. A volume that is set
+    //! to cache may be accelerated by something other than the controller's cache, so only acceleration methods known to
+    //! use that cache count.
+
+    use super::fields::{Fields, plain};
+    use super::said::{FieldReading, Volume, in_force, write_back};
+    use crate::facts::catalog::controller::{Battery, OnFailure, Policy, WriteMode};
+
+    /// How a volume's cache writes: as configured, now, and without battery.
+    pub struct Modes {
+        pub policy: FieldReading<Policy>,
+        pub in_force: FieldReading<WriteMode>,
+        pub on_failure: FieldReading<OnFailure>,
+    }
+
+    impl Modes {
+        /// Puts them into a volume.
+        pub fn into(self, volume: Volume) -> Volume {
+            Volume { policy: self.policy, in_force: self.in_force, on_failure: self.on_failure, ..volume }
+        }
+    }
+
+    /// Derives the modes from the fields of the volume and of the controller's cache. `keeps_no_writes` is whether the
+    /// cache has no room for writes.
+    pub fn modes(own: &Fields, cache: &Fields, keeps_no_writes: bool) -> Modes {
+        let caching = own.said("caching", |word| match word {
+            "enabled" => Some(Policy::WriteBack),
+            "disabled" => Some(Policy::WriteThrough),
+            _ => None,
+        });
+        // A cache that keeps no room for writes holds none back, whatever the volume is set to.
+        let caching = if keeps_no_writes { caching.map(|_| Policy::WriteThrough) } else { caching };
+        let caching = match caching {
+            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack)
+                if is_accelerated_otherwise(own) =>
+            {
+                FieldReading::disputed(
+                    "`Caching` is Enabled although `LD Acceleration Method` is not the controller's cache",
+                )
+            }
+            FieldReading::Is(Policy::WriteBack | Policy::AlwaysWriteBack | Policy::WriteThrough)
+            | FieldReading::Gap(..) => caching,
+        };
+        let on_failure = cache.said("no-battery write cache", |word| match word {
+            "disabled" => Some(OnFailure::WriteThrough),
+            "enabled" => Some(OnFailure::Stays),
+            _ => None,
+        });
+        let now = cache.said("cache status", |word| match word {
+            "ok" => Some(WriteMode::WriteBack),
+            word if word.starts_with("temporarily disabled") || word.starts_with("permanently disabled") => {
+                Some(WriteMode::WriteThrough)
+            }
+            _ => None,
+        });
+        let (policy, in_force) = match caching.is() {
+            // The controller may hold caching back although the volume is set to cache.
+            Some(Policy::WriteBack | Policy::AlwaysWriteBack) => (on_failure.clone().map(write_back), now),
+            Some(Policy::WriteThrough) | None => {
+                (caching.clone().only_if(&on_failure), caching.map(in_force))
+            }
+        };
+        Modes { policy, in_force, on_failure }
+    }
+
+    /// Why the cache does not work as it is set to, in the firmware's words.
+    pub fn detail(fields: &Fields) -> Option<String> {
+        fields.get("cache status details").filter(|detail| !detail.is_empty()).map(str::to_owned)
+    }
+
+    /// Whether there are packs of batteries or capacitors, from their count.
+    pub fn packs(fields: &Fields, key: &str) -> FieldReading<Battery> {
+        fields.said(key, |count| match count.parse() {
+            Ok(0) => Some(Battery::Absent),
+            Ok(1..=u32::MAX) => Some(Battery::Healthy),
+            Err(_) => None,
+        })
+    }
+
+    /// Whether the volume is accelerated by something other than the controller's cache. Old firmware prints nothing of it.
+    fn is_accelerated_otherwise(own: &Fields) -> bool {
+        const METHOD: &str = "ld acceleration method";
+        own.has(METHOD) && own.get(METHOD).is_none_or(|method| plain(method) != "controller cache")
+    }
+}
 mod arcconf;
 mod ssacli;
 mod storcli;

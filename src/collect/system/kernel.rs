@@ -5,8 +5,149 @@
 //! (`6.1.0-37-amd64`). Their stable level is in the build text, so the version comes from there and keeps the release
 //! in its tail.
 
-mod build_date;
-mod dirty;
+mod build_date {
+    //! The day on which a kernel was built, from the end of its build text (uname(2), version): Debian writes
+    //! `6.1.140-1 (2025-05-22)`, Arch Linux `Thu, 10 Oct 2024 17:15:23 +0000`, others `Tue Nov 12 17:28:15 UTC 2024`.
+
+    use jiff::civil::Date;
+
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+    /// The day, in the time zone of the builder.
+    pub fn of(build: &str) -> Option<Date> {
+        let words: Vec<&str> = build.split_ascii_whitespace().collect();
+        let last = words.last()?;
+        if let Some(day) = last.strip_prefix('(').and_then(|day| day.strip_suffix(')')) {
+            return day.parse().ok();
+        }
+        // From the right, since the compiler's date may stand before.
+        let (at, month) = words.iter().enumerate().rev().find_map(|(at, word)| {
+            let month = MONTHS.iter().position(|month| month == word)?;
+            Some((at, i8::try_from(month).ok()? + 1))
+        })?;
+        // `Nov 12 17:28:15 UTC 2024`, and Arch Linux's `12 Nov 2024 17:28:15 +0000`.
+        let after = *words.get(at + 1)?;
+        let (day, year) =
+            if after.len() == 4 { (*words.get(at.checked_sub(1)?)?, after) } else { (after, *last) };
+        Date::new(year.parse().ok()?, month, day.parse().ok()?).ok()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        #[test]
+        fn every_builder_writes_a_day() {
+            for (build, expect) in [
+                ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.140-1 (2025-05-22)", Some("2025-05-22")),
+                (
+                    "Linux version 5.10.92 (a@b) (gcc (GCC) 11.2.0) #1 SMP Sun Jan 16 10:03:12 UTC 2022",
+                    Some("2022-01-16"),
+                ),
+                ("#129-Ubuntu SMP Fri Aug 2 19:25:20 UTC 2024", Some("2024-08-02")),
+                ("#1 SMP PREEMPT_DYNAMIC Thu, 10 Oct 2024 17:15:23 +0000", Some("2024-10-10")),
+                ("#1 SMP", None),
+                ("", None),
+            ] {
+                assert_eq!(of(build).map(|day| day.to_string()).as_deref(), expect, "{build}");
+            }
+        }
+
+        proptest! {
+            #[test]
+            fn any_text_does_no_harm(build in "[ -~]{0,60}") {
+                of(&build);
+            }
+        }
+    }
+}
+mod dirty {
+    //! The limit of unwritten data in the page cache: vm.dirty_* (the kernel's Documentation/admin-guide/sysctl/vm.rst).
+    //!
+    //! Of each pair the one that is not zero is in force. A ratio refers to the memory that could hold dirty pages, which
+    //! changes constantly; applied to all memory it gives the upper bound.
+
+    use std::path::Path;
+
+    use crate::collect::attribute;
+    use crate::facts::catalog::kernel;
+    use crate::facts::{FactSet, Reading, Subject};
+    use crate::host::Host;
+
+    const MEMORY: &str = "/proc/meminfo";
+
+    pub fn read(host: &dyn Host, facts: &mut FactSet) {
+        let host_itself = Subject::host();
+        let memory = memory(host);
+        facts.put(&host_itself, &kernel::DIRTY_BACKGROUND, limit(host, "dirty_background", memory));
+        facts.put(&host_itself, &kernel::DIRTY, limit(host, "dirty", memory));
+    }
+
+    fn limit(host: &dyn Host, name: &str, memory: Option<u64>) -> Reading<u64> {
+        let file = |unit: &str| attribute::number(host, Path::new(&format!("/proc/sys/vm/{name}_{unit}")));
+        match file("bytes") {
+            Reading::Known { value: 0, .. } => file("ratio").and_then(|percent| {
+                let total = memory.ok_or_else(|| format!("{percent} % of what {MEMORY} does not say"))?;
+                percent.checked_mul(total / 100).ok_or_else(|| format!("{percent} % is no share"))
+            }),
+            bytes => bytes,
+        }
+    }
+
+    /// Total memory in bytes, from the line `MemTotal:  16384 kB`.
+    fn memory(host: &dyn Host) -> Option<u64> {
+        let text = host.read(Path::new(MEMORY)).ok()?;
+        let line = text.split(|b| *b == b'\n').find_map(|line| line.strip_prefix(b"MemTotal:"))?;
+        let number = std::str::from_utf8(line).ok()?.trim().strip_suffix("kB")?.trim();
+        number.parse::<u64>().ok()?.checked_mul(1024)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+        use crate::collect::testing::Fake;
+
+        fn background(bytes: &str, ratio: &str, memory: impl AsRef<[u8]>) -> Reading<u64> {
+            let files = [("dirty_background_bytes", bytes), ("dirty_background_ratio", ratio)];
+            let host = Fake::default().files("/proc/sys/vm", &files).file(MEMORY, memory);
+            let mut facts = FactSet::default();
+            read(&host, &mut facts);
+            facts.get(&Subject::host(), &kernel::DIRTY_BACKGROUND)
+        }
+
+        #[test]
+        fn the_limit_in_force_is_named_with_its_source() {
+            let memory = "MemTotal:       1000 kB\nMemFree: 3 kB\n";
+            for (bytes, ratio, expect, from) in [
+                ("0", "10", 102_400, "/proc/sys/vm/dirty_background_ratio"),
+                ("67108864", "0", 67_108_864, "/proc/sys/vm/dirty_background_bytes"),
+                ("0", "0", 0, "/proc/sys/vm/dirty_background_ratio"),
+            ] {
+                let reading = background(bytes, ratio, memory);
+                assert_eq!(reading.value(), Some(&expect));
+                assert_eq!(reading.source().unwrap().to_string(), from);
+            }
+        }
+
+        proptest! {
+            #[test]
+            fn what_makes_no_sense_is_unknown_and_never_a_limit(
+                bytes in "[0-9x]{0,22}", ratio in "[0-9x]{0,22}", memory: Vec<u8>
+            ) {
+                let reading = background(&bytes, &ratio, &memory);
+                if let Some(value) = reading.value() {
+                    let asked = if bytes.bytes().all(|b| b == b'0') { &ratio } else { &bytes };
+                    prop_assert!(asked.parse::<u64>().is_ok(), "{value} of {asked}");
+                }
+            }
+        }
+    }
+}
 mod vendor;
 
 use std::path::Path;

@@ -176,12 +176,242 @@ facts! {
 
 mod cache;
 mod cloud;
-mod content;
-mod guarantor;
-mod kind;
+mod content {
+    //! The availability of a device for a new use.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// What was found on a device and of its use. One that could not be read is none of these.
+        pub enum Content {
+            /// Somebody uses it, or something was found on it.
+            Holds = "holds",
+            /// Not in use, and nothing was found in the places read.
+            Free = "free",
+            /// Not in use, and read whole: zeros or ones.
+            Blank = "blank",
+        }
+    }
+
+    impl Content {
+        /// Whether a file system may be made on it: nobody uses it, and nothing was found.
+        pub fn may_be_given(self) -> bool {
+            matches!(self, Self::Free | Self::Blank)
+        }
+    }
+}
+mod guarantor {
+    //! On whose word a disk is taken that nobody can see into.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// Who alone knows whether a disk keeps what it acknowledged.
+        pub enum Guarantor {
+            /// A drive in this machine.
+            Drive = "drive",
+            /// Another machine that shows a disk on the network, and whose caches it does not show.
+            Array = "array",
+            /// A cluster that acknowledges a write once it is stored on several machines; Ceph is the one known.
+            StorageCluster = "storage cluster",
+            /// The hypervisor of this guest.
+            Hypervisor = "hypervisor",
+            /// The provider of a cloud.
+            Provider = "provider",
+        }
+    }
+
+    impl Guarantor {
+        /// Whether it acknowledges a write only once that is stored, so that there is no cache to write out.
+        pub fn is_cluster(self) -> bool {
+            matches!(self, Self::StorageCluster)
+        }
+
+        /// The guarantor of one disk or of several in a sentence: `the provider`, `the drives`.
+        pub fn phrase(self, several: bool) -> &'static str {
+            match self {
+                Self::Drive if several => "the drives",
+                Self::Drive => "the drive",
+                Self::Array => "the array",
+                Self::StorageCluster => "the Ceph cluster",
+                Self::Hypervisor => "the hypervisor",
+                Self::Provider => "the provider",
+            }
+        }
+    }
+}
+mod kind {
+    //! The kinds of block devices, and the properties of a kind that several modules need. Other questions are answered
+    //! where they arise.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// What a block device is.
+        pub enum DeviceKind {
+            Disk = "disk", Partition = "partition", Md = "md", Lvm = "lvm", Crypt = "crypt", Multipath = "multipath",
+            Dmraid = "dmraid", Vdo = "vdo", Dm = "dm", Bcache = "bcache", Drbd = "drbd", Zvol = "zvol", Loop = "loop",
+            Zram = "zram", Ram = "ram", Other = "other",
+        }
+    }
+
+    impl DeviceKind {
+        /// Whether it is a disk, or what passes for one.
+        pub fn is_disk(self) -> bool {
+            matches!(self, Self::Disk)
+        }
+
+        /// Whether it is a part of a disk, without a queue of its own.
+        pub fn is_partition(self) -> bool {
+            matches!(self, Self::Partition)
+        }
+
+        /// Whether it is an array of md.
+        pub fn is_md(self) -> bool {
+            matches!(self, Self::Md)
+        }
+
+        /// Whether it is one half of a DRBD pair.
+        pub fn is_drbd(self) -> bool {
+            matches!(self, Self::Drbd)
+        }
+
+        /// Whether it is a volume of a ZFS pool.
+        pub fn is_zvol(self) -> bool {
+            matches!(self, Self::Zvol)
+        }
+
+        /// Whether it is a mapping whose targets may be anything, which only root can see.
+        pub fn is_mapping(self) -> bool {
+            matches!(self, Self::Lvm | Self::Dm)
+        }
+
+        /// Whether it is a volume of LVM.
+        pub fn is_lvm(self) -> bool {
+            matches!(self, Self::Lvm)
+        }
+    }
+}
 mod layer;
-mod medium;
-mod transport;
+mod medium {
+    //! The medium of a disk, and its write mode.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// What a disk is made of.
+        pub enum Medium {
+            Platters = "platters", Flash = "flash", PersistentMemory = "persistent memory", Memory = "memory",
+            Virtual = "virtual",
+        }
+    }
+
+    impl Medium {
+        /// Whether it is flash of this machine's own.
+        pub fn is_flash(self) -> bool {
+            matches!(self, Self::Flash)
+        }
+
+        /// Whether it turns, so that a flush waits for a turn of it.
+        pub fn turns(self) -> bool {
+            matches!(self, Self::Platters)
+        }
+
+        /// Whether writing wears it.
+        pub fn wears(self) -> bool {
+            matches!(self, Self::Flash | Self::Virtual)
+        }
+
+        /// Whether it is memory, whatever keeps it.
+        pub fn is_memory(self) -> bool {
+            matches!(self, Self::PersistentMemory | Self::Memory)
+        }
+    }
+
+    choice! {
+        /// Whether a disk writes in shingled zones, and who knows of them.
+        pub enum Shingled {
+            No = "no", HostAware = "host-aware", HostManaged = "host-managed", DriveManaged = "drive-managed",
+            Suspected = "suspected",
+        }
+    }
+
+    impl Shingled {
+        /// Whether the disk tells the kernel of its zones.
+        pub fn is_told(self) -> bool {
+            matches!(self, Self::HostAware | Self::HostManaged)
+        }
+    }
+
+    choice! {
+        /// Zone model (`queue_zoned_show` in block/blk-sysfs.c; *host-aware* before 6.8).
+        pub enum Zoned { None = "none", HostAware = "host-aware", HostManaged = "host-managed" }
+    }
+}
+mod transport {
+    //! The transports of disks, and the properties of a transport that several modules need. Other questions are answered
+    //! where they arise.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// How a disk is attached.
+        pub enum Transport {
+            Nvme = "nvme", Scsi = "scsi", Sata = "sata", Sas = "sas", Usb = "usb", Virtio = "virtio",
+            VirtioScsi = "virtio-scsi", Xen = "xen", Vmware = "vmware", Hyperv = "hyperv", Mmc = "mmc", Pmem = "pmem",
+            Network = "network", Megaraid = "megaraid", Raid = "raid", Other = "other",
+        }
+    }
+
+    impl Transport {
+        /// Whether it lies on another machine.
+        pub fn is_network(self) -> bool {
+            matches!(self, Self::Network)
+        }
+
+        /// Whether it is memory that the kernel calls persistent.
+        pub fn is_pmem(self) -> bool {
+            matches!(self, Self::Pmem)
+        }
+
+        /// Whether it is a volume of a RAID controller, or looks like one.
+        pub fn is_raid(self) -> bool {
+            matches!(self, Self::Megaraid | Self::Raid)
+        }
+
+        /// Whether a bridge stands before the disk that may answer for it.
+        pub fn is_usb(self) -> bool {
+            matches!(self, Self::Usb)
+        }
+
+        /// Whether it speaks NVMe, in this machine or over a fabric.
+        pub fn is_nvme(self) -> bool {
+            matches!(self, Self::Nvme)
+        }
+
+        /// Whether it hangs on a SAS adapter, which may be a RAID controller.
+        pub fn is_sas(self) -> bool {
+            matches!(self, Self::Sas)
+        }
+
+        /// Whether it is attached as plain disks are.
+        pub fn is_sata_or_sas(self) -> bool {
+            matches!(self, Self::Sata | Self::Sas)
+        }
+
+        /// Whether its word says how a disk is attached.
+        pub fn is_named(self) -> bool {
+            !matches!(self, Self::Other)
+        }
+    }
+
+    choice! {
+        /// What carries a disk on the network; the first three are NVMe over fabrics.
+        pub enum Fabric {
+            Tcp = "tcp", Rdma = "rdma", Fc = "fc", Iscsi = "iscsi", FibreChannel = "fibre channel", Nbd = "nbd", Rbd = "rbd",
+        }
+    }
+}
 
 pub use cache::{Cache, CacheType, Capacitor, DriveCache, NvmeWarning, WriteCache};
 pub use cloud::Cloud;

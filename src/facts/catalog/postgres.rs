@@ -129,8 +129,121 @@ facts! {
     DATA_CHECKSUMS: bool = Cluster "pg.data_checksums" ValueKind::Bool;
 }
 
-mod words;
-mod sessions;
+mod words {
+    //! Settings of PostgreSQL that are choices, with every word that any version accepts (guc_tables.c). Other spellings,
+    //! such as `true` and `hot_standby`, are left to the readers.
+
+    use crate::facts::choice;
+
+    choice! {
+        /// How the WAL is flushed; `fsync_writethrough` is not for Linux, and the server refuses it there.
+        pub enum WalSyncMethod {
+            Fsync = "fsync",
+            Fdatasync = "fdatasync",
+            OpenSync = "open_sync",
+            OpenDatasync = "open_datasync",
+            FsyncWritethrough = "fsync_writethrough",
+        }
+    }
+
+    impl WalSyncMethod {
+        /// Whether it is what the server takes on Linux when nothing is set.
+        pub fn is_fdatasync(self) -> bool {
+            matches!(self, Self::Fdatasync)
+        }
+    }
+
+    choice! {
+        /// What a commit waits for.
+        pub enum SynchronousCommit {
+            On = "on",
+            Off = "off",
+            Local = "local",
+            RemoteWrite = "remote_write",
+            RemoteApply = "remote_apply",
+        }
+    }
+
+    choice! {
+        /// How much the WAL tells.
+        pub enum WalLevel { Minimal = "minimal", Replica = "replica", Logical = "logical" }
+    }
+
+    impl WalLevel {
+        /// Whether nobody but recovery can read such a WAL.
+        pub fn is_minimal(self) -> bool {
+            matches!(self, Self::Minimal)
+        }
+    }
+
+    choice! {
+        /// How whole pages in the WAL are compressed.
+        pub enum WalCompression { Off = "off", On = "on", Pglz = "pglz", Lz4 = "lz4", Zstd = "zstd" }
+    }
+
+    choice! {
+        /// How the data directory is flushed before recovery.
+        pub enum RecoveryInitSync { Fsync = "fsync", Syncfs = "syncfs" }
+    }
+
+    choice! {
+        /// How files are extended.
+        pub enum FileExtendMethod { PosixFallocate = "posix_fallocate", WriteZeros = "write_zeros" }
+    }
+}
+mod sessions {
+    //! Settings that a database or a role has for its own sessions (PostgreSQL manual, *ALTER DATABASE*, *ALTER ROLE*).
+
+    use std::fmt;
+
+    use super::SynchronousCommit;
+    use crate::facts::{Choice, FactValue, Value};
+
+    /// `synchronous_commit` where a database or a role has its own.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct CommitOverride {
+        /// Whose sessions: `database app`, `role bob`, `role bob in database app`; display-safe.
+        pub whose: String,
+        pub value: SynchronousCommit,
+    }
+
+    impl fmt::Display for CommitOverride {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{}: {}", self.whose, self.value)
+        }
+    }
+
+    /// As [`CommitOverride`] shows itself; a name may have a colon, the value has none.
+    impl FactValue for Vec<CommitOverride> {
+        fn into_value(self) -> Value {
+            Value::List(self.iter().map(ToString::to_string).collect())
+        }
+
+        fn from_value(value: &Value) -> Option<Self> {
+            let Value::List(all) = value else { return None };
+            let one = |text: &String| {
+                let (whose, value) = text.rsplit_once(": ")?;
+                Some(CommitOverride { whose: whose.to_owned(), value: SynchronousCommit::from_word(value)? })
+            };
+            all.iter().map(one).collect()
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn whatever_a_name_is_the_value_comes_back() {
+            for whose in ["database app", "role a: off", "role b in database c: on"] {
+                for value in SynchronousCommit::ALL {
+                    let all = vec![CommitOverride { whose: whose.to_owned(), value: *value }];
+                    assert_eq!(Vec::<CommitOverride>::from_value(&all.clone().into_value()), Some(all));
+                }
+            }
+        }
+    }
+}
 
 pub use sessions::CommitOverride;
 pub use words::{

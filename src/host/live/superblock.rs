@@ -5,10 +5,441 @@
 //! would write out the dirty page. XFS is read with direct I/O: it has its own buffers, and a page in the device's
 //! cache may be older than the disk.
 
-mod block;
-mod crc32c;
-mod ext;
-mod xfs;
+mod block {
+    //! The bytes of a superblock: numbers at a place, names of bits, and why bytes are none.
+
+    /// Why bytes are no readable superblock.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Unreadable {
+        /// Another format, or too few bytes.
+        Foreign,
+        /// The checksum is wrong, as while the kernel updates the block.
+        Checksum,
+        /// A sector size that is not supported.
+        Sectors,
+    }
+
+    impl Unreadable {
+        pub fn says(self) -> &'static str {
+            match self {
+                Self::Foreign => "no superblock of this kind is where it should be",
+                Self::Checksum => "the checksum of the superblock is wrong",
+                Self::Sectors => "the superblock is larger than 4096 bytes",
+            }
+        }
+    }
+
+    /// `N` bytes at this place; `None` where there are too few.
+    pub fn bytes<const N: usize>(block: &[u8], at: usize) -> Option<[u8; N]> {
+        block.get(at..)?.first_chunk().copied()
+    }
+
+    /// Names of the bits that are set, the lowest first; a bit without a name is called by its number behind `prefix`.
+    pub fn named<'a>(
+        bits: u32,
+        names: &'a [(u32, &'static str)],
+        prefix: &'a str,
+    ) -> impl Iterator<Item = String> + 'a {
+        (0..u32::BITS).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| {
+            let name = names.iter().find(|(known, _)| *known == 1 << bit);
+            name.map_or_else(|| format!("{prefix}{bit}"), |(_, name)| (*name).to_owned())
+        })
+    }
+}
+mod crc32c {
+    //! CRC-32C (Castagnoli), the checksum of ext4's and XFS' metadata: bit-reflected, as in RFC 3720.
+    //!
+    //! It works bit by bit, without a table, because the input is only a superblock.
+
+    /// The reflected polynomial.
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+
+    /// The checksum of these pieces, one behind the other.
+    pub fn of<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u32 {
+        let shift = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { POLYNOMIAL } else { 0 };
+        let bytes = pieces.into_iter().flatten();
+        !bytes.fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| shift(sum)))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        /// RFC 3720, B.4, and the check value that catalogues of checksums give.
+        #[test]
+        fn vectors_of_the_standard() {
+            let rising: Vec<u8> = (0..32).collect();
+            let falling: Vec<u8> = (0..32).rev().collect();
+            for (bytes, sum) in [
+                (&b""[..], 0),
+                (&b"123456789"[..], 0xe306_9283),
+                (&[0; 32][..], 0x8a91_36aa),
+                (&[0xff; 32][..], 0x62a8_ab43),
+                (&rising[..], 0x46dd_794e),
+                (&falling[..], 0x113f_db5c),
+            ] {
+                assert_eq!(of([bytes]), sum, "{bytes:?}");
+                let (one, other) = bytes.split_at(bytes.len() / 2);
+                assert_eq!(of([one, other]), sum, "{bytes:?}");
+            }
+        }
+    }
+}
+mod ext {
+    //! The superblock of ext2, ext3 and ext4: its features, by the names that e2fsprogs gives them, and the size of a cluster.
+    //!
+    //! Its counters, labels and identities are ignored. The layout is that of fs/ext4/ext4.h, the names are those of
+    //! lib/e2p/feature.c. The kernel stores the checksum without the final inversion.
+
+    use super::block::{Unreadable, bytes, named};
+    use super::crc32c;
+
+    /// Offset on the device, in bytes.
+    pub const OFFSET: u64 = 1024;
+
+    /// Length in bytes.
+    pub const SIZE: usize = 1024;
+
+    const MAGIC: [u8; 2] = [0x53, 0xef];
+
+    /// Offset of the checksum, which covers everything before it.
+    const CHECKSUM: usize = 0x3fc;
+
+    /// The feature `metadata_csum`, with which there is a checksum.
+    const METADATA_CSUM: u32 = 0x400;
+
+    /// The feature `bigalloc`, with which space is given out in clusters.
+    const BIGALLOC: u32 = 0x200;
+
+    /// The largest cluster, as a power of two of 1024 bytes (EXT2_MAX_CLUSTER_LOG_SIZE in lib/ext2fs/ext2_fs.h).
+    const MOST_CLUSTER: u32 = 19;
+
+    const COMPATIBLE: &[(u32, &str)] = &[
+        (0x1, "dir_prealloc"),
+        (0x2, "imagic_inodes"),
+        (0x4, "has_journal"),
+        (0x8, "ext_attr"),
+        (0x10, "resize_inode"),
+        (0x20, "dir_index"),
+        (0x40, "lazy_bg"),
+        (0x100, "snapshot_bitmap"),
+        (0x200, "sparse_super2"),
+        (0x400, "fast_commit"),
+        (0x800, "stable_inodes"),
+        (0x1000, "orphan_file"),
+    ];
+
+    const INCOMPATIBLE: &[(u32, &str)] = &[
+        (0x1, "compression"),
+        (0x2, "filetype"),
+        (0x4, "needs_recovery"),
+        (0x8, "journal_dev"),
+        (0x10, "meta_bg"),
+        (0x40, "extent"),
+        (0x80, "64bit"),
+        (0x100, "mmp"),
+        (0x200, "flex_bg"),
+        (0x400, "ea_inode"),
+        (0x1000, "dirdata"),
+        (0x2000, "metadata_csum_seed"),
+        (0x4000, "large_dir"),
+        (0x8000, "inline_data"),
+        (0x1_0000, "encrypt"),
+        (0x2_0000, "casefold"),
+    ];
+
+    const READ_ONLY: &[(u32, &str)] = &[
+        (0x1, "sparse_super"),
+        (0x2, "large_file"),
+        (0x8, "huge_file"),
+        (0x10, "uninit_bg"),
+        (0x20, "dir_nlink"),
+        (0x40, "extra_isize"),
+        (0x100, "quota"),
+        (BIGALLOC, "bigalloc"),
+        (METADATA_CSUM, "metadata_csum"),
+        (0x800, "replica"),
+        (0x1000, "read-only"),
+        (0x2000, "project"),
+        (0x4000, "shared_blocks"),
+        (0x8000, "verity"),
+        (0x1_0000, "orphan_present"),
+    ];
+
+    /// The features in the order in which `dumpe2fs -h` lists them, and the size of a cluster in bytes where space is given
+    /// out in clusters that begin with the device (`s_log_cluster_size` and `s_first_data_block`).
+    pub fn read(block: &[u8]) -> Result<(Vec<String>, Option<u64>), Unreadable> {
+        if block.len() < SIZE || bytes(block, 0x38) != Some(MAGIC) {
+            return Err(Unreadable::Foreign);
+        }
+        let number = |at| bytes(block, at).map(u32::from_le_bytes).ok_or(Unreadable::Foreign);
+        let (compatible, incompatible, read_only) = (number(0x5c)?, number(0x60)?, number(0x64)?);
+        let summed = block.get(..CHECKSUM).ok_or(Unreadable::Foreign)?;
+        if read_only & METADATA_CSUM != 0 && number(CHECKSUM)? != !crc32c::of([summed]) {
+            return Err(Unreadable::Checksum);
+        }
+        let (first_block, cluster) = (number(0x14)?, number(0x1c)?);
+        let in_clusters = read_only & BIGALLOC != 0 && first_block == 0 && cluster <= MOST_CLUSTER;
+        let features = named(compatible, COMPATIBLE, "FEATURE_C")
+            .chain(named(incompatible, INCOMPATIBLE, "FEATURE_I"))
+            .chain(named(read_only, READ_ONLY, "FEATURE_R"));
+        Ok((features.collect(), in_clusters.then(|| 1024 << cluster)))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+            read(block).map(|(features, _)| features)
+        }
+
+        fn block(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
+            let mut block = vec![0; SIZE];
+            block[0x38..0x3a].copy_from_slice(&MAGIC);
+            for (at, word) in [(0x5c, compatible), (0x60, incompatible), (0x64, read_only)] {
+                block[at..at + 4].copy_from_slice(&word.to_le_bytes());
+            }
+            let sum = !crc32c::of([&block[..CHECKSUM]]);
+            block[CHECKSUM..].copy_from_slice(&sum.to_le_bytes());
+            block
+        }
+
+        /// A file system by mke2fs 1.47 with its defaults, and its description by dumpe2fs.
+        #[test]
+        fn a_file_system_of_today() {
+            let words = "has_journal ext_attr resize_inode dir_index orphan_file filetype extent 64bit flex_bg \
+            metadata_csum_seed sparse_super large_file huge_file dir_nlink extra_isize metadata_csum";
+            assert_eq!(features(&block(0x103c, 0x22c2, 0x46b)).unwrap().join(" "), words);
+        }
+
+        /// `mke2fs -O bigalloc -C 16384`, by mke2fs 1.47: s_log_cluster_size is 4.
+        #[test]
+        fn clusters_have_a_size_where_they_begin_with_the_device() {
+            for (features, first_block, log, expect) in [
+                (BIGALLOC, 0, 4, Some(16384)),
+                (BIGALLOC, 0, 6, Some(65536)),
+                (BIGALLOC, 0, MOST_CLUSTER, Some(512 << 20)),
+                (BIGALLOC, 0, MOST_CLUSTER + 1, None),
+                (BIGALLOC, 0, u32::MAX, None),
+                (BIGALLOC, 1, 4, None),
+                // Without the feature the field repeats the size of a block.
+                (0, 0, 2, None),
+            ] {
+                let mut block = block(0, 0, features);
+                block[0x14..0x18].copy_from_slice(&u32::to_le_bytes(first_block));
+                block[0x1c..0x20].copy_from_slice(&log.to_le_bytes());
+                assert_eq!(read(&block).unwrap().1, expect, "{features:x} {first_block} {log}");
+            }
+        }
+
+        #[test]
+        fn bits_without_a_name_have_their_number() {
+            assert_eq!(
+                features(&block(0x80, 1 << 18, 1 << 31)).unwrap(),
+                ["FEATURE_C7", "FEATURE_I18", "FEATURE_R31"]
+            );
+        }
+
+        #[test]
+        fn a_changed_byte_is_noticed_where_there_is_a_checksum() {
+            for at in [0, 0x5d, CHECKSUM - 1, CHECKSUM] {
+                let mut with = block(4, 0, METADATA_CSUM);
+                with[at] ^= 1;
+                assert_eq!(features(&with), Err(Unreadable::Checksum), "{at}");
+            }
+            let mut without = block(4, 0, 0);
+            without[CHECKSUM] ^= 1;
+            assert_eq!(features(&without).unwrap(), ["has_journal"]);
+        }
+
+        proptest! {
+            #[test]
+            fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..SIZE), is_ext: bool) {
+                if let (true, Some(magic)) = (is_ext, bytes.get_mut(0x38..0x3a)) {
+                    magic.copy_from_slice(&MAGIC);
+                }
+                prop_assert!(features(&bytes).is_err(), "it is too short");
+            }
+        }
+    }
+}
+mod xfs {
+    //! The superblock of XFS: version and features, by the names that `xfs_db -c version` prints, in lower case.
+    //!
+    //! Its counters, labels and identities are ignored. The layout is that of fs/xfs/libxfs/xfs_format.h, big-endian except
+    //! for the checksum. Version 5 keeps the bits of version 4 and adds words of its own; both have `ftype`.
+
+    use super::block::{Unreadable, bytes, named};
+    use super::crc32c;
+
+    const MAGIC: &[u8] = b"XFSB";
+
+    /// Offset of the checksum, which covers the whole sector with this field zero.
+    const CHECKSUM: usize = 224;
+
+    /// Bits of the version's number that are features; the lowest four are the version.
+    const VERSION: &[(u32, &str)] = &[
+        (0x10, "attr"),
+        (0x20, "nlink"),
+        (0x40, "quota"),
+        (0x80, "align"),
+        (0x100, "dalign"),
+        (0x200, "shared"),
+        (0x400, "logv2"),
+        (0x800, "sector"),
+        (0x1000, "extflg"),
+        (0x2000, "dirv2"),
+        (0x4000, "ascii_ci"),
+        (0x8000, "morebits"),
+    ];
+
+    /// The bit that enables the second word.
+    const MORE: u32 = 0x8000;
+
+    const SECOND: &[(u32, &str)] = &[
+        (0x2, "lazysbcount"),
+        (0x8, "attr2"),
+        (0x10, "parent"),
+        (0x80, "projid32bit"),
+        (0x100, "crc"),
+        (0x200, "ftype"),
+    ];
+
+    const READ_ONLY: &[(u32, &str)] =
+        &[(0x1, "finobt"), (0x2, "rmapbt"), (0x4, "reflink"), (0x8, "inobtcnt")];
+
+    const INCOMPATIBLE: &[(u32, &str)] = &[
+        (0x1, "ftype"),
+        (0x2, "sparse_inodes"),
+        (0x4, "meta_uuid"),
+        (0x8, "bigtime"),
+        (0x10, "needsrepair"),
+        (0x20, "nrext64"),
+        (0x40, "exchange"),
+        (0x80, "parent"),
+        (0x100, "metadir"),
+        (0x200, "zoned"),
+        (0x400, "gaps"),
+    ];
+
+    /// `v5` or `v4`, and what it has.
+    pub fn features(block: &[u8]) -> Result<Vec<String>, Unreadable> {
+        if !block.starts_with(MAGIC) {
+            return Err(Unreadable::Foreign);
+        }
+        let short = |at| bytes(block, at).map(u16::from_be_bytes).map(u32::from).ok_or(Unreadable::Foreign);
+        let number = |at| bytes(block, at).map(u32::from_be_bytes).ok_or(Unreadable::Foreign);
+        let (number_of_version, second) = (short(100)?, number(200)?);
+        let (version, bits) = (number_of_version & 0xf, number_of_version & !0xf);
+        let mut words = vec![format!("v{version}")];
+        words.extend(named(bits, VERSION, "version_"));
+        if bits & MORE != 0 {
+            words.extend(named(second, SECOND, "features2_"));
+        }
+        if version == 5 {
+            let sector = usize::try_from(short(102)?).unwrap_or_default();
+            let sector = block.get(..sector).ok_or(Unreadable::Sectors)?;
+            let (Some(before), Some(behind)) = (sector.get(..CHECKSUM), sector.get(CHECKSUM + 4..)) else {
+                return Err(Unreadable::Foreign);
+            };
+            let said = bytes(sector, CHECKSUM).map(u32::from_le_bytes);
+            if said != Some(crc32c::of([before, &[0; 4], behind])) {
+                return Err(Unreadable::Checksum);
+            }
+            let own = named(number(212)?, READ_ONLY, "ro_compat_").chain(named(
+                number(216)?,
+                INCOMPATIBLE,
+                "incompat_",
+            ));
+            for word in own {
+                if !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        Ok(words)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::collections::BTreeSet;
+
+        use proptest::prelude::*;
+
+        use super::*;
+
+        fn block(version: u16, second: u32, read_only: u32, incompatible: u32) -> Vec<u8> {
+            let mut block = vec![0; 512];
+            block[..4].copy_from_slice(MAGIC);
+            block[100..102].copy_from_slice(&version.to_be_bytes());
+            block[102..104].copy_from_slice(&512_u16.to_be_bytes());
+            for (at, word) in [(200, second), (212, read_only), (216, incompatible)] {
+                block[at..at + 4].copy_from_slice(&word.to_be_bytes());
+            }
+            let sum = crc32c::of([block.as_slice()]);
+            block[CHECKSUM..CHECKSUM + 4].copy_from_slice(&sum.to_le_bytes());
+            block
+        }
+
+        fn set(words: &str) -> BTreeSet<String> {
+            words.to_lowercase().split(',').map(str::to_owned).collect()
+        }
+
+        /// File systems by mkfs.xfs 6.1, by default and with crc=0, and their description by xfs_db.
+        #[test]
+        fn file_systems_of_both_versions() {
+            let found = |block: &[u8]| features(block).unwrap().into_iter().collect::<BTreeSet<String>>();
+            let five = "V5,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,CRC,FTYPE,FINOBT,\
+            SPARSE_INODES,REFLINK,INOBTCNT,BIGTIME";
+            assert_eq!(found(&block(0xb4a5, 0x18a, 0xd, 0xb)), set(five));
+            let four = "V4,NLINK,DIRV2,ALIGN,LOGV2,EXTFLG,MOREBITS,ATTR2,LAZYSBCOUNT,PROJID32BIT,FTYPE";
+            assert_eq!(found(&block(0xb4a4, 0x28a, 0, 0)), set(four));
+        }
+
+        #[test]
+        fn version_4_has_neither_a_checksum_nor_the_words_of_version_5() {
+            let mut four = block(0x3084, 0x100, 1, 8);
+            four[CHECKSUM] ^= 1;
+            assert_eq!(
+                features(&four).unwrap(),
+                ["v4", "align", "extflg", "dirv2"],
+                "the second word does not count"
+            );
+            assert_eq!(
+                features(&block(0xb4a5, 0x100, 1 << 20, 1 << 30)).unwrap().last().unwrap(),
+                "incompat_30"
+            );
+        }
+
+        #[test]
+        fn a_changed_byte_of_version_5_is_noticed() {
+            for at in [8, 103, CHECKSUM, 511] {
+                let mut five = block(0xb4a5, 0x18a, 0xd, 0xb);
+                five[at] ^= 1;
+                assert!(matches!(features(&five), Err(Unreadable::Checksum | Unreadable::Sectors)), "{at}");
+            }
+            let mut wide = block(0xb4a5, 0x18a, 0xd, 0xb);
+            wide[102] = 0x80;
+            assert_eq!(features(&wide), Err(Unreadable::Sectors));
+        }
+
+        proptest! {
+            #[test]
+            fn any_bytes_do_no_harm(mut bytes in prop::collection::vec(any::<u8>(), 0..600), version: u8) {
+                if let Some(magic) = bytes.get_mut(..MAGIC.len()) {
+                    magic.copy_from_slice(MAGIC);
+                }
+                if let Some(low) = bytes.get_mut(101) {
+                    *low = version;
+                }
+                let _ = features(&bytes);
+            }
+        }
+    }
+}
 
 use std::fs::File;
 use std::io;

@@ -3,11 +3,289 @@
 //! Colour repeats what dashes, marks and labels say. Coordinates are rounded to a tenth, so that the same report has the
 //! same bytes.
 
-mod intervals;
-mod shares;
+mod intervals {
+    //! The median of each method with its 95 % interval, on a logarithmic axis.
+
+    use super::{APART, Illustration, LINE, bottom_axis, interval, is_in_force, text, text_before, texts};
+    use crate::measure::{Measurement, MethodResult};
+    use crate::report::axis::Axis;
+    use crate::report::price::is_without_flushes;
+    use crate::report::telling::price::WITHOUT_FLUSHES;
+    use crate::report::{Report, TargetSummary};
+    use crate::text::{grouped, micros, micros_between};
+
+    /// Where the field begins and ends.
+    const FIELD: [f64; 2] = [150.0, 405.0];
+
+    /// The chart; nothing where nothing was measured.
+    pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {
+        let rows: Vec<&MethodResult> = measurement.of_server().collect();
+        let axis = Axis::around(rows.iter().map(|row| (row.median_us.low, row.median_us.high)))?;
+        let is_no_price =
+            is_without_flushes(report, &target.target) || !rows.iter().any(|row| row.method.is_durable());
+        let top = if is_no_price { LINE } else { 0.0 };
+        let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
+        let mut drawn = bottom_axis(axis.ticks(), FIELD, [top + 4.0, bottom], APART);
+        drawn
+            .extend(is_no_price.then(|| text(FIELD[0], LINE - 6.0, "no durable price").with("class", "bad")));
+        let mut numbers = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let y = LINE.mul_add(at as f64, top + LINE);
+            let used = is_in_force(report, target, measurement, row);
+            let name = if used { format!("▸ {}", row.method.name()) } else { row.method.name().to_owned() };
+            drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &name));
+            drawn.extend(interval(axis.shares(row.median_us), FIELD, y));
+            drawn.push(text(FIELD[1] + 10.0, y + 4.0, &micros(row.median_us.value)));
+            numbers.push(vec![
+                row.method.name().to_owned(),
+                if used { "yes" } else { "" }.to_owned(),
+                micros(row.median_us.value),
+                micros_between(row.median_us.low, row.median_us.high),
+                grouped(row.samples),
+            ]);
+        }
+        let warning =
+            if is_no_price { format!("No durable price. {WITHOUT_FLUSHES} ") } else { String::new() };
+        let says = format!(
+            "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; one page, one session. {}",
+            measurement.sentence
+        );
+        Some(Illustration {
+            name: "price",
+            title: "Time of a commit by method",
+            says,
+            height: bottom + 26.0,
+            drawn,
+            has_links: false,
+            head: ["method", "in force", "median", "95 % interval", "commits"].map(str::to_owned).to_vec(),
+            rows: texts(numbers),
+        })
+    }
+}
+mod shares {
+    //! The share of commits done within a time, a stepped curve for each method, on a logarithmic axis.
+
+    use std::fmt::Write as _;
+
+    use super::{APART, Illustration, WIDTH, along, bottom_axis, left_axis, legend, nth, tenth, texts};
+    use crate::measure::{Measurement, MethodResult};
+    use crate::report::axis::Axis;
+    use crate::report::html::markup::tag;
+    use crate::text::micros;
+
+    /// Where the field begins and ends.
+    const FIELD: [f64; 2] = [60.0, WIDTH - 30.0];
+    const HEIGHT: f64 = 180.0;
+
+    /// The chart; nothing where no quantiles are kept.
+    pub fn chart(measurement: &Measurement) -> Option<Illustration> {
+        let rows: Vec<&MethodResult> =
+            measurement.of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
+        let axis = Axis::around_quantiles(rows.iter().map(|row| row.quantiles_us.as_slice()))?;
+        let (mut drawn, top) = legend(rows.iter().map(|row| row.method.name()));
+        let bottom = top + HEIGHT;
+        drawn.extend(bottom_axis(axis.ticks(), FIELD, [top, bottom], APART));
+        let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
+        drawn.extend(left_axis(marks.map(|(share, label)| (share, label.to_owned())), FIELD, [top, bottom]));
+        for (at, row) in rows.iter().enumerate() {
+            let way = steps(&axis, &row.quantiles_us, top, bottom);
+            drawn.push(tag("path").with("class", &nth(at)).with("d", &way));
+        }
+        let head = std::iter::once("share of commits".to_owned());
+        Some(Illustration {
+        name: "shares",
+        title: "Share of commits done within a time",
+        says: "How many of all commits were done within the time beneath; a steep curve is even, a long tail to the right \
+               is commits that wait. One page, one session."
+            .to_owned(),
+        height: bottom + 26.0,
+        drawn,
+        has_links: false,
+        head: head.chain(rows.iter().map(|row| row.method.name().to_owned())).collect(),
+        rows: texts(numbers(&rows)),
+    })
+    }
+
+    /// The curve goes along to each time and up by one step there.
+    fn steps(axis: &Axis, quantiles: &[f64], top: f64, bottom: f64) -> String {
+        let count = quantiles.len().max(1) as f64;
+        let mut way = format!("M{} {}", tenth(FIELD[0]), tenth(bottom));
+        for (done, us) in (1_u32..).zip(quantiles) {
+            let (x, y) = (along(axis.share(*us), FIELD), along(f64::from(done) / count, [bottom, top]));
+            let _ = write!(way, "H{}V{}", tenth(x), tenth(y));
+        }
+        way
+    }
+
+    fn numbers(rows: &[&MethodResult]) -> Vec<Vec<String>> {
+        let most = rows.iter().map(|row| row.quantiles_us.len()).max().unwrap_or_default();
+        let share = |at: usize| format!("{:.1} %", 100.0 * at.saturating_add(1) as f64 / most.max(1) as f64);
+        let time = |row: &&MethodResult, at: usize| {
+            let of_same_length = row.quantiles_us.get(at).filter(|_| row.quantiles_us.len() == most);
+            of_same_length.map(|us| micros(*us)).unwrap_or_default()
+        };
+        (0..most)
+            .map(|at| std::iter::once(share(at)).chain(rows.iter().map(|row| time(row, at))).collect())
+            .collect()
+    }
+}
 mod rounds;
-mod sessions;
-mod path;
+mod sessions {
+    //! What sessions come to that commit side by side: group commit, on an axis that doubles.
+
+    use super::{Illustration, WIDTH, along, dot, left_axis, line, nth, text_around, texts};
+    use crate::measure::{Measurement, Workload, WorkloadRow};
+    use crate::text::{micros, per_second, rounded};
+
+    /// Where the field begins and ends.
+    const FIELD: [f64; 2] = [80.0, WIDTH - 40.0];
+    const HEIGHT: f64 = 150.0;
+    const TOP: f64 = 14.0;
+
+    /// The chart; nothing where that workload was not measured.
+    pub fn chart(measurement: &Measurement) -> Option<Illustration> {
+        let found = measurement.workloads.iter().find(|found| found.workload == Workload::Group)?;
+        let measured = |row: &&WorkloadRow| {
+            let rate = row.per_second;
+            row.error.is_none()
+                && row.threads > 0
+                && [rate.value, rate.low, rate.high].iter().all(|x| x.is_finite())
+        };
+        let mut rows: Vec<&WorkloadRow> = found.rows.iter().filter(measured).collect();
+        rows.sort_by_key(|row| row.threads);
+        let most = rows.iter().map(|row| row.per_second.high.max(row.per_second.value)).fold(0.0, f64::max);
+        let doublings = f64::from(rows.last()?.threads).log2().max(1.0);
+        if most <= 0.0 {
+            return None;
+        }
+        let bottom = TOP + HEIGHT;
+        let x = |row: &WorkloadRow| along(f64::from(row.threads).log2() / doublings, FIELD);
+        let y = |rate: f64| along(rate / most, [bottom, TOP]);
+        let marks = [0.0, 0.5, 1.0].map(|share| (share, per_second(Some(share * most))));
+        let mut drawn = left_axis(marks, FIELD, [TOP, bottom]);
+        drawn.push(line(&nth(0), rows.iter().map(|row| (x(row), y(row.per_second.value)))));
+        for row in &rows {
+            let at = x(row);
+            drawn.push(line("rule", [(at, y(row.per_second.low)), (at, y(row.per_second.high))]));
+            drawn.push(dot(at, y(row.per_second.value)));
+            drawn.push(text_around(at, bottom + 18.0, &row.threads.to_string()));
+        }
+        let numbers = |row: &&WorkloadRow| {
+            vec![
+                row.threads.to_string(),
+                rounded(row.per_second.value),
+                format!("{}–{}", rounded(row.per_second.low), rounded(row.per_second.high)),
+                micros(row.median_us.value),
+                row.flushes_per_operation.map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
+            ]
+        };
+        let head = ["sessions", "commits/s", "95 % interval", "median of a commit", "flushes a commit"];
+        Some(Illustration {
+            name: "sessions",
+            title: "Commits of sessions side by side",
+            says: format!(
+                "Commits per second of all sessions, by the number of sessions beneath. {}",
+                found.sentence
+            ),
+            height: bottom + 26.0,
+            rows: texts(rows.iter().map(numbers).collect()),
+            drawn,
+            has_links: false,
+            head: head.map(str::to_owned).to_vec(),
+        })
+    }
+}
+mod path {
+    //! The flush path as a rail: solid while the flush travels, dashed where that is unknown, absent below a drop; on it each hop
+    //! with its mark, its name, which leads to its facts, and its fate.
+
+    use super::{Illustration, LINE, WIDTH, line, text, text_around, text_before};
+    use crate::durability::FlushHop;
+    use crate::facts::catalog::target::Flush;
+    use crate::report::html::class;
+    use crate::report::html::evidence::FactsTold;
+    use crate::report::html::markup::{Markup, Tag};
+    use crate::report::telling::flush;
+    use crate::text::wrap::fit;
+
+    /// Where rail, names, words and fates stand.
+    const RAIL: f64 = 14.0;
+    const NAME: f64 = 30.0;
+    const SAYS: f64 = 148.0;
+    /// How many signs of a name and of its words have room; the table beside has all of them.
+    const LONGEST_NAME: usize = 13;
+    const LONGEST_WORDS: usize = 32;
+    /// How many things of one hop are named in the table.
+    const MOST: usize = 8;
+
+    /// The chart; nothing without a path.
+    pub fn chart(path: &[FlushHop], facts: &FactsTold<'_>) -> Option<Illustration> {
+        path.first()?;
+        let mut drawn = Vec::new();
+        let y = |at: usize| LINE.mul_add(1.4 * at as f64, LINE);
+        for (at, hop) in path.iter().enumerate().skip(1) {
+            let part = |class| line(class, [(RAIL, y(at - 1) + 8.0), (RAIL, y(at) - 8.0)]);
+            match hop.arrival {
+                Flush::Sent => drawn.push(part("rail")),
+                Flush::Unknown => drawn.push(part("rail doubted")),
+                Flush::Suppressed | Flush::NotNeeded => {}
+            }
+        }
+        for (at, hop) in path.iter().enumerate() {
+            let (mark, word, tone) = flush::sign(hop);
+            let role = class(tone);
+            drawn.push(text_around(RAIL, y(at) + 5.0, mark).with("class", role));
+            let name = text(NAME, y(at) + 4.0, &fit(&hop.name, LONGEST_NAME));
+            drawn.push(match hop.subjects.iter().find_map(|subject| facts.link(subject)) {
+                Some(link) => link.add(name),
+                None => name,
+            });
+            drawn.push(text(SAYS, y(at) + 4.0, &fit(&hop.says, LONGEST_WORDS)).with("class", "dim"));
+            drawn.push(text_before(WIDTH - 2.0, y(at) + 4.0, word).with("class", role));
+        }
+        let row = |hop: &FlushHop| {
+            let (mark, word, _) = flush::sign(hop);
+            let says = [&hop.says, &hop.because].map(String::as_str);
+            let says: Vec<&str> = says.into_iter().filter(|says| !says.is_empty()).collect();
+            vec![
+                Markup::text(mark),
+                linked(hop, facts),
+                Markup::text(&says.join("; ")),
+                Markup::text(word),
+                Markup::text(&hop.source),
+            ]
+        };
+        Some(Illustration {
+            name: "path",
+            title: "The way of a commit's flush",
+            says: flush::line(path),
+            height: y(path.len() - 1) + LINE,
+            drawn,
+            has_links: path.iter().flat_map(|hop| &hop.subjects).any(|subject| facts.link(subject).is_some()),
+            head: ["mark", "hop", "what it is", "what becomes of the flush", "read from"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: path.iter().map(row).collect(),
+        })
+    }
+
+    /// A hop by its name, with links to the facts of what stands there.
+    fn linked(hop: &FlushHop, facts: &FactsTold<'_>) -> Markup {
+        let name = |words: &str, link: Option<Tag>| match link {
+            Some(link) => link.text(words).into(),
+            None => Markup::text(words),
+        };
+        if let [subject] = hop.subjects.as_slice() {
+            return name(&hop.name, facts.link(subject));
+        }
+        let each = hop
+            .subjects
+            .iter()
+            .take(MOST)
+            .map(|subject| Markup::fixed(" ").and(name(subject.name(), facts.link(subject))));
+        Markup::text(&hop.name).and(Markup::all(each))
+    }
+}
 pub mod forest;
 
 use super::evidence::FactsTold;

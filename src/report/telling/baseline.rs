@@ -4,9 +4,230 @@
 //! Like changes of many things are one line, and what moves by itself or follows from other facts is only counted, so that it
 //! does not drown what somebody changed; the JSON has all of it.
 
-mod named;
-mod facts;
-mod shift;
+mod named {
+    //! The names of many things in a line.
+
+    use crate::report::telling::words;
+    use crate::text::first_of;
+
+    /// How many names are told before the rest is counted.
+    const NAMED: usize = 6;
+
+    /// The first of several names, each once; the rest counted.
+    pub fn named(names: impl Iterator<Item = String>) -> String {
+        let names: Vec<String> = names.collect();
+        first_of(&words::distinct(names.iter().map(String::as_str)), NAMED)
+    }
+}
+mod facts {
+    //! Which facts changed: what somebody or something did, like changes of many things in one line; the rest is counted.
+
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::named::named;
+    use crate::facts::{Nature, Subject};
+    use crate::report::model::difference::{Difference, FactChange, Shown};
+    use crate::report::telling::{Phrase, Section, words};
+
+    /// The facts that somebody or something changed; the others are counted.
+    pub fn sections(difference: &Difference) -> Vec<Section> {
+        let of = |nature: &[Nature]| {
+            let wanted = |change: &&FactChange| nature.contains(&change.nature);
+            difference.facts.iter().filter(wanted).collect::<Vec<_>>()
+        };
+        let lasting = of(&[Nature::Lasting, Nature::Identity, Nature::Assigned]);
+        let follow: Vec<_> =
+            of(&[Nature::Concluded]).into_iter().filter(|change| change.values().is_some()).collect();
+        let drift = of(&[Nature::Drifting]).len();
+        let (both, one): (Vec<&FactChange>, Vec<&FactChange>) =
+            lasting.into_iter().partition(|change| change.values().is_some());
+        let mut changed = Section::part("Changed");
+        for ((fact, change), subjects) in alike(&both) {
+            let subjects = named(subjects.into_iter().map(words::subject));
+            changed.say(Phrase::code(fact).and(format!(" of {subjects}: {change}")));
+        }
+        let names = |changes: &[&FactChange]| {
+            let distinct: BTreeSet<&str> = changes.iter().map(|change| change.fact).collect();
+            named(distinct.into_iter().map(str::to_owned))
+        };
+        let mut rest = Section::part("");
+        if !follow.is_empty() {
+            let because = if both.is_empty() { "Different" } else { "Consequences" };
+            rest.say(format!("{because}: {}", names(&follow)));
+        }
+        let known = |change: &&FactChange| change.now.as_ref().is_some_and(|now| now.value().is_some());
+        let (learnt, lost): (Vec<&FactChange>, Vec<&FactChange>) = one.into_iter().partition(known);
+        for (what, changes) in [("Now unknown", lost), ("Known now", learnt)] {
+            if !changes.is_empty() {
+                let count = words::count(changes.len(), "fact");
+                rest.say(format!("{what}: {count}: {}", names(&changes)));
+            }
+        }
+        if drift > 0 {
+            let count = words::count(drift, "fact");
+            rest.say(format!("{count} that move by themselves, such as free space, are in the JSON only."));
+        }
+        [changed, rest].into_iter().filter_map(Section::unless_empty).collect()
+    }
+
+    /// Like changes of several things together, in the order of the first: the fact and its change in words, and of what.
+    pub fn alike<'c>(changes: &[&'c FactChange]) -> Vec<((&'static str, String), Vec<&'c Subject>)> {
+        let mut groups: Vec<((&'static str, String), Vec<&Subject>)> = Vec::new();
+        let mut at: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        for change in changes {
+            let Some((before, now)) = change.values() else { continue };
+            let key = (change.fact, change_words(before, now));
+            let place = *at.entry(key.clone()).or_insert(groups.len());
+            match groups.get_mut(place) {
+                Some((_, subjects)) => subjects.push(&change.subject),
+                None => groups.push((key, vec![&change.subject])),
+            }
+        }
+        groups
+    }
+
+    /// From what to what; of lists what came and what went.
+    fn change_words(before: &Shown, now: &Shown) -> String {
+        let (Shown::Words(before), Shown::Words(now)) = (before, now) else {
+            return format!("{} → {}", before.text(), now.text());
+        };
+        let without = |of: &[String], other: &[String]| {
+            let more = of.iter().filter(|word| !other.contains(word));
+            more.cloned().collect::<Vec<_>>().join(", ")
+        };
+        let (came, went) = (without(now, before), without(before, now));
+        let parts = [("added", came), ("gone", went)].into_iter().filter(|(_, words)| !words.is_empty());
+        let parts: Vec<String> = parts.map(|(what, words)| format!("{what} {words}")).collect();
+        if parts.is_empty() { "the same words more or less often".to_owned() } else { parts.join("; ") }
+    }
+}
+mod shift {
+    //! How the price of a commit moved: a table, a sentence, and what is likely the cause.
+
+    use super::facts::alike;
+    use super::named::named;
+    use crate::facts::Subject;
+    use crate::measure::{Estimate, Moved, Shift};
+    use crate::report::model::difference::{Difference, FactChange, ProbeShift, RowShift};
+    use crate::report::telling::section::Grid;
+    use crate::report::telling::{Phrase, Section, words};
+    use crate::text::micros;
+
+    /// How the price of a commit moved on a target.
+    pub fn section(difference: &Difference, probe: &ProbeShift) -> Section {
+        let mut section = Section::part(
+            Phrase::plain("Price of one commit on ")
+                .and_code(probe.target.name())
+                .and(format!(", 8 kB, then ({}) and now", probe.before)),
+        );
+        let is_judged = probe.doubts.is_empty();
+        let rows = probe.rows.iter().filter(|row| row.pages == 1).map(|one| row(one, is_judged));
+        section.grid(Grid {
+            head: vec!["method", "then", "now", "shift", "99 % interval", ""],
+            right: vec![false, true, true, true, true, false],
+            narrow: &[],
+            rows: rows.map(|row| row.into_iter().map(Phrase::plain).collect()).collect(),
+        });
+        let (then, now) = (&probe.directory_before, &probe.directory_now);
+        if then != now {
+            section.say(
+                Phrase::plain("Measured in ").and_code(then).and(" then, in ").and_code(now).and(" now."),
+            );
+        }
+        section.say(verdict(probe));
+        if probe.has_moved() {
+            section.say(why(difference, probe));
+        }
+        section
+    }
+
+    fn row(row: &RowShift, is_judged: bool) -> Vec<String> {
+        let mut cells =
+            vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
+        let Some(Shift { percent: Estimate { value, low, high }, moved, .. }) = row.shift else {
+            cells.extend([String::new(), String::new(), "too few rounds".to_owned()]);
+            return cells;
+        };
+        let signed = |remark: &str| {
+            [percent(value), format!("{} – {}", percent(low), percent(high)), remark.to_owned()]
+        };
+        cells.extend(match moved {
+            _ if !is_judged => signed("not judged"),
+            Moved::Not => signed("no significant change"),
+            // What has a word for its direction needs no sign.
+            moved => {
+                let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
+                [
+                    format!("{:.0} % {}", value.abs(), moved_words(moved)),
+                    format!("{least:.0} % – {most:.0} %"),
+                    String::new(),
+                ]
+            }
+        });
+        cells
+    }
+
+    fn percent(value: f64) -> String {
+        // Without this a little less than nothing is -0.
+        format!("{:+.0} %", value.round() + 0.0)
+    }
+
+    fn moved_words(moved: Moved) -> &'static str {
+        match moved {
+            Moved::Dearer => "dearer",
+            Moved::Cheaper => "cheaper",
+            Moved::Not => "no significant change",
+        }
+    }
+
+    /// What became of the price, in a sentence.
+    fn verdict(probe: &ProbeShift) -> String {
+        let Some(main) = probe.main() else { return "No method was measured both times.".to_owned() };
+        if !probe.doubts.is_empty() {
+            return format!("Not judged, because of what limits the figures ({}).", probe.doubts.join("; "));
+        }
+        let Some(shift) = &main.shift else { return "Too few rounds to compare.".to_owned() };
+        let method = main.method.name();
+        match shift.moved {
+            Moved::Not => format!(
+                "No significant change: {method} {} (one of the measurements drifts by {:.0} % in itself).",
+                percent(shift.percent.value),
+                shift.drift_percent
+            ),
+            moved => format!(
+                "A commit with {method} is {:.0} % {} (at least {:.0} %), beyond noise.",
+                shift.percent.value.abs(),
+                moved_words(moved),
+                shift.percent.low.abs().min(shift.percent.high.abs())
+            ),
+        }
+    }
+
+    /// What may be the cause.
+    fn why(difference: &Difference, probe: &ProbeShift) -> String {
+        if !difference.same_host {
+            return "The hosts differ, which is reason enough.".to_owned();
+        }
+        if probe.likely_causes.is_empty() {
+            return "No known fact that affects the price has changed.".to_owned();
+        }
+        let is_one = |change: &&FactChange| {
+            probe
+                .likely_causes
+                .iter()
+                .any(|cause| (&cause.subject, cause.fact) == (&change.subject, change.fact))
+        };
+        let changes: Vec<&FactChange> = difference.facts.iter().filter(is_one).collect();
+        let words = |((fact, change), subjects): ((&str, String), Vec<&Subject>)| {
+            format!("{fact} of {} ({change})", named(subjects.into_iter().map(words::subject)))
+        };
+        let causes: Vec<String> = alike(&changes).into_iter().map(words).collect();
+        match causes.as_slice() {
+            [one] => format!("Likely cause: {one}."),
+            several => format!("Likely cause, one of: {}.", named(several.iter().cloned())),
+        }
+    }
+}
 
 use super::section::{Bullet, Mark};
 use super::{Phrase, Section, words};
