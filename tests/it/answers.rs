@@ -1,12 +1,18 @@
-//! The answers about every target of every recorded host, in the recommendation that programs read.
+//! The answers about every target of every recorded host, as programs and people read them.
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::{Report, json as document, text};
+use walwise::inside::rules::RuleSet;
 
+use crate::hosts::table::target_of;
 use crate::support::deadline::CommandInTime as _;
-use crate::support::recorded::files;
-use crate::support::{check_json, stdout, walwise};
+use crate::support::recorded::{file, files};
+use crate::support::{stderr, walwise};
 
 /// The answers about a target with a PostgreSQL server or none, and with one of MySQL or MariaDB.
 const POSTGRES: [&str; 6] =
@@ -21,14 +27,20 @@ const MYSQL: [&str; 7] = [
     "commit_latency",
 ];
 
-fn recommendation(arguments: &[&str]) -> (usize, Value) {
-    let text = stdout(
-        &walwise().arg("check").args(arguments).args(["--no-probe", "--format", "json"]).output_in_time(),
-    );
-    (text.len(), serde_json::from_str(&text).unwrap())
+/// The report about a target, or about everything that a capture has.
+fn report(capture: &str, target: Option<&str>) -> Report {
+    let recording = RecordedHost::parse(capture.as_bytes()).unwrap();
+    let request = Request { target: target.map(Into::into), ..Request::default() };
+    let mut session = Session::look(&recording, &request, RuleSet::builtin(), &mut |_, _| {});
+    session.asked = target.map(str::to_owned);
+    session.report()
 }
 
-/// Whether a value has this action by its shape: a value exactly where something is to be in force.
+fn recommendation(report: &Report) -> Value {
+    serde_json::from_str(&document::recommendation(report)).unwrap()
+}
+
+/// Whether an answer with this action says what should be in force.
 fn has_value(action: &str) -> bool {
     match action {
         "keep" | "change" | "create" => true,
@@ -37,30 +49,37 @@ fn has_value(action: &str) -> bool {
     }
 }
 
+/// Whether the plan of a target has a step that keeps a setting, in these words.
+fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
+    let nothing = json!({"set": null, "add": [], "remove": []});
+    let plans = whole["plans"].as_array().unwrap().iter().filter(|plan| plan["target"] == *target);
+    let mut steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
+    steps.any(|step| {
+        let title = step["title"].as_str().unwrap().trim_end_matches('.');
+        step["advice"]["change"] == nothing && title == answer["reason"] && step["rules"] != json!([])
+    })
+}
+
 #[test]
 fn every_target_of_every_host_has_every_answer() {
     let (mut undecided, mut all) = (BTreeMap::<String, usize>::new(), 0);
-    for file in files() {
-        let host = file.to_str().unwrap();
-        let (_, whole) = recommendation(&["--host", host]);
-        let (_, report) = check_json(&["--no-probe", "--host", host]);
-        for target in whole["targets"].as_array().unwrap() {
-            let name = target["target"].as_str().unwrap().split_once(' ').unwrap().1;
-            let (bytes, alone) = recommendation(&["--host", host, name]);
-            assert!(bytes <= 8 << 10, "{host} {name}: {bytes} bytes");
-            let target = &alone["targets"][0];
+    for path in files() {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let report = report(&std::fs::read_to_string(&path).unwrap(), None);
+        let whole: Value = serde_json::from_str(&document::render(&report)).unwrap();
+        for target in recommendation(&report)["targets"].as_array().unwrap() {
             let answers = target["answers"].as_object().unwrap();
             let applies =
                 |name: &&str| answers[*name]["action"] != "not_applicable" || *name == "mkfs_options";
-            let is_mysql = MYSQL.iter().all(&applies);
-            assert!(is_mysql || POSTGRES.iter().all(applies), "{host} {name}: {answers:?}");
+            let is_whole = MYSQL.iter().all(&applies) || POSTGRES.iter().all(applies);
+            let is_in_use = answers["filesystem"]["action"] == "not_applicable";
+            assert!(is_whole || is_in_use, "{name}: {answers:?}");
             for (topic, answer) in answers {
                 let action = answer["action"].as_str().unwrap();
-                assert_eq!(answer["value"].is_null(), !has_value(action), "{host} {name} {topic}: {answer}");
-                assert!(!answer["reason"].as_str().unwrap().is_empty(), "{host} {name} {topic}");
-                if action == "keep" {
-                    assert!(is_kept_by_rule(&report, name, answer), "{host} {name} {topic}: {answer}");
-                }
+                assert_eq!(answer["value"].is_null(), !has_value(action), "{name} {topic}: {answer}");
+                assert!(!answer["reason"].as_str().unwrap().is_empty(), "{name} {topic}");
+                let is_kept = action != "keep" || is_kept_by_rule(&whole, &target["target"], answer);
+                assert!(is_kept, "{name} {topic}: {answer}");
                 if topic != "commit_latency" && action != "not_applicable" {
                     all += 1;
                     if action == "undecided" {
@@ -74,40 +93,25 @@ fn every_target_of_every_host_has_every_answer() {
     assert!(open * 10 <= all, "{open} of {all} are undecided: {undecided:#?}");
 }
 
-/// Whether the plan of a target has a step that keeps a setting, and a rule that says so in these words.
-fn is_kept_by_rule(report: &Value, target: &str, answer: &Value) -> bool {
-    let nothing = serde_json::json!({"set": null, "add": [], "remove": []});
-    let plans = report["plans"].as_array().unwrap().iter();
-    let mut steps = plans
-        .filter(|plan| plan["target"] == format!("target {target}"))
-        .flat_map(|plan| plan["steps"].as_array().unwrap());
-    let applies =
-        |rule: &Value| report["findings"].as_array().unwrap().iter().any(|finding| finding["rule"] == *rule);
-    steps.any(|step| {
-        step["advice"]["change"] == nothing
-            && step["title"].as_str().unwrap().trim_end_matches('.') == answer["reason"]
-            && step["rules"].as_array().unwrap().iter().all(applies)
-    })
-}
-
 #[test]
-fn a_report_about_one_target_fits_a_screen() {
-    for file in files() {
-        let host = file.to_str().unwrap();
-        for target in recommendation(&["--host", host]).1["targets"].as_array().unwrap() {
-            let name = target["target"].as_str().unwrap().split_once(' ').unwrap().1;
-            let urgent = |fix: &Value| fix["level"] == "critical" || fix["level"] == "warning";
-            let most = if target["fixes"].as_array().unwrap().iter().any(urgent) { 40 } else { 24 };
-            let text =
-                stdout(&walwise().args(["check", name, "--no-probe", "--host", host]).output_in_time());
-            assert!(text.lines().count() <= most, "{host} {name}: {} lines\n{text}", text.lines().count());
-        }
+fn a_report_about_one_target_is_short() {
+    let style = text::LineStyle { colour: false, ascii: false };
+    for path in files() {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let report = report(&std::fs::read_to_string(&path).unwrap(), Some(target_of(name)));
+        let bytes = document::recommendation(&report).len();
+        assert!(bytes <= 8 << 10, "{name}: {bytes} bytes");
+        let urgent = |fix: &Value| fix["level"] == "critical" || fix["level"] == "warning";
+        let is_urgent = recommendation(&report)["targets"][0]["fixes"].as_array().unwrap().iter().any(urgent);
+        let text = text::short(&report, style);
+        let lines = text.lines().count();
+        assert!(lines <= if is_urgent { 40 } else { 24 }, "{name}: {lines} lines\n{text}");
     }
 }
 
 #[test]
 fn shared_and_user_space_file_systems_are_to_be_left() {
-    let base = std::fs::read_to_string(crate::support::recorded::file("ext4-nobarrier")).unwrap();
+    let capture = std::fs::read_to_string(file("ext4-nobarrier")).unwrap();
     for fstype in [
         "fuse.s3fs",
         "fuse.mergerfs",
@@ -119,11 +123,10 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
         "drvfs",
         "lxfs",
         "fakeowner",
+        "ecryptfs",
     ] {
-        let dir = tempfile::tempdir().unwrap();
-        let host = dir.path().join("host");
-        std::fs::write(&host, base.replace(" - ext4 ", &format!(" - {fstype} "))).unwrap();
-        let (_, found) = recommendation(&["/data", "--host", host.to_str().unwrap()]);
+        let capture = capture.replace(" - ext4 ", &format!(" - {fstype} "));
+        let found = recommendation(&report(&capture, Some("/data")));
         let answer = &found["targets"][0]["answers"]["filesystem"];
         assert_eq!(answer["action"], "change", "{fstype}: {answer}");
     }
@@ -132,15 +135,15 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
 #[test]
 fn a_recommendation_is_no_report() {
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("recommendation.json");
-    let host = crate::support::recorded::file("el9-ext4");
-    let host = host.to_str().unwrap();
-    let (_, made) = recommendation(&["--host", host]);
-    std::fs::write(&file, made.to_string()).unwrap();
-    let file = file.to_str().unwrap();
-    for refused in [&["show", file][..], &["check", "--host", host, "--baseline", file]] {
+    let made = dir.path().join("recommendation.json");
+    let host = file("el9-ext4");
+    let (made, host) = (made.to_str().unwrap(), host.to_str().unwrap());
+    let output =
+        walwise().args(["check", "--host", host, "--format", "json", "--output", made]).output_in_time();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for refused in [&["show", made][..], &["check", "--host", host, "--baseline", made]] {
         let output = walwise().args(refused).output_in_time();
-        let said = crate::support::stderr(&output);
+        let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains("-v --format json") && said.contains("--save"), "{said}");
     }

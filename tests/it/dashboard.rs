@@ -75,7 +75,7 @@ fn nothing_is_said_twice() {
 }
 
 /// Hops of which a path in a line says no more than their names.
-const SIMPLY_PASSED: [&str; 2] = ["passed", "flush sent"];
+const SIMPLY_PASSED: [&str; 3] = ["passed", "flush sent", "no cache"];
 
 /// The path where it has no rows of its own, its broken rows joined.
 fn path_in_a_line(rows: &[String]) -> Option<String> {

@@ -264,7 +264,7 @@ fn ascii_has_the_same_words() {
         assert!(written.is_ascii(), "{ascii}");
         let words = |text: &str| {
             let word = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || ",.".contains(c));
-            let text = text.replace('µ', "u").replace('×', "x").replace('↓', "v");
+            let text = text.replace('µ', "u").replace('×', "x").replace('↓', "v").replace('✗', "X");
             text.split_whitespace().filter(word).map(str::to_owned).collect::<Vec<_>>()
         };
         assert_eq!(words(&rich), words(&ascii));

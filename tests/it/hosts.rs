@@ -20,7 +20,7 @@ mod reviewed;
 mod seeds;
 mod short;
 mod states;
-mod table;
+pub mod table;
 mod words;
 
 fn checked(name: &str) -> (i32, Value) {

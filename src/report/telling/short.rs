@@ -58,7 +58,7 @@ const TARGETS: usize = 12;
 pub struct FixDetail {
     /// How many entries are shown, if so many are less urgent.
     pub entries: usize,
-    /// Whether each says where the value in force was read, and its rules.
+    /// Whether each says where the value in force was read and its rules, and what keeps mount options over a reboot.
     pub sources: bool,
 }
 
@@ -209,7 +209,7 @@ fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) ->
         }
     });
     let mounts = |fix: &Fix<'_>| fix.setting.is_some_and(|setting| setting.kind == SettingKind::MountOptions);
-    let persists = !of.kind.is_device() && fixes.iter().take(shown).any(mounts);
+    let persists = detail.sources && !of.kind.is_device() && fixes.iter().take(shown).any(mounts);
     let entry = |(number, fix): (usize, &Fix<'_>)| {
         let mut said = answers::fix(report, Some(of), fix);
         if !detail.sources && fix.level < Level::Critical {

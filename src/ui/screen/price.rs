@@ -32,14 +32,11 @@ pub fn of(data: &Data) -> Option<(&Measurement, String)> {
     live.or_else(|| data.measurement().map(|done| (done, format!("measured {}", done.when))))
 }
 
-/// What is said where nothing was measured.
+/// How to measure, or why that cannot be done.
 pub fn unmeasured(data: &Data) -> (String, TextRole) {
     match data.measurable() {
-        Ok(()) => (
-            "not measured: p measures it, after it has shown what it would write".to_owned(),
-            TextRole::Plain,
-        ),
-        Err(why) => (format!("not measured: {why}"), TextRole::Dim),
+        Ok(()) => ("p measures it, after it has shown what it would write".to_owned(), TextRole::Plain),
+        Err(why) => (why.to_owned(), TextRole::Dim),
     }
 }
 

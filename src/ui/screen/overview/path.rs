@@ -87,7 +87,10 @@ impl Dashboard<'_> {
                 lines.extend(price::brief(self.data, self.report, measurement, room));
                 (format!("{}, one session, {when}", price::pages(measurement)), TextRole::Dim)
             }
-            None => price::unmeasured(self.data),
+            None => {
+                let (how, role) = price::unmeasured(self.data);
+                (format!("not measured: {how}"), role)
+            }
         };
         let rows = text::wrap(&says, room).into_iter();
         lines.extend(rows.map(|row| Line::styled(row, self.theme.style(role))));
