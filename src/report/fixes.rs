@@ -113,7 +113,7 @@ fn seen_in(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Entries with the same commands are one, and a finding that repeats the verdict joins the first critical one.
+/// Entries with the same commands, or of one rule in the same words, are one; a finding that repeats the verdict joins the first critical one.
 fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
     let mut verdicts = Vec::new();
@@ -125,8 +125,11 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
         if fix.rules.iter().all(|rule| rule.starts_with("verdict.")) {
             verdicts.push(fix);
         } else if let Some(other) = out.iter_mut().find(same) {
-            let new = fix.rules.into_iter().filter(|rule| !other.rules.contains(rule)).collect::<Vec<_>>();
-            other.rules.extend(new);
+            let rules = fix.rules.into_iter().filter(|rule| !other.rules.contains(rule));
+            other.rules.extend(rules.collect::<Vec<_>>());
+            let commands = fix.commands.into_iter().filter(|command| !other.commands.contains(command));
+            other.commands.extend(commands.collect::<Vec<_>>());
+            other.risk = other.risk.max(fix.risk);
         } else {
             out.push(fix);
         }

@@ -60,6 +60,15 @@ fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     })
 }
 
+/// The commands of the steps by which a plan changes something.
+fn commands<'w>(whole: &'w Value, target: &Value) -> Vec<&'w Value> {
+    let nothing = json!({"set": null, "add": [], "remove": []});
+    let plans = whole["plans"].as_array().unwrap().iter().filter(|plan| plan["target"] == *target);
+    let steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
+    let changes = steps.filter(|step| step["advice"]["change"] != nothing);
+    changes.flat_map(|step| step["advice"]["apply"].as_array().unwrap()).collect()
+}
+
 #[test]
 fn every_target_of_every_host_has_every_answer() {
     let (mut undecided, mut all) = (BTreeMap::<String, usize>::new(), 0);
@@ -74,6 +83,15 @@ fn every_target_of_every_host_has_every_answer() {
             let is_whole = MYSQL.iter().all(&applies) || POSTGRES.iter().all(applies);
             let is_in_use = answers["filesystem"]["action"] == "not_applicable";
             assert!(is_whole || is_in_use, "{name}: {answers:?}");
+            let fixed: Vec<&Value> = target["fixes"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .flat_map(|fix| fix["commands"].as_array().unwrap())
+                .collect();
+            for command in commands(&whole, &target["target"]) {
+                assert!(fixed.contains(&command), "{name}: no fix has {command}: {fixed:?}");
+            }
             for (topic, answer) in answers {
                 let action = answer["action"].as_str().unwrap();
                 assert_eq!(answer["value"].is_null(), !has_value(action), "{name} {topic}: {answer}");

@@ -96,7 +96,7 @@ fn from_a_free_disk_to_a_checked_cluster() {
     let standing = ["DURABLE", "UNPROVEN", "AT RISK"]
         .iter()
         .any(|word| checked.lines().any(|line| line.starts_with(word) && line.contains("postgresql 15")));
-    assert!(standing && checked.lines().any(|line| line.starts_with("method   ")), "{checked}");
+    assert!(standing && checked.lines().any(|line| line.starts_with("wal_sync_method")), "{checked}");
     let line = fs::read_to_string(&table).unwrap();
     assert!(line.starts_with("UUID=") && line.contains(at), "{line}");
     let (typed, read) = (person.typed.len(), person.read);

@@ -109,7 +109,7 @@ fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
         let data = memory();
         let kept = Untouched::now(data.path());
         let mut terminal = Closable::start(data.path(), own);
-        terminal.until_shown("p measures it");
+        terminal.until_shown("recommended");
         terminal.press("p");
         terminal.until_shown("y start");
         terminal.press("y");

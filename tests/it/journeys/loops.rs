@@ -91,7 +91,7 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     pty.until_shown("Fix first");
     pty.press("4");
     let shown = pty.until_shown("in order of application");
-    assert!(shown.contains("new file system"), "{shown}");
+    assert!(shown.contains("downtime"), "{shown}");
     pty.press("y");
     let line = format!("mkfs.ext4 -m 1 {}", disk.device);
     pty.until_shown(&format!("clipboard: {line}"));
@@ -188,7 +188,7 @@ fn what_was_measured_before_a_remount_is_not_taken_for_how_it_is_now() {
     pty.until_shown("rounds in");
     mounted.remount("barrier=1");
     pty.press("1r");
-    let shown = pty.until_shown("p measures it");
+    let shown = pty.until_shown("recommended");
     assert!(!shown.contains("none arrived"), "{shown}");
     pty.press("q");
     pty.ends(0);

@@ -72,7 +72,7 @@ fn another_kernel_is_supposed_and_left_again() {
     pty.until_shown("Fix first");
     pty.press("4");
     let real = pty.until_shown("in order of application");
-    assert!(real.contains("downtime"), "{real}");
+    assert!(real.contains("interrupts"), "{real}");
     suppose_another_kernel(&mut pty);
     let supposed = pty.until_shown("(boot.ineffective-option)");
     assert!(supposed.contains("(assumed; actual:"), "{supposed}");
