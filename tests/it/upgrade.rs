@@ -321,13 +321,13 @@ fn with_a_baseline_from_before_every_mistake_is_named_once() {
         stdout(&output)
     };
     let before = dir.path().join("before.json");
-    fs::write(&before, check(&["--format", "json"])).unwrap();
+    fs::write(&before, check(&["-v", "--format", "json"])).unwrap();
     let after = fs::read_to_string(&host).unwrap().replace("6.1.0-28-amd64", "6.17.3");
     let after = after.replace("Debian 6.1.119-1", "Debian 6.17.3-1");
     fs::write(&host, after).unwrap();
     let baseline = ["--baseline", before.to_str().unwrap()];
     let report: Value =
-        serde_json::from_str(&check(&[&baseline[..], &["--format", "json"]].concat())).unwrap();
+        serde_json::from_str(&check(&[&baseline[..], &["-v", "--format", "json"]].concat())).unwrap();
     let findings = report["baseline"]["findings"].as_array().unwrap();
     let serious = |finding: &&Value| {
         finding["now"]["applies"] == true

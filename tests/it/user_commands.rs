@@ -26,7 +26,7 @@ fn rules() -> (tempfile::TempDir, String) {
 fn check(format: &str, rules: &str) -> String {
     let mut command = walwise();
     command.args(["check", "--host", &host(), "--rules", rules, "--format", format]);
-    if format == "text" {
+    if ["text", "json"].contains(&format) {
         command.arg("-v");
     }
     let output = command.output_in_time();
