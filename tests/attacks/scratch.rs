@@ -180,7 +180,7 @@ fn what_a_killed_probe_left_is_told_and_nothing_else() {
         }
         super::ground::link(&elsewhere, &theirs.join(format!("{PREFIX}1-0123456789abcde1")));
         let measured = || {
-            let ended = root::end(probe(&theirs).args(["-v", "--format", "json"]));
+            let ended = root::end(probe(&theirs).args(["--format", "json"]));
             let caveats = ended.json()["caveats"].clone();
             let of_left = |caveat: &&serde_json::Value| caveat["id"] == "leftover";
             let says =
