@@ -82,15 +82,12 @@ impl Dashboard<'_> {
     /// The price in few columns.
     fn beside(&self, room: usize) -> Vec<Line<'static>> {
         let mut lines = vec![Line::styled(TITLE, self.theme.style(TextRole::Heading))];
-        let (says, role) = match price::of(self.data) {
-            Some((measurement, when)) => {
-                lines.extend(price::brief(self.data, self.report, measurement, room));
-                (format!("{}, one session, {when}", price::pages(measurement)), TextRole::Dim)
-            }
-            None => {
-                let (how, role) = price::unmeasured(self.data);
-                (format!("not measured: {how}"), role)
-            }
+        let (says, role) = if let Some((measurement, when)) = price::of(self.data) {
+            lines.extend(price::brief(self.data, self.report, measurement, room));
+            (format!("{}, one session, {when}", price::pages(measurement)), TextRole::Dim)
+        } else {
+            let (how, role) = price::unmeasured(self.data);
+            (format!("not measured: {how}"), role)
         };
         let rows = text::wrap(&says, room).into_iter();
         lines.extend(rows.map(|row| Line::styled(row, self.theme.style(role))));
