@@ -16,6 +16,9 @@ pub mod pane {
     use crate::ui::theme::{TextRole, Theme};
     use crate::ui::widgets::{area, text};
 
+    /// Columns of a question.
+    pub const WIDTH: u16 = 76;
+
     /// Keys and what each would answer, in a row.
     pub fn answers(theme: Theme, choices: &[(&str, &str)], row: Rect, hits: &mut Hits, buffer: &mut Buffer) {
         let mut rest = row;
@@ -27,6 +30,27 @@ pub mod pane {
             Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
             hits.press(place, key);
             (_, rest) = area::left(after, 4);
+        }
+    }
+
+    /// Draws a titled text with the answers beneath it, which stay visible where the text is longer than the screen.
+    pub fn ask(
+        theme: Theme,
+        (title, mut lines): (&str, Vec<Line<'static>>),
+        choices: &[(&str, &str)],
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
+        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
+        let inner = pane(theme, title, WIDTH.min(area.width), height, area, buffer);
+        lines.truncate(usize::from(inner.height.saturating_sub(2)));
+        let below = lines.len().saturating_add(1);
+        for (line, row) in lines.into_iter().zip(inner.rows()) {
+            line.render(row, buffer);
+        }
+        if let Some(row) = inner.rows().nth(below) {
+            answers(theme, choices, row, hits, buffer);
         }
     }
 
@@ -124,16 +148,13 @@ mod confirm {
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::Line;
-    use ratatui::widgets::Widget;
 
-    use super::pane::{answers, pane};
+    use super::pane::{WIDTH, ask};
     use crate::facts::Subject;
     use crate::ui::hits::Hits;
     use crate::ui::model::Model;
     use crate::ui::theme::TextRole;
     use crate::ui::widgets::text;
-
-    const WIDTH: u16 = 76;
 
     /// Draws the plan, or why there is none.
     pub fn draw(
@@ -165,18 +186,7 @@ mod confirm {
             Ok(_) => format!("Probe of {}", target.name()),
             Err(_) => format!("{} cannot be probed", target.name()),
         };
-        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
-        let inner = pane(theme, &text::fit(&title, room), WIDTH.min(area.width), height, area, buffer);
-        // The question stays visible even where the plan is longer than the screen.
-        let kept = usize::from(inner.height.saturating_sub(2));
-        lines.truncate(kept);
-        let below = lines.len().saturating_add(1);
-        for (line, row) in lines.into_iter().zip(inner.rows()) {
-            line.render(row, buffer);
-        }
-        if let Some(row) = inner.rows().nth(below) {
-            answers(theme, question, row, hits, buffer);
-        }
+        ask(theme, (&text::fit(&title, room), lines), question, area, hits, buffer);
     }
 }
 mod filesystem {
@@ -187,15 +197,13 @@ mod filesystem {
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::Choices;
+    use super::pane::{Choices, WIDTH};
     use crate::report::FilesystemChoice;
     use crate::ui::model::Model;
     use crate::ui::standing::mark;
     use crate::ui::theme::{TextRole, Theme};
     use crate::ui::widgets::columns::{self, Column, StyledText};
     use crate::ui::widgets::text;
-
-    const WIDTH: u16 = 76;
 
     /// Draws the list, with what is to be said of the chosen one beneath.
     pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
@@ -336,16 +344,14 @@ mod save {
     use ratatui::buffer::Buffer;
     use ratatui::layout::Rect;
     use ratatui::text::{Line, Span};
-    use ratatui::widgets::Widget;
 
-    use super::pane::{answers, pane};
+    use super::pane::{WIDTH, ask};
     use crate::ui::documents::{SaveForm, SaveState};
     use crate::ui::hits::Hits;
     use crate::ui::model::Model;
     use crate::ui::theme::TextRole;
     use crate::ui::widgets::text;
 
-    const WIDTH: u16 = 76;
     /// Columns before the name.
     const INDENT: usize = 6;
 
@@ -380,18 +386,8 @@ mod save {
             SaveState::Saving => &[("esc", "do not wait")],
             SaveState::Exists(_) => &[("y", "replace it"), ("n", "another name"), ("esc", "do not save")],
         };
-        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
         let title = format!("Save as {}", form.format.name());
-        let inner = pane(theme, &title, WIDTH.min(area.width), height, area, buffer);
-        // The answers stay visible even where the rest is longer than the screen.
-        lines.truncate(usize::from(inner.height.saturating_sub(2)));
-        let below = lines.len().saturating_add(1);
-        for (line, row) in lines.into_iter().zip(inner.rows()) {
-            line.render(row, buffer);
-        }
-        if let Some(row) = inner.rows().nth(below) {
-            answers(theme, choices, row, hits, buffer);
-        }
+        ask(theme, (&title, lines), choices, area, hits, buffer);
     }
 }
 mod targets {
@@ -401,7 +397,7 @@ mod targets {
     use ratatui::layout::Rect;
     use ratatui::text::Line;
 
-    use super::pane::{Choices, typed};
+    use super::pane::{Choices, WIDTH, typed};
     use crate::report::TargetSummary;
     use crate::ui::command;
     use crate::ui::hits::{Hit, Hits};
@@ -410,7 +406,6 @@ mod targets {
     use crate::ui::theme::TextRole;
     use crate::ui::widgets::columns;
 
-    const WIDTH: u16 = 76;
     /// Columns of a name.
     const NAME: usize = 44;
 
@@ -456,7 +451,7 @@ mod what_if {
     use ratatui::style::Modifier;
     use ratatui::text::Line;
 
-    use super::pane::{Choices, typed};
+    use super::pane::{Choices, WIDTH, typed};
     use crate::ui::model::Model;
     use crate::ui::standing::mark;
     use crate::ui::theme::{TextRole, Theme};
@@ -464,8 +459,6 @@ mod what_if {
     use crate::ui::widgets::columns::{self, Column, StyledText};
     use crate::ui::widgets::text;
     use crate::ui::words;
-
-    const WIDTH: u16 = 76;
 
     /// Draws the list of facts, or that of values.
     pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
