@@ -139,12 +139,13 @@ pub use hypothesis::Hypothesis;
 
 use super::Session;
 use crate::collect::{self, Request};
-use crate::facts::catalog::kernel;
+use crate::facts::catalog::{kernel, mount};
 use crate::facts::{FactSet, KeyInfo, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
 use crate::host::{EditedHost, Host};
 use crate::report;
 use crate::text;
 use crate::text::suggest::{did_you_mean, or_list};
+use crate::validity;
 use crate::version::{Version, is_release};
 
 /// The number of subjects that are listed to a user who named none.
@@ -328,7 +329,18 @@ fn size(given: &str) -> Option<u64> {
 /// Those that are refused: the fact is known, and there is no recipe for its answer.
 fn objections(all: &[Assumption], read: &FactSet) -> Vec<String> {
     let lacks_recipe = |one: &&Assumption| is_other(one, read) && recipes::edits(one, all, read).is_none();
-    all.iter().filter(lacks_recipe).map(|one| refusal(one, read)).collect()
+    let refused = all.iter().filter(lacks_recipe).map(|one| refusal(one, read));
+    refused.chain(all.iter().filter_map(|one| misspelt(one, read))).collect()
+}
+
+/// An option that is not in force and that no row of the table names would count as one without faults.
+fn misspelt(one: &Assumption, read: &FactSet) -> Option<String> {
+    let Assumption { subject, key, value: Value::List(words) } = one else { return None };
+    let of_mount = [mount::OPTIONS.name(), mount::SUPER_OPTIONS.name()];
+    let Some(Value::List(now)) = read.reading(subject, key.id).value() else { return None };
+    let fstype = read.value(subject, &mount::FSTYPE).filter(|_| of_mount.contains(&key.name))?;
+    let unknown = words.iter().find(|word| !now.contains(word) && !validity::lists(&fstype, word))?;
+    Some(format!("{} of {subject} never holds `{unknown}`: {fstype} has no such option", key.name))
 }
 
 /// Whether the fact is known and has another value.

@@ -198,6 +198,19 @@ fn an_assumption_that_changes_nothing_is_said_to() {
     assert!(page.contains("Nothing else would be different."), "{page}");
 }
 
+/// A word that nothing judges would count as one without faults.
+#[test]
+fn a_mount_option_that_the_file_system_lacks_is_refused() {
+    let host = host("sata-volatile");
+    for (assumption, says) in [
+        ("mount.super_options@/data=rw,nobarier", "never holds `nobarier`"),
+        ("mount.options@/data=rw,noatiem", "never holds `noatiem`"),
+    ] {
+        let complaint = refused(&["--host", host.as_str(), "--assume", assumption]);
+        assert!(complaint.contains(says), "{complaint}");
+    }
+}
+
 #[test]
 fn all_mistakes_are_said_at_once() {
     let host = host("sata-volatile");
