@@ -64,7 +64,10 @@ fn checked(args: &Check) -> ExitResult {
     } else {
         None
     };
-    session.traced = [Format::Json, Format::Html].contains(&args.format) || args.save;
+    session.traced = match args.format {
+        Format::Json => args.extent.verbose || args.save,
+        format => format == Format::Html || args.save,
+    };
     let mut report = session.report();
     report.warnings.extend(not_measured.map(Note::from));
     if session.live && (args.save || args.format.protocol().tells_earlier_prices()) {

@@ -16,10 +16,45 @@ use crate::rules::{Basis, Confidence, Finding, Level, Outcome};
 use crate::servers;
 use crate::settings::{self, Setting, SettingKind};
 
-/// All answers about a target.
-pub fn of_target(report: &Report, target: &TargetSummary) -> BTreeMap<Topic, Answer> {
-    let context = Context::new(report, target);
+/// All answers about a target, from the findings about it.
+pub fn of_target(report: &Report, target: &TargetSummary, about: &[&Finding]) -> BTreeMap<Topic, Answer> {
+    let context = Context::new(report, target, about);
     Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
+}
+
+impl Topic {
+    /// What a setting answers.
+    pub fn of(setting: &Setting) -> Option<Self> {
+        match setting.kind {
+            SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
+            SettingKind::MkfsOptions | SettingKind::MkfsFeatures => Some(Self::MkfsOptions),
+            SettingKind::MountOptions => Some(Self::MountOptions),
+            SettingKind::Postgres | SettingKind::Mysql => {
+                let current = setting.current?;
+                Self::ALL.into_iter().find(|topic| topic.facts().iter().any(|fact| fact.id == current.id))
+            }
+            SettingKind::BootOptions
+            | SettingKind::DirectoryFlags
+            | SettingKind::FastCommit
+            | SettingKind::InitDb
+            | SettingKind::Queue
+            | SettingKind::Scheduler
+            | SettingKind::Trim
+            | SettingKind::Other => None,
+        }
+    }
+
+    /// The facts of a server that hold its value; a server has one of them.
+    fn facts(self) -> &'static [&'static KeyInfo] {
+        match self {
+            Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
+            Self::MaxWalSize => &[&postgres::MAX_WAL_SIZE.info],
+            Self::FlushMethod => &[&mysql::FLUSH_METHOD.info],
+            Self::FlushLog => &[&mysql::FLUSH_LOG.info],
+            Self::RedoCapacity => &[&mysql::REDO_CAPACITY.info, &mysql::LOG_FILE_SIZE.info],
+            Self::Filesystem | Self::MkfsOptions | Self::MountOptions | Self::CommitLatency => &[],
+        }
+    }
 }
 
 struct Context<'r> {
@@ -33,18 +68,17 @@ struct Context<'r> {
 }
 
 impl<'r> Context<'r> {
-    fn new(report: &'r Report, target: &'r TargetSummary) -> Self {
+    fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
         let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
         let is_open = |finding: &&Finding| {
-            let matters = finding.level != Level::Option && target.subjects.contains(&finding.subject);
-            matters && matches!(finding.outcome, Outcome::Undecided { .. })
+            finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
         };
         Self {
             report,
             target,
             area: area.unwrap_or(Area::Pg),
             mount: report.facts.resolve(&target.target, Scope::Mount),
-            undecided: report.findings.iter().filter(is_open).collect(),
+            undecided: about.iter().copied().filter(is_open).collect(),
         }
     }
 
@@ -53,14 +87,8 @@ impl<'r> Context<'r> {
             Topic::Filesystem => self.filesystem(),
             Topic::MkfsOptions => self.mkfs_options(),
             Topic::MountOptions => self.mount_options(),
-            Topic::WalSyncMethod => self.of_server(Area::Pg, &[&postgres::WAL_SYNC_METHOD.info], true),
-            Topic::MaxWalSize => self.of_server(Area::Pg, &[&postgres::MAX_WAL_SIZE.info], false),
-            Topic::FlushMethod => self.of_server(Area::Mysql, &[&mysql::FLUSH_METHOD.info], false),
-            Topic::FlushLog => self.of_server(Area::Mysql, &[&mysql::FLUSH_LOG.info], false),
-            Topic::RedoCapacity => {
-                let facts = [&mysql::REDO_CAPACITY.info, &mysql::LOG_FILE_SIZE.info];
-                self.of_server(Area::Mysql, &facts, false)
-            }
+            Topic::WalSyncMethod | Topic::MaxWalSize => self.of_server(Area::Pg, topic),
+            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => self.of_server(Area::Mysql, topic),
             Topic::CommitLatency => self.latency(),
         }
     }
@@ -69,25 +97,27 @@ impl<'r> Context<'r> {
         self.target.content.as_ref().is_some_and(super::DeviceContent::may_be_given)
     }
 
-    /// The steps about a setting of the target's plan, changes first.
-    fn steps(&self, of: impl Fn(&Setting) -> bool) -> Vec<&'r Step> {
+    /// The steps of the target's plan that answer this, changes first.
+    fn steps(&self, topic: Topic) -> Vec<&'r Step> {
         let steps = self.report.plan(&self.target.target).into_iter().flat_map(|plan| &plan.steps);
         // A mount further down the stack has options of its own.
         let elsewhere = |step: &Step| {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
         };
-        let steps = steps.filter(|step| of(step.advice.setting) && !elsewhere(step));
+        let answers = |step: &Step| Topic::of(step.advice.setting) == Some(topic);
+        let steps = steps.filter(|step| answers(step) && !elsewhere(step));
         let mut steps: Vec<&Step> = steps.collect();
         steps.sort_by_key(|step| step.keeps());
         steps
     }
 
     /// Of the first step, else by what is undecided, else no advice.
-    fn decided(&self, steps: &[&Step], current: Option<String>, of: impl Fn(&Setting) -> bool) -> Answer {
+    fn decided(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
+        let answers = |setting: &&'static Setting| Topic::of(setting) == Some(topic);
         match steps.first() {
             Some(step) => self.of_step(step, current),
-            None => match self.undecided.iter().find(|one| one.settings.iter().any(|setting| of(setting))) {
+            None => match self.undecided.iter().find(|one| one.settings.iter().any(answers)) {
                 Some(open) => Answer { current: text(current), ..Answer::undecided(needed(open)) },
                 None => Answer { current: text(current), ..Answer::no_advice("no rule advises".to_owned()) },
             },
@@ -117,7 +147,6 @@ impl<'r> Context<'r> {
     }
 
     fn filesystem(&self) -> Answer {
-        let of = |setting: &Setting| setting.kind.is_filesystem() || setting.kind.is_placement();
         if self.target.kind.is_device() && !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
@@ -125,7 +154,7 @@ impl<'r> Context<'r> {
         if fstype.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the file system could not be read".to_owned());
         }
-        self.decided(&self.steps(of), fstype, of)
+        self.decided(Topic::Filesystem, &self.steps(Topic::Filesystem), fstype)
     }
 
     fn mkfs_options(&self) -> Answer {
@@ -135,9 +164,8 @@ impl<'r> Context<'r> {
         if !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
-        let of = |setting: &Setting| setting.kind.is_of_mkfs();
-        let steps = self.steps(of);
-        let mut answer = self.decided(&steps, None, of);
+        let steps = self.steps(Topic::MkfsOptions);
+        let mut answer = self.decided(Topic::MkfsOptions, &steps, None);
         let results = steps.iter().filter(|step| !step.keeps()).filter_map(|step| step.result.as_deref());
         let value = results.collect::<Vec<_>>().join(" ");
         if !value.is_empty() {
@@ -147,7 +175,6 @@ impl<'r> Context<'r> {
     }
 
     fn mount_options(&self) -> Answer {
-        let of = |setting: &Setting| setting.kind == SettingKind::MountOptions;
         if self.target.kind.is_device() && !self.is_free() {
             return Answer::not_applicable("the disk is not free");
         }
@@ -164,21 +191,18 @@ impl<'r> Context<'r> {
         if shown.is_none() && !self.target.kind.is_device() {
             return Answer::undecided("the mount options could not be read".to_owned());
         }
-        self.decided(&self.steps(of), shown, of)
+        self.decided(Topic::MountOptions, &self.steps(Topic::MountOptions), shown)
     }
 
-    /// The answer about a setting of a server, by the fact that the server has of these.
-    fn of_server(&self, area: Area, facts: &[&'static KeyInfo], is_measured: bool) -> Answer {
+    /// The answer about a setting of a server of this kind, by the fact that the server has of it.
+    fn of_server(&self, area: Area, topic: Topic) -> Answer {
         if self.area != area {
             return Answer::not_applicable(match area {
                 Area::Pg => "this is no PostgreSQL server",
                 Area::Mysql => "this is no MySQL or MariaDB server",
             });
         }
-        let of = |setting: &Setting| {
-            setting.current.is_some_and(|current| facts.iter().any(|fact| fact.id == current.id))
-        };
-        let steps = self.steps(of);
+        let (facts, steps) = (topic.facts(), self.steps(topic));
         let Some(cluster) = &self.target.cluster else {
             let none = if self.target.kind.is_device() { "not mounted" } else { "no server here yet" };
             return match steps.first() {
@@ -187,20 +211,20 @@ impl<'r> Context<'r> {
                     let default = WalSyncMethod::Fdatasync.word().to_owned();
                     Answer { value: text(Some(default)), ..self.of_step(step, None) }
                 }
-                Some(_) | None => match self.decided(&steps, None, of) {
+                Some(_) | None => match self.decided(topic, &steps, None) {
                     answer if answer.action == AnswerAction::NoAdvice => Answer::no_advice(none.to_owned()),
                     answer => answer,
                 },
             };
         };
-        let known = facts.iter().find(|fact| self.report.facts.reading(cluster, fact.id).is_known());
-        let fact = known.or(facts.first());
-        let setting = fact.filter(|fact| Some(fact.id) != facts.first().map(|fact| fact.id));
+        let known = facts.iter().position(|fact| self.report.facts.reading(cluster, fact.id).is_known());
+        let fact = facts.get(known.unwrap_or_default());
+        let setting = fact.and_then(|fact| settings::find(fact.name));
         let written = fact.and_then(|fact| {
             let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
-            Some(self.size(fact, settings::find(fact.name)?.written(&value)))
+            Some(self.size(fact, setting?.written(&value)))
         });
-        let mut answer = self.decided(&steps, written.clone(), of);
+        let mut answer = self.decided(topic, &steps, written.clone());
         if let (Some(AnswerValue::Text(value)), Some(fact)) = (&answer.value, fact) {
             answer.value = text(Some(self.size(fact, value.clone())));
         }
@@ -208,11 +232,12 @@ impl<'r> Context<'r> {
             answer = Answer::undecided("the value in force could not be read".to_owned());
         }
         let measured = self.report.probes.iter().any(|probe| probe.target == self.target.target);
-        if is_measured && answer.action == AnswerAction::NoAdvice && !measured {
+        if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
             let current = answer.current.take();
             answer = Answer { current, apply: self.check(), ..Answer::undecided("not measured".to_owned()) };
         }
-        Answer { setting: setting.map(|fact| own_name(fact.name)), ..answer }
+        let is_other = known.is_some_and(|place| place > 0);
+        Answer { setting: setting.filter(|_| is_other).map(Setting::own_name), ..answer }
     }
 
     /// A size of MySQL in the units of its option files.
@@ -239,8 +264,7 @@ impl<'r> Context<'r> {
         };
         let current = Some(AnswerValue::Latency(latency(row)));
         let reason = "one commit every 10 ms, 8 kB, 1 client".to_owned();
-        let of = |setting: &Setting| setting.name == "pg.wal_sync_method";
-        let step = self.steps(of).into_iter().find(|step| step.basis == Basis::Measured);
+        let step = self.steps(Topic::WalSyncMethod).into_iter().find(|step| step.basis == Basis::Measured);
         let Some(step) = step else { return Answer { current, ..Answer::no_advice(reason) } };
         let best = measurement.of_server().find(|row| row.method == measurement.best);
         let (action, value) = match (step.keeps(), best) {
@@ -272,10 +296,6 @@ fn needed(finding: &Finding) -> String {
         },
         None => format!("{} is not decidable here", finding.rule),
     }
-}
-
-fn own_name(name: &'static str) -> &'static str {
-    name.split_once('.').map_or(name, |(_, own)| own)
 }
 
 fn text(value: Option<String>) -> Option<AnswerValue> {

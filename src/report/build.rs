@@ -132,7 +132,11 @@ pub fn build(input: Input<'_>) -> Report {
         facts: facts.clone(),
     };
     report.prices = price::measured(&report);
-    let answers = workers::each(&report.targets, |target| answers::of_target(&report, target));
+    let index = Index::new(&report.findings);
+    let answers = workers::each(&report.targets, |target| {
+        let about = index.about(&target.subjects).into_iter().map(|(_, finding)| finding);
+        answers::of_target(&report, target, &about.collect::<Vec<_>>())
+    });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;
     }

@@ -1,14 +1,14 @@
 //! What to fix first: the changes of a plan and the findings beside it, each once, most urgent first.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
 use super::{Report, Step, TargetSummary};
-use crate::facts::{Reading, Subject, Value};
+use crate::facts::{Reading, Scope, Subject, Value};
 use crate::quote::Command;
 use crate::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
-use crate::settings::{Setting, SettingKind};
+use crate::settings::Setting;
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -54,14 +54,24 @@ pub fn of_others<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     joined(fixes)
 }
 
+/// Whether a rule says of a finding what the verdict says.
+pub fn is_of_verdict(rule: &str) -> bool {
+    rule.starts_with("verdict.")
+}
+
 /// A step of several rules is an entry for each.
 fn of_step<'r>(step: &'r Step, about: &[&'r Finding]) -> Vec<Fix<'r>> {
     let advises = |finding: &Finding, advice: &Advice| {
         step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
     };
+    // Of a rule that applies to several disks, the step has the advice of its own.
+    let is_here = |finding: &&&Finding| match step.advice.setting.scope {
+        Scope::Device | Scope::Host => finding.subject == step.subject,
+        Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => true,
+    };
     let mut seen = BTreeSet::new();
     let mut fixes = Vec::new();
-    for finding in about {
+    for finding in about.iter().filter(is_here) {
         let Some(advice) = finding.advice.iter().find(|advice| advises(finding, advice)) else { continue };
         if seen.insert(&finding.rule) {
             let alone = if step.rules.len() == 1 { &step.advice } else { advice };
@@ -113,18 +123,22 @@ fn seen_in(advice: &Advice) -> Option<String> {
     }
 }
 
-/// Entries with the same commands, or of one rule in the same words, are one; a finding that repeats the verdict joins the first critical one.
+/// Entries with the same commands, or of one rule about one subject, are one; a finding that repeats the verdict joins the
+/// first critical one.
 fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
     let mut out: Vec<Fix<'_>> = Vec::new();
+    let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
     let mut verdicts = Vec::new();
     for fix in fixes {
-        let same = |other: &&mut Fix<'_>| {
-            let alike = !fix.commands.is_empty() && other.commands == fix.commands;
-            alike || (other.rules == fix.rules && other.title == fix.title)
-        };
-        if fix.rules.iter().all(|rule| rule.starts_with("verdict.")) {
+        if fix.rules.iter().all(|rule| is_of_verdict(rule)) {
             verdicts.push(fix);
-        } else if let Some(other) = out.iter_mut().find(same) {
+            continue;
+        }
+        let commands: Vec<String> = fix.commands.iter().map(|command| command.as_str().to_owned()).collect();
+        let title = (fix.subject, fix.rules.clone(), fix.title.clone());
+        let known = by_commands.get(&commands).filter(|_| !commands.is_empty()).or(by_title.get(&title));
+        let at = known.copied().unwrap_or(out.len());
+        if let Some(other) = out.get_mut(at) {
             let rules = fix.rules.into_iter().filter(|rule| !other.rules.contains(rule));
             other.rules.extend(rules.collect::<Vec<_>>());
             let commands = fix.commands.into_iter().filter(|command| !other.commands.contains(command));
@@ -133,6 +147,8 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
         } else {
             out.push(fix);
         }
+        by_commands.entry(commands).or_insert(at);
+        by_title.entry(title).or_insert(at);
     }
     for verdict in verdicts {
         let is_critical =
@@ -149,18 +165,6 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
 
 /// The place of a setting among the answers; behind them where it is none.
 fn place(setting: Option<&'static Setting>) -> usize {
-    let Some(setting) = setting else { return Topic::ALL.len() };
-    let topic = match (setting.kind, setting.name) {
-        (SettingKind::Filesystem | SettingKind::Placement, _) => Some(Topic::Filesystem),
-        (SettingKind::MkfsOptions | SettingKind::MkfsFeatures, _) => Some(Topic::MkfsOptions),
-        (SettingKind::MountOptions, _) => Some(Topic::MountOptions),
-        (_, "pg.wal_sync_method") => Some(Topic::WalSyncMethod),
-        (_, "pg.max_wal_size") => Some(Topic::MaxWalSize),
-        (_, "mysql.innodb_flush_method") => Some(Topic::FlushMethod),
-        (_, "mysql.innodb_flush_log_at_trx_commit") => Some(Topic::FlushLog),
-        (_, "mysql.innodb_redo_log_capacity" | "mysql.innodb_log_file_size") => Some(Topic::RedoCapacity),
-        _ => None,
-    };
-    topic
-        .map_or(Topic::ALL.len(), |topic| Topic::ALL.iter().position(|one| *one == topic).unwrap_or_default())
+    let topic = setting.and_then(Topic::of);
+    Topic::ALL.iter().position(|one| Some(*one) == topic).unwrap_or(Topic::ALL.len())
 }

@@ -88,7 +88,7 @@ mod dashboard {
     use super::markup::{Markup, Tag, tag};
     use super::{class, section};
     use crate::report::Report;
-    use crate::report::telling::short::{FixDetail, FixList, Piece, pieces};
+    use crate::report::telling::short::{FixDetail, Piece, ShownFixes, pieces};
     use crate::report::telling::{self, Bullet, Mark, sign};
 
     pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
@@ -98,7 +98,7 @@ mod dashboard {
         let targets = telling::worst_first(report);
         let first = targets.first().copied();
         let mut pictures = first.map(|target| pictures(Charted { report, target, place: 1, facts }));
-        for piece in pieces(report, FixDetail::ALL[0]) {
+        for piece in pieces(report) {
             let block = match piece {
                 Piece::Line(line) => match line.marks.first() {
                     Some(verdict @ Mark::Verdict(words, of)) => {
@@ -120,8 +120,9 @@ mod dashboard {
                     }
                     None => tag("p").add(Markup::phrase(&line.says)).into(),
                 },
-                Piece::Targets(grid) | Piece::Answers(_, grid) => section::figures(&grid),
-                Piece::Fixes(list) => fixes(list, &told),
+                Piece::Targets(grid) => section::figures(&grid),
+                Piece::Answers(rows) => section::figures(&telling::answers::grid(rows)),
+                Piece::Fixes(list) => fixes(list.shown(FixDetail::ALL[0]), &told),
                 Piece::Section(one) => section::group(&[one], true),
             };
             out = out.and(listed(&mut lines)).and(block);
@@ -136,7 +137,7 @@ mod dashboard {
     }
 
     /// What to fix first, as a list.
-    fn fixes(list: FixList, told: &BTreeSet<&str>) -> Markup {
+    fn fixes(list: ShownFixes, told: &BTreeSet<&str>) -> Markup {
         let mut entries: Vec<Tag> = Vec::new();
         for (_, fix) in list.entries {
             let aside = Markup::fixed("  ").and(Markup::phrase(&fix.aside));

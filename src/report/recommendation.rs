@@ -9,7 +9,8 @@ use super::model::SCHEMA_VERSION;
 use super::model::answer::{Answer, Topic};
 use super::model::difference::Difference;
 use super::model::what_if::WhatIf;
-use super::telling::words;
+use super::telling::once::FindingsByTarget;
+use super::telling::{self, words};
 use super::{FilesystemChoice, HostSummary, Report, TargetSummary, ToolSummary};
 use crate::durability::Standing;
 use crate::facts::{Note, Subject};
@@ -100,11 +101,10 @@ struct UndecidedRule<'r> {
 
 impl<'r> Recommendation<'r> {
     pub fn new(report: &'r Report) -> Self {
-        let targets = super::telling::worst_first(report);
-        let known = |finding: &Finding| {
-            report.targets.iter().any(|target| target.subjects.contains(&finding.subject))
-        };
-        let others: Vec<&Finding> = report.findings.iter().filter(|finding| !known(finding)).collect();
+        let by_target = FindingsByTarget::new(report);
+        let (host, beside) = telling::findings::outside(report);
+        let others: Vec<&Finding> = host.iter().chain(&beside).map(|(_, finding)| *finding).collect();
+        let targets = telling::order::worst_first(&by_target);
         Self {
             schema: SCHEMA_VERSION,
             document: "recommendation",
@@ -112,7 +112,7 @@ impl<'r> Recommendation<'r> {
             when: &report.when,
             asked: report.asked.as_deref(),
             host: &report.host,
-            targets: targets.into_iter().map(|target| TargetAdvice::new(report, target)).collect(),
+            targets: targets.into_iter().map(|target| TargetAdvice::new(&by_target, target)).collect(),
             fixes: fixes::of_others(&others).into_iter().map(FixEntry::from).collect(),
             warnings: &report.warnings,
             baseline: report.baseline.as_ref(),
@@ -122,9 +122,9 @@ impl<'r> Recommendation<'r> {
 }
 
 impl<'r> TargetAdvice<'r> {
-    fn new(report: &'r Report, target: &'r TargetSummary) -> Self {
-        let about: Vec<&Finding> =
-            report.findings.iter().filter(|finding| target.subjects.contains(&finding.subject)).collect();
+    fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
+        let report = by_target.report;
+        let about: Vec<&Finding> = by_target.about(target).iter().map(|(_, finding)| *finding).collect();
         let open = about.iter().filter_map(|finding| match &finding.outcome {
             Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
                 level: finding.level,

@@ -4,8 +4,8 @@
 //! time. What is shared by several targets is told under the first of them. The sections of a
 //! large host are made by all processors.
 
-mod once;
-mod order {
+pub mod once;
+pub mod order {
     //! In which order targets are told: the worst first, free disks last. It orders only what is shown; the report itself keeps
     //! the order of subjects.
 
@@ -192,7 +192,7 @@ pub mod answers;
 mod baseline;
 pub mod kept;
 pub mod plan;
-mod findings;
+pub mod findings;
 pub mod price;
 pub mod unknown;
 pub mod target;

@@ -2,6 +2,7 @@
 
 use super::section::{Bullet, Detail, Grid, Mark};
 use super::{Phrase, words};
+use crate::facts::Scope;
 use crate::quote::Command;
 use crate::report::fixes::Fix;
 use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
@@ -106,7 +107,7 @@ impl AnswerAction {
 }
 
 /// The rows as a grid.
-pub fn grid(target: &TargetSummary) -> Grid {
+pub fn grid(rows: Vec<AnswerRow>) -> Grid {
     let cells = |row: AnswerRow| {
         let recommended = format!("{} {}", row.action.mark(), row.recommended);
         vec![Phrase::code(row.label), row.now.into(), recommended.into(), row.why.into()]
@@ -115,7 +116,7 @@ pub fn grid(target: &TargetSummary) -> Grid {
         head: vec!["setting", "now", "recommended", "why"],
         right: Vec::new(),
         narrow: &[&[0, 1, 2], &[0, 3]],
-        rows: rows(target).into_iter().map(cells).collect(),
+        rows: rows.into_iter().map(cells).collect(),
     }
 }
 
@@ -136,7 +137,9 @@ pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bu
     }
     beneath.extend(fix.seen.as_ref().map(|seen| Detail::Aside("seen in", seen.clone().into())));
     let subject = words::subject(fix.subject);
-    let title = if target.is_some() || fix.title.contains(&subject) {
+    // Of a target there is one mount and one server, and there are several disks.
+    let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
+    let title = if is_plain || fix.title.contains(&subject) {
         fix.title.clone()
     } else {
         format!("{subject}: {}", fix.title)

@@ -25,28 +25,91 @@ pub enum Piece {
     Line(Bullet),
     Targets(Grid),
     /// What to use, now and recommended.
-    Answers(Vec<AnswerRow>, Grid),
+    Answers(Vec<AnswerRow>),
     Fixes(FixList),
     /// A section as in the whole report.
     Section(Section),
 }
 
 /// What to fix first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FixList {
-    /// The entries that are shown, each with its number where it is one of the target in full.
-    pub entries: Vec<(Option<usize>, Bullet)>,
-    /// How many were cut, and the command that shows them.
-    pub more: Option<String>,
+    entries: Vec<FixEntry>,
+    /// How many of them no limit cuts.
+    always: usize,
     /// The command that prints what keeps changed mount options over a reboot.
+    persist: Option<Command>,
+}
+
+#[derive(Clone, Debug)]
+struct FixEntry {
+    /// Its number, where it is one of the target in full.
+    number: Option<usize>,
+    fix: Bullet,
+    level: Level,
+    rules: Vec<String>,
+    is_mount: bool,
+}
+
+/// What is shown of a list.
+pub struct ShownFixes {
+    pub entries: Vec<(Option<usize>, Bullet)>,
+    /// How many were cut, by their rules.
+    pub more: Option<String>,
     pub persist: Option<Command>,
 }
 
 impl FixList {
     /// Whether an entry is more than advice.
     pub fn is_urgent(&self) -> bool {
-        let urgent = |mark: &Mark| matches!(mark, Mark::Level(Level::Warning | Level::Critical, _));
-        self.entries.iter().any(|(_, fix)| fix.marks.iter().any(urgent))
+        self.entries.iter().any(|entry| entry.level >= Level::Warning)
+    }
+
+    /// All that is critical, warnings with a command, and others as far as there is room.
+    pub fn shown(&self, detail: FixDetail) -> ShownFixes {
+        let (shown, cut) = self.entries.split_at(self.always.max(detail.entries).min(self.entries.len()));
+        let more = (!cut.is_empty()).then(|| {
+            let rules = words::distinct(cut.iter().flat_map(|entry| entry.rules.iter().map(String::as_str)));
+            match rules.as_slice() {
+                [one, two, three, _, ..] => {
+                    format!("+ {} more: {one}, {two}, {three}, … (--only plan)", cut.len())
+                }
+                few => format!("+ {} more: {}", cut.len(), few.join(", ")),
+            }
+        });
+        let entry = |entry: &FixEntry| {
+            let mut fix = entry.fix.clone();
+            if !detail.sources && entry.level < Level::Critical {
+                fix.rule.clear();
+                fix.beneath.retain(|detail| !matches!(detail, Detail::Aside(..)));
+            }
+            (entry.number, fix)
+        };
+        let persists = detail.sources && shown.iter().any(|entry| entry.is_mount);
+        ShownFixes {
+            entries: shown.iter().map(entry).collect(),
+            more,
+            persist: self.persist.clone().filter(|_| persists),
+        }
+    }
+
+    /// The critical ones of these, none of them numbered.
+    fn critical(report: &Report, fixes: &[Fix<'_>]) -> Self {
+        let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
+        let entries: Vec<FixEntry> = critical.map(|fix| FixEntry::new(report, None, None, fix)).collect();
+        Self { always: entries.len(), entries, persist: None }
+    }
+}
+
+impl FixEntry {
+    fn new(report: &Report, of: Option<&TargetSummary>, number: Option<usize>, fix: &Fix<'_>) -> Self {
+        Self {
+            number,
+            fix: answers::fix(report, of, fix),
+            level: fix.level,
+            rules: fix.rules.clone(),
+            is_mount: fix.setting.is_some_and(|setting| setting.kind == SettingKind::MountOptions),
+        }
     }
 }
 
@@ -76,7 +139,7 @@ impl FixDetail {
 }
 
 /// The short report, in order.
-pub fn pieces(report: &Report, detail: FixDetail) -> Vec<Piece> {
+pub fn pieces(report: &Report) -> Vec<Piece> {
     let by_target = FindingsByTarget::new(report);
     let targets = order::worst_first(&by_target);
     let places = by_target.places(&targets);
@@ -90,7 +153,7 @@ pub fn pieces(report: &Report, detail: FixDetail) -> Vec<Piece> {
         let chapter = places.chapter(place);
         let limits = report.verdict(&target.target).map_or("", |verdict| &*verdict.limits);
         if place == 0 && report.baseline.is_none() {
-            lines.extend(whole(&chapter, target, detail));
+            lines.extend(whole(&chapter, target));
         } else if place == 0 {
             lines.extend(verdict(report, target));
         } else {
@@ -123,10 +186,10 @@ fn once(mut pieces: Vec<Piece>) -> Vec<Piece> {
     pieces.retain_mut(|piece| match piece {
         Piece::Line(line) => is_new(line),
         Piece::Fixes(list) => {
-            list.entries.retain(|(_, fix)| is_new(fix));
-            !list.entries.is_empty() || list.more.is_some()
+            list.entries.retain(|entry| is_new(&entry.fix));
+            !list.entries.is_empty()
         }
-        Piece::Targets(_) | Piece::Answers(..) | Piece::Section(_) => true,
+        Piece::Targets(_) | Piece::Answers(_) | Piece::Section(_) => true,
     });
     pieces
 }
@@ -171,14 +234,14 @@ pub fn file_system(report: &Report, target: &TargetSummary) -> String {
     mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default()
 }
 
-fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) -> Vec<Piece> {
+fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     let report = chapter.report;
     let mut pieces = verdict(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
         pieces.push(Piece::Line(labelled("Path", flush::line(&verdict.flush_path))));
     }
-    pieces.push(Piece::Answers(answers::rows(of), answers::grid(of)));
-    pieces.push(Piece::Fixes(fix_list(chapter, of, detail)));
+    pieces.push(Piece::Answers(answers::rows(of)));
+    pieces.push(Piece::Fixes(fix_list(chapter, of)));
     pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));
     pieces.extend(withheld(report, of).into_iter().map(Piece::Line));
     pieces.push(Piece::Line(unknown::most(chapter, of)));
@@ -189,39 +252,20 @@ fn findings_of<'a>(chapter: &Chapter<'_, 'a>, of: &TargetSummary) -> Vec<&'a Fin
     chapter.about(of).iter().map(|(_, finding)| *finding).collect()
 }
 
-/// All that is critical, warnings with a command, and others as far as there is room.
-fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) -> FixList {
+fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
     let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
     let stays = |fix: &Fix<'_>| {
         fix.level == Level::Critical || fix.level == Level::Warning && !fix.commands.is_empty()
     };
-    let always = fixes.iter().filter(|fix| stays(fix)).count();
-    let shown = always.max(detail.entries).min(fixes.len());
-    let cut = fixes.split_at(shown).1;
-    let more = (!cut.is_empty()).then(|| {
-        let rules = words::distinct(cut.iter().flat_map(|fix| fix.rules.iter().map(String::as_str)));
-        match rules.as_slice() {
-            [one, two, three, _, ..] => {
-                format!("+ {} more: {one}, {two}, {three}, … (--only plan)", cut.len())
-            }
-            few => format!("+ {} more: {}", cut.len(), few.join(", ")),
-        }
-    });
-    let mounts = |fix: &Fix<'_>| fix.setting.is_some_and(|setting| setting.kind == SettingKind::MountOptions);
-    let persists = detail.sources && !of.kind.is_device() && fixes.iter().take(shown).any(mounts);
-    let entry = |(number, fix): (usize, &Fix<'_>)| {
-        let mut said = answers::fix(report, Some(of), fix);
-        if !detail.sources && fix.level < Level::Critical {
-            said.rule.clear();
-            said.beneath.retain(|detail| !matches!(detail, Detail::Aside(..)));
-        }
-        (Some(number), said)
-    };
+    let persist = Command::check(of.target.name(), " --no-probe --format fstab");
     FixList {
-        entries: (1..).zip(&fixes).take(shown).map(entry).collect(),
-        more,
-        persist: if persists { Command::check(of.target.name(), " --no-probe --format fstab") } else { None },
+        always: fixes.iter().filter(|fix| stays(fix)).count(),
+        entries: (1..)
+            .zip(&fixes)
+            .map(|(number, fix)| FixEntry::new(report, Some(of), Some(number), fix))
+            .collect(),
+        persist: persist.filter(|_| !of.kind.is_device()),
     }
 }
 
@@ -229,9 +273,7 @@ fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary, detail: FixDetail) ->
 fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     let report = chapter.report;
     let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
-    let critical = fixes.iter().filter(|fix| fix.level == Level::Critical);
-    let entries = critical.map(|fix| (None, answers::fix(report, None, fix))).collect();
-    let mut pieces = vec![Piece::Fixes(FixList { entries, more: None, persist: None })];
+    let mut pieces = vec![Piece::Fixes(FixList::critical(report, &fixes))];
     pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));
     pieces.extend(withheld(report, of).into_iter().map(Piece::Line));
     pieces
@@ -288,17 +330,15 @@ fn elsewhere(report: &Report) -> Vec<Piece> {
     let told = if report.asked.is_some() { host } else { [host, beside].concat() };
     let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
     let fixes = fixes::of_others(&all);
-    let (critical, lesser): (Vec<&Fix<'_>>, Vec<_>) =
-        fixes.iter().partition(|fix| fix.level == Level::Critical);
-    let entries = critical.into_iter().map(|fix| (None, answers::fix(report, None, fix))).collect();
-    let mut pieces = vec![Piece::Fixes(FixList { entries, more: None, persist: None })];
+    let lesser = fixes.iter().filter(|fix| fix.level < Level::Critical).count();
+    let mut pieces = vec![Piece::Fixes(FixList::critical(report, &fixes))];
     pieces.extend(undecided(&told, " about the host").map(Piece::Line));
     let of_target = |one: &&crate::report::Withheld| {
         report.targets.iter().any(|target| target.subjects.contains(&one.subject))
     };
     let withheld = report.withheld.iter().filter(|one| !of_target(one)).map(withheld_line);
     pieces.extend(withheld.map(Piece::Line));
-    pieces.extend(more(lesser.len(), " about the host", "Findings").map(Piece::Line));
+    pieces.extend(more(lesser, " about the host", "Findings").map(Piece::Line));
     pieces.extend(beside_asked.map(Bullet::sentence).map(Piece::Line));
     pieces
 }

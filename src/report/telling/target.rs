@@ -93,7 +93,7 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     }
     let mut answered = Section::part("Answers");
     if chapter.like.is_none() {
-        answered.grid(answers::grid(target));
+        answered.grid(answers::grid(answers::rows(target)));
     }
     sections.extend(answered.unless_empty());
     sections.extend(findings::first(chapter, target));

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::report::model::answer::AnswerAction;
 use crate::report::telling::answers::AnswerRow;
 use crate::report::telling::flush::UNBROKEN;
-use crate::report::telling::short::{FixDetail, FixList, Piece, pieces};
+use crate::report::telling::short::{FixDetail, Piece, ShownFixes, pieces};
 use crate::report::telling::{Bullet, Detail, Mark, Tone};
 use crate::text::page::{TextBuilder, WIDTH};
 use crate::text::wrap::{Overlong, columns, wrap};
@@ -24,12 +24,12 @@ const LINES: (usize, usize) = (24, 40);
 
 pub fn render(report: &Report, style: LineStyle) -> String {
     let is_one = report.targets.len() == 1 && report.baseline.is_none() && report.what_if.is_none();
+    let pieces = pieces(report);
+    let is_urgent = pieces.iter().any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
+    let most = if is_urgent { LINES.1 } else { LINES.0 };
     let mut text = String::new();
     for detail in FixDetail::ALL {
-        let pieces = pieces(report, detail);
-        let is_urgent = pieces.iter().any(|piece| matches!(piece, Piece::Fixes(list) if list.is_urgent()));
-        text = draw(pieces, style);
-        let most = if is_urgent { LINES.1 } else { LINES.0 };
+        text = draw(&pieces, detail, style);
         if !is_one || text.lines().count() <= most {
             break;
         }
@@ -37,20 +37,20 @@ pub fn render(report: &Report, style: LineStyle) -> String {
     text
 }
 
-fn draw(pieces: Vec<Piece>, style: LineStyle) -> String {
+fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
     let mut page = ShortPage { out: String::new(), style };
     for piece in pieces {
         match piece {
-            Piece::Line(bullet) => page.bullet(&bullet),
+            Piece::Line(bullet) => page.bullet(bullet),
             Piece::Targets(targets) => {
                 let mut table = TextBuilder::default();
-                grid(&mut table, 0, &targets);
+                grid(&mut table, 0, targets);
                 page.out.push_str(&table.finish());
             }
-            Piece::Answers(rows, _) => page.answers(&rows),
-            Piece::Fixes(list) => page.fixes(&list),
+            Piece::Answers(rows) => page.answers(rows),
+            Piece::Fixes(list) => page.fixes(&list.shown(detail)),
             Piece::Section(section) => {
-                page.out.push_str(&super::drawn(&[section]).finish());
+                page.out.push_str(&super::drawn(std::slice::from_ref(section)).finish());
             }
         }
     }
@@ -138,7 +138,7 @@ impl ShortPage {
         self.out.push('\n');
     }
 
-    fn fixes(&mut self, list: &FixList) {
+    fn fixes(&mut self, list: &ShownFixes) {
         if list.entries.is_empty() && list.more.is_none() {
             return;
         }

@@ -4,6 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use super::{Dashboard, turn};
+use crate::report::fixes::is_of_verdict;
 use crate::report::telling::answers::{self, AnswerRow};
 use crate::report::telling::{Section, Tone, words};
 use crate::report::{AnswerAction, Topic};
@@ -18,8 +19,6 @@ use crate::ui::theme::TextRole;
 use crate::ui::widgets::columns::{self, Column, StyledText};
 use crate::ui::widgets::text;
 
-/// Rules that apply because of the verdict have names that begin so.
-const OF_VERDICT: &str = "verdict.";
 /// How many of a list are shown, according to the rows that are left.
 pub const FEW: [usize; 3] = [2, 4, MOST];
 /// What stands beneath a thing begins here.
@@ -39,8 +38,7 @@ impl Dashboard<'_> {
         todo.retain(|item| item.level.is_some());
         // What only repeats the verdict says nothing where a step that mends it is at hand.
         let mends = todo.iter().any(|item| item.level == Some(Level::Critical));
-        let is_of_verdict =
-            |item: &Item<'_>| item.about.rules.iter().any(|rule| rule.starts_with(OF_VERDICT));
+        let is_of_verdict = |item: &Item<'_>| item.about.rules.iter().any(|rule| is_of_verdict(rule));
         let found = self.items(advised.found.as_ref()).into_iter();
         let found = found.filter(|item| item.is_amiss() && !(mends && is_of_verdict(item)));
         todo.extend(found.map(Item::mended));
