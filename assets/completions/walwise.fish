@@ -51,7 +51,7 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l postgres-confi
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l drill -d 'Use the results of drills of this stack: a record of `walwise drill check --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l trial -d 'Use the result of a trial of this disk: a record of `walwise trial --record`' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l format -d 'Output format' -r -f -a "text\t'For people'
-json\t'For programs; see `walwise generate schema`'
+json\t'The recommendation for programs; with -v the whole report (`walwise generate schema`)'
 script\t'A shell script that does nothing until you have read and edited it'
 conf\t'What belongs in postgresql.conf or [mysqld]'
 fstab\t'The lines of /etc/fstab that are to be changed'
