@@ -29,8 +29,9 @@ pub mod extent {
         Plan,
         /// What each verdict rests on.
         Evidence,
-        /// What a commit costs, method by method.
-        Price,
+        /// Commit latency, method by method.
+        #[value(alias = "price")]
+        Latency,
         /// What is not known, what it leaves undecided, and what would help.
         Unknown,
     }
@@ -41,7 +42,7 @@ pub mod extent {
             match self {
                 Self::Plan => ReportPart::Plan,
                 Self::Evidence => ReportPart::Evidence,
-                Self::Price => ReportPart::Price,
+                Self::Latency => ReportPart::Latency,
                 Self::Unknown => ReportPart::Unknown,
             }
         }

@@ -33,8 +33,7 @@ pub mod host {
 }
 pub mod measure {
     pub use crate::measure::{
-        Caveat, LOOKS, Measurement, Method, MethodResult, Occasion, Phase, Workload, WorkloadRow, histogram,
-        quantiles_of,
+        Caveat, Measurement, Method, MethodResult, Occasion, Phase, Workload, WorkloadRow, histogram,
     };
 }
 pub mod pipeline {

@@ -274,8 +274,8 @@ mod samples {
     pub struct Samples {
         /// One cell per method and write size, in the order of the report.
         pub cells: Vec<Cell>,
-        /// Commits at intervals of at least ten milliseconds, as a quiet server makes them: one commit per round. Always
-        /// for one-page commits, for others on request.
+        /// Commits at intervals of at least ten milliseconds, as a server makes them. Always for one-page commits, for
+        /// others on request.
         pub paced: Vec<Cell>,
     }
 
@@ -285,9 +285,9 @@ mod samples {
             self.cells.iter().find(|c| c.method == method && c.pages == pages && c.error.is_none())
         }
 
-        /// The one-page commits of a method with pauses; `None` without any.
-        pub fn paced(&self, method: Method) -> Option<&Cell> {
-            self.paced.iter().find(|c| c.method == method && c.pages == 1 && c.count() > 0)
+        /// The paced commits of a method and write size; `None` without any.
+        pub fn paced(&self, method: Method, pages: u32) -> Option<&Cell> {
+            self.paced.iter().find(|c| c.method == method && c.pages == pages && c.count() > 0)
         }
 
         /// The reference method: the server's first that can be measured. Of PostgreSQL that is fdatasync, the Linux default, as
@@ -296,20 +296,6 @@ mod samples {
             let of_server = || self.cells.iter().filter(|cell| cell.as_server);
             let measured = of_server().find(|cell| cell.error.is_none());
             measured.or_else(|| of_server().next()).map_or(Method::Fdatasync, |cell| cell.method)
-        }
-
-        /// The server's other methods, in order.
-        pub fn challengers(&self) -> Vec<Method> {
-            let default = self.default_method();
-            let mut methods = Vec::new();
-            for cell in
-                self.cells.iter().filter(|c| c.as_server && c.method != default && c.method.is_durable())
-            {
-                if !methods.contains(&cell.method) {
-                    methods.push(cell.method);
-                }
-            }
-            methods
         }
 
         pub fn rounds(&self) -> usize {
@@ -444,20 +430,20 @@ mod table;
 mod simulation;
 
 pub use caveats::{DiskTraffic, SampleContext, SpeedLimit};
-pub use compare::{LOOKS, decided};
 pub use estimate::{Conclusion, Estimate};
 pub use facts::{WalFlushMethod, to_facts};
 pub use import::{Imported, import, table as imported_table};
 pub use log::{LogKind, MeasuredLog, MethodSetting};
-pub use measurement::{Caveat, CaveatId, Comparison, Measurement, MethodResult};
+pub use measurement::{Caveat, CaveatId, Comparison, Latencies, Measurement, MethodResult};
 pub use method::{Method, Occasion, OpenMode, SyncCall};
 pub use order::{ALPHA, histogram, interval, latency_quantiles, median_of};
 pub use pg_layout::in_the_tools_layout;
 pub use pg_tests::{PG_TESTS, PgTest};
 pub use progress::{Phase, Progress};
 pub use samples::{Cell, FlushCount, Samples};
+pub use sentence::sentence;
 pub use shift::{Moved, Shift, shift};
 pub use sizes::sizes;
-pub use summary::{add_samples, add_workloads, quantiles_of, summarise};
-pub use table::{beside_default, price_of_a_commit, sparkline};
+pub use summary::{add_samples, add_workloads, summarise};
+pub use table::{compared, latency_lines, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

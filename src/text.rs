@@ -321,6 +321,22 @@ pub fn micros(us: f64) -> String {
     }
 }
 
+/// The same, or a dash where it is not known.
+pub fn micros_or_dash(us: Option<f64>) -> String {
+    us.map_or_else(|| "–".to_owned(), micros)
+}
+
+/// A latency with the 95 % interval of its median: `390 µs median (370–420), p99 1.90 ms`.
+pub fn latency(median_us: f64, low_us: f64, high_us: f64, p99_us: Option<f64>) -> String {
+    let (median, low, high) = (micros(median_us), micros(low_us), micros(high_us));
+    let unit = median.split_once(' ').map_or("", |(_, unit)| unit);
+    let number = |of: &str| of.strip_suffix(unit)?.strip_suffix(' ').map(str::to_owned);
+    let interval = number(&low).zip(number(&high)).map(|(low, high)| format!("{low}–{high}"));
+    let interval = interval.unwrap_or_else(|| format!("{low} – {high}"));
+    let tail = p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
+    format!("{median} median ({interval}){tail}")
+}
+
 /// A figure with one decimal, where that is not 0.
 fn to_a_tenth(figure: f64) -> String {
     format!("{figure:.1}").trim_end_matches(".0").to_owned()

@@ -280,7 +280,7 @@ _walwise() {
                     return 0
                     ;;
                 --only)
-                    COMPREPLY=($(compgen -W "plan evidence price unknown" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "plan evidence latency unknown" -- "${cur}"))
                     return 0
                     ;;
                 --output)

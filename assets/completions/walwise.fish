@@ -62,7 +62,7 @@ prometheus\t'Metrics for node exporter\'s textfile collector'
 nagios\t'A line with performance data and the exit codes of Nagios'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l only -d 'One part of the whole report' -r -f -a "plan\t'What to do, in order, with the commands to apply, verify and undo it'
 evidence\t'What each verdict rests on'
-price\t'What a commit costs, method by method'
+latency\t'Commit latency, method by method'
 unknown\t'What is not known, what it leaves undecided, and what would help'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -s o -l output -d 'Write to FILE atomically: an existing file is replaced by a new one, owned by you' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l output-mode -d 'Permissions of that file, in octal, such as 0640; without it root\'s is for root alone, that of others as their umask says' -r

@@ -39,7 +39,7 @@ pub(super) struct Shelf {
 pub(super) fn earlier_prices(session: &Session) -> Vec<Price> {
     let warn = |path: &Path, error: &io::Error| {
         out::notice(&format!(
-            "an earlier price may be missing: cannot read {}: {}",
+            "an earlier commit latency may be missing: cannot read {}: {}",
             text::safe(path_bytes(path)),
             text::error_words(error)
         ));

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::CliError;
 use super::args::Output;
-use crate::measure::{Phase, Progress};
+use crate::measure::Progress;
 use crate::output::{Destination, Wish};
 use crate::report::json;
 use crate::report::text::LineStyle;
@@ -177,13 +177,6 @@ pub(super) fn locale_is_utf8() -> bool {
 
 /// The progress of a probe, in words.
 pub(super) fn progress_line(now: &Progress) -> String {
-    let settled = match now.open() {
-        _ if now.settled => ", decided".to_owned(),
-        Some((open, of)) if !open.is_empty() => {
-            format!(", undecided: {} of {of} methods open", open.len())
-        }
-        _ if now.so_far.is_some() && now.phase != Phase::CleaningUp => ", undecided".to_owned(),
-        _ => String::new(),
-    };
-    format!("{}: {}{settled}", now.phase.words(), now.how_far())
+    let so_far = now.so_far_in_words().map(|says| format!("; {says}")).unwrap_or_default();
+    format!("{}: {}{so_far}", now.phase.words(), now.how_far())
 }

@@ -13,11 +13,12 @@ use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::measure::WalFlushMethod;
 use crate::measure::{
     Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
-    price_of_a_commit, sizes, workload_lines,
+    latency_lines, sentence, sizes, workload_lines,
 };
 use crate::pipeline::{self, MeasurementOptions, RowSelection};
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
+use crate::report::telling::price::basis;
 use crate::rules::RuleSet;
 use crate::text;
 
@@ -156,13 +157,13 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
     } else {
         let rounds = measurement.rounds;
         lines.push(format!(
-            "{}, {rounds} rounds in {seconds:.1} s, one session; {}",
+            "{}, {rounds} rounds in {seconds:.1} s; {}",
             measurement.directory,
-            measurement.log.pages()
+            basis(measurement)
         ));
-        lines.extend(price_of_a_commit(measurement, in_force));
+        lines.extend(latency_lines(measurement, in_force));
         lines.extend(sizes(measurement));
-        lines.extend([String::new(), measurement.sentence.clone()]);
+        lines.extend([String::new(), sentence(measurement, in_force)]);
     }
     for found in &measurement.workloads {
         lines.push(String::new());

@@ -19,7 +19,7 @@ use crate::collect::{self, CollectStep, Request};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
-use crate::measure::Progress;
+use crate::measure::{Progress, sentence};
 use crate::output::{Destination, Existing, OutputError, Wish};
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, MeasurementOptions, Session};
@@ -217,7 +217,7 @@ impl Worker for Desk {
         let outcome = probes::run(&plan, &Control::from(Arc::clone(cancel)), &mut tell);
         let (measurement, failed) = match outcome {
             // An empty measurement does not replace an earlier one.
-            Ok(measurement) if measurement.rounds == 0 => return Err(measurement.sentence),
+            Ok(measurement) if !measurement.has_rounds() => return Err(sentence(&measurement, None)),
             Ok(measurement) => (measurement, None),
             Err(error) => {
                 let failed = error.to_string();

@@ -3,8 +3,9 @@
 //! Each caveat states its meaning in a sentence; some forbid advice to change the method. A caveat never removes a
 //! figure. Excessive speed is a caveat too, because a flush without any cost has flushed nothing.
 
+use super::compare::FEWEST;
 use super::order::{interval, interval_or_span, median_of, quantile, sorted};
-use super::{Caveat, CaveatId, Cell, MeasuredLog, Method, Samples, compare};
+use super::{Caveat, CaveatId, Cell, MeasuredLog, Method, Samples};
 use crate::text;
 
 /// The circumstances of the samples.
@@ -95,16 +96,16 @@ pub fn find(samples: &Samples, seen: &SampleContext) -> Vec<Caveat> {
         stopped(seen),
         implausible(samples, seen),
         free_flush(samples),
-        few_rounds(samples),
+        few_commits(samples),
         clock(samples, seen),
         two_pages_faster(samples),
         less_work_slower(samples),
         not_arrived(seen),
         suspended(seen),
         competing_io(seen),
+        unseen_io(samples, seen),
         steal(seen),
         direct_refused(samples),
-        pauses(samples),
         leftover(seen),
     ];
     all.into_iter().flatten().collect()
@@ -157,10 +158,11 @@ fn free_flush(samples: &Samples) -> Option<Caveat> {
     (flushed < 1.5 * floor).then(|| caveat(CaveatId::FreeFlush, says.to_owned(), true))
 }
 
-fn few_rounds(samples: &Samples) -> Option<Caveat> {
-    let (rounds, least) = (samples.rounds(), compare::LOOKS.first().copied().unwrap_or(0));
-    let says = format!("Only {rounds} rounds completed; a comparison needs {least}. Probe for longer.");
-    (rounds < least && !samples.cells.is_empty()).then(|| caveat(CaveatId::FewSamples, says, true))
+fn few_commits(samples: &Samples) -> Option<Caveat> {
+    let commits = samples.paced(samples.default_method(), 1).map_or(0, Cell::count);
+    let says =
+        format!("Only {commits} paced commits completed; a comparison needs {FEWEST}. Probe for longer.");
+    (commits < FEWEST && !samples.cells.is_empty()).then(|| caveat(CaveatId::FewSamples, says, true))
 }
 
 fn clock(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
@@ -179,7 +181,7 @@ fn two_pages_faster(samples: &Samples) -> Option<Caveat> {
     let (one, two) = (samples.cell(default, 1)?, samples.cell(default, 2)?);
     let pairs = two.round_medians().into_iter().zip(one.round_medians());
     let ratios: Vec<f64> = pairs.filter(|(_, one)| *one > 0.0).map(|(two, one)| two / one).collect();
-    if ratios.len() < compare::LOOKS.first().copied().unwrap_or(0) {
+    if ratios.len() < FEWEST {
         return None;
     }
     let says = "A commit of two pages was faster than one of one page, which the amount written does not explain; \
@@ -226,13 +228,16 @@ fn leftover(seen: &SampleContext) -> Option<Caveat> {
     Some(caveat(CaveatId::Leftover, seen.leftover.clone()?, false))
 }
 
+/// The least traffic of others that is noticed, in bytes per second.
+const NOTICED: f64 = 1.75e6;
+
 /// Traffic of others: all reads; writes beyond the lower quartile of bytes written per byte of ours (which covers
 /// journal, parity and mirror copies); and all traffic while we were idle.
 fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     let ratio = |t: &DiskTraffic| t.written as f64 / (t.ours.max(1)) as f64;
     let own = quantile(&sorted(&seen.traffic.iter().map(ratio).collect::<Vec<_>>()), 0.25);
     let foreign = |t: &DiskTraffic| t.read as f64 + (t.written as f64 - own * t.ours as f64).max(0.0);
-    let noticed = |t: &&DiskTraffic| foreign(t) > (0.5 * t.ours as f64).max(f64::from(1 << 18));
+    let noticed = |t: &&DiskTraffic| foreign(t) > (0.5 * t.ours as f64).max(NOTICED * t.seconds.max(0.15));
     let disturbed = (1..).zip(&seen.traffic).filter(|(_, traffic)| noticed(traffic));
     let disturbed: Vec<u32> = disturbed.map(|(round, _)| round).collect();
     let rounds = disturbed.len();
@@ -259,6 +264,12 @@ fn competing_io(seen: &SampleContext) -> Option<Caveat> {
     Some(Caveat { rounds: disturbed, ..caveat(CaveatId::CompetingIo, says, false) })
 }
 
+fn unseen_io(samples: &Samples, seen: &SampleContext) -> Option<Caveat> {
+    let says = "Whether other I/O used the disks is unknown: their counters could not be read.";
+    let is_unseen = seen.traffic.is_empty() && samples.rounds() > 0;
+    is_unseen.then(|| caveat(CaveatId::UnseenIo, says.to_owned(), false))
+}
+
 fn steal(seen: &SampleContext) -> Option<Caveat> {
     let percent = seen.steal_percent.filter(|p| *p > 5.0)?;
     let says =
@@ -272,33 +283,6 @@ fn direct_refused(samples: &Samples) -> Option<Caveat> {
     Some(caveat(CaveatId::ODirect, says, false))
 }
 
-/// fsync writes the journal only when the modification time changed, which happens once per timer tick: in a tight loop
-/// most calls find nothing to write, at a server's pace each call does.
-fn pauses(samples: &Samples) -> Option<Caveat> {
-    samples.cell(Method::Fsync, 1)?;
-    let paced = samples.paced(Method::Fsync).zip(samples.paced(Method::Fdatasync));
-    let says = match paced.map(|(all, data)| (all.round_medians(), data.round_medians())) {
-        Some((all, data)) => {
-            let ratios: Vec<f64> = all.iter().zip(&data).map(|(all, data)| all / data.max(1e-3)).collect();
-            let ratio = median_of(&ratios);
-            if ratio < 1.1 {
-                return None;
-            }
-            format!(
-                "With 10 ms between commits fsync took {}, {ratio:.1} × as long as fdatasync; in a tight loop \
-                 fsync and open_sync look cheaper than that.",
-                text::micros(median_of(&all))
-            )
-        }
-        None => {
-            "fsync and open_sync may cost more at a server's pace than in this tight loop; there was no time \
-                 to measure it."
-                .to_owned()
-        }
-    };
-    Some(caveat(CaveatId::FsyncPace, says, false))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,11 +290,21 @@ mod tests {
     fn samples(one: f64, two: f64) -> Samples {
         let cell =
             |pages, us| Cell { rounds: vec![vec![us]; 20], ..Cell::new(Method::Fdatasync, pages, true) };
-        Samples { cells: vec![cell(1, one), cell(2, two)], paced: Vec::new() }
+        Samples { cells: vec![cell(1, one), cell(2, two)], paced: vec![cell(1, 1.2 * one)] }
+    }
+
+    fn quiet() -> SampleContext {
+        let ours = DiskTraffic { seconds: 0.1, read: 0, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20 };
+        SampleContext { traffic: vec![ours; 20], ..SampleContext::default() }
     }
 
     fn ids(samples: &Samples, seen: &SampleContext) -> Vec<String> {
         find(samples, seen).into_iter().map(|c| c.id.to_string()).collect()
+    }
+
+    #[test]
+    fn counters_that_nobody_read_are_a_caveat() {
+        assert_eq!(ids(&samples(200.0, 210.0), &SampleContext::default()), ["unseen-io"]);
     }
 
     #[test]
@@ -338,8 +332,7 @@ mod tests {
 
     #[test]
     fn a_platter_cannot_flush_faster_than_it_turns() {
-        let seen =
-            SampleContext { speed_limit: Some(SpeedLimit::platter(7_200)), ..SampleContext::default() };
+        let seen = SampleContext { speed_limit: Some(SpeedLimit::platter(7_200)), ..quiet() };
         let found = find(&samples(5_000.0, 5_100.0), &seen);
         assert_eq!(found.len(), 1);
         let disk =
@@ -372,13 +365,13 @@ mod tests {
             assert_eq!(found[0].rounds, [16, 17, 18, 19, 20]);
         }
         let idle = Some(DiskTraffic { seconds: 0.1, written: 1 << 20, ..DiskTraffic::default() });
-        let seen = SampleContext { idle, ..SampleContext::default() };
+        let seen = SampleContext { idle, ..quiet() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["competing-io"]);
     }
 
     #[test]
     fn what_cannot_be_is_said() {
-        let seen = SampleContext { suspended_seconds: 3.0, ..SampleContext::default() };
+        let seen = SampleContext { suspended_seconds: 3.0, ..quiet() };
         assert_eq!(ids(&samples(200.0, 210.0), &seen), ["suspended"]);
 
         let kept = DiskTraffic { seconds: 0.1, written: 100 << 10, flushed: 1 << 20, ours: 1 << 20, read: 0 };
@@ -391,15 +384,15 @@ mod tests {
             let mut samples = samples(200.0, 210.0);
             let cell = Cell::new(Method::Fsync, 1, true);
             samples.cells.push(Cell { rounds: vec![vec![us]; 20], ..cell });
-            ids(&samples, &SampleContext::default())
+            ids(&samples, &quiet())
         };
-        assert_eq!(with_fsync(150.0), ["less-work-slower", "fsync-pace"]);
-        assert_eq!(with_fsync(195.0), ["fsync-pace"]);
+        assert_eq!(with_fsync(150.0), ["less-work-slower"]);
+        assert_eq!(with_fsync(195.0), [""; 0]);
     }
 
     #[test]
     fn clock_steal_and_contradiction_are_said() {
-        let seen = SampleContext { clock_us: 20.0, steal_percent: Some(30.0), ..SampleContext::default() };
+        let seen = SampleContext { clock_us: 20.0, steal_percent: Some(30.0), ..quiet() };
         assert_eq!(ids(&samples(200.0, 100.0), &seen), ["clock", "inconsistent", "steal"]);
     }
 }

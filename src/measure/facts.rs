@@ -1,6 +1,6 @@
 //! A measurement as facts about its target, so that rules can use it like any other fact.
 
-use super::compare::{outcome, paired_gain};
+use super::compare::{compare, is_slower_with_two_pages, outcome};
 use super::estimate::MEANINGFUL_PERCENT;
 use super::{Measurement, Method, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
@@ -33,7 +33,8 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     let in_force = measured_in_force(found, in_force, default);
     let commit = match &in_force {
         Ok(method) => row(found, *method)
-            .map_or_else(|| missing("the probe measured no commit"), |r| known(r.median_us.value)),
+            .and_then(MethodResult::median_us)
+            .map_or_else(|| missing("the probe measured no paced commit"), known),
         Err((why, detail)) => Reading::unknown(*why, *detail),
     };
     let half = |us: &f64| {
@@ -55,7 +56,7 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     facts.know(target, &probe::TRUSTED, !spoken_against, source());
     match in_force {
         Ok(method) => {
-            let gain = gain_over(found, method, default);
+            let gain = gain_over(found, method);
             facts.know(target, &probe::GAIN_PERCENT, gain, source());
             let change = found.best != method && !spoken_against && gain >= MEANINGFUL_PERCENT;
             facts.know(target, &probe::ADVISES_CHANGE, change, source());
@@ -81,12 +82,12 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     };
     facts.put(target, &probe::FLUSHES_PER_COMMIT, flushes);
 
-    let rate = row(found, default).map(|r| 1e6 / r.mean_us);
+    let rate = row(found, default).and_then(|r| r.back_to_back.as_ref()).map(|loops| 1e6 / loops.mean_us);
     let rate = rate.map_or_else(|| missing("the probe measured no commit"), known);
     facts.put(target, &probe::COMMITS_PER_SECOND, rate);
 
     let both = row(found, Method::FdatasyncDirect).zip(row(found, Method::FloorDirect));
-    let cost = both.map(|(flushed, floor)| flushed.median_us.value - floor.median_us.value);
+    let cost = both.and_then(|(flushed, floor)| Some(flushed.back_to_back_us()? - floor.back_to_back_us()?));
     let cost =
         cost.map_or_else(|| Reading::unknown(Why::NotCollected, "the probe had no O_DIRECT rows"), known);
     facts.put(target, &probe::FLUSH_COST, cost);
@@ -106,28 +107,12 @@ pub fn to_facts(found: &Measurement, target: &Subject, in_force: WalFlushMethod,
     facts.put(target, &probe::IMPLAUSIBLE_BECAUSE, because);
 }
 
-/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time, paired by round
-/// over commits of one and two pages; 0 without a gain. The loop flatters fsync and open_sync, so the result with
-/// pauses counts where one of them is in force and loses to the default.
-fn gain_over(found: &Measurement, in_force: Method, default: Method) -> f64 {
-    if found.best == in_force {
-        return 0.0;
-    }
-    let rounds = |method, pages| {
-        let row = found.methods.iter().find(|r| r.method == method && r.pages == pages)?;
-        Some(row.rounds_us.as_slice())
-    };
-    let in_loop = |pages| {
-        let (gain, enough) = paired_gain(rounds(found.best, pages)?, rounds(in_force, pages)?)?;
-        enough.then_some(gain.low)
-    };
-    let in_loop = in_loop(1).zip(in_loop(2)).map_or(0.0, |(one, two)| one.min(two));
-    let lost = found.comparisons.iter().find(|c| c.method == in_force && found.best == default);
-    let lost = lost.filter(|c| in_force.is_flattered_by_loops() && c.settled.is_settled());
-    // `high` is the least that it lost by: t / default >= 1 - high / 100.
-    let with_pauses =
-        lost.map_or(0.0, |c| 100.0 * (1.0 - 1.0 / (1.0 - c.gain_percent.high / 100.0).max(1.0)));
-    in_loop.max(with_pauses)
+/// Lower bound of the gain of the best method over the one in force, in percent of the latter's time; 0 without a gain.
+fn gain_over(found: &Measurement, in_force: Method) -> f64 {
+    let slower = is_slower_with_two_pages(&found.methods, found.best, in_force);
+    let comparison =
+        compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force && !slower);
+    comparison.filter(|found| found.settled.is_settled()).map_or(0.0, |found| found.gain_percent.low.max(0.0))
 }
 
 /// The method in force as measured, or why it is unknown.
@@ -157,12 +142,11 @@ fn missing_bool(what: &str) -> Reading<bool> {
 }
 
 fn rate_known(found: &Measurement) -> bool {
-    found.methods.iter().any(|r| r.method.is_durable() && r.samples > 0)
+    found.methods.iter().any(|r| r.method.is_durable() && r.back_to_back.is_some())
 }
 
 fn row(found: &Measurement, method: Method) -> Option<&MethodResult> {
-    let measured = |r: &&MethodResult| r.pages == 1 && r.samples > 0 && r.median_us.value > 0.0;
-    found.methods.iter().filter(measured).find(|r| r.method == method)
+    found.methods.iter().find(|r| r.pages == 1 && r.method == method && r.is_measured())
 }
 
 #[cfg(test)]
@@ -183,7 +167,8 @@ mod tests {
     }
 
     fn of(cells: Vec<Cell>) -> Samples {
-        Samples { cells, paced: Vec::new() }
+        let paced = cells.iter().filter(|cell| cell.as_server && cell.pages == 1).cloned().collect();
+        Samples { cells, paced }
     }
 
     #[test]
@@ -240,17 +225,12 @@ mod tests {
         assert_eq!(facts.value(&target, &probe::TRUSTED), Some(false));
     }
 
-    /// The facts with a method in force of this price, by size and with pauses.
-    fn with_in_force(
-        method: Method,
-        one: f64,
-        two: f64,
-        paced: f64,
-    ) -> (Option<f64>, Option<f64>, Option<bool>) {
-        let default = [cell(Method::Fdatasync, 1, 200.0), cell(Method::Fdatasync, 2, 200.0)];
-        let cells = default.into_iter().chain([cell(method, 1, one), cell(method, 2, two)]).collect();
-        let paced = vec![cell(Method::Fdatasync, 1, 200.0), cell(method, 1, paced)];
-        let facts = probed(&Samples { cells, paced }, WalFlushMethod::Is(method.server_method().unwrap()));
+    /// Latency in force, gain and advice with this method in force beside fdatasync at 200 µs: paced, and back to back with
+    /// two pages.
+    fn with_in_force(method: Method, paced: f64, two_pages: f64) -> (Option<f64>, Option<f64>, Option<bool>) {
+        let of = |method, paced, two| [cell(method, 1, paced), cell(method, 2, two)];
+        let cells = [of(Method::Fdatasync, 200.0, 200.0), of(method, paced, two_pages)].concat();
+        let facts = probed(&self::of(cells), WalFlushMethod::Is(method.server_method().unwrap()));
         let target = Subject::target("/t");
         (
             facts.value(&target, &probe::COMMIT),
@@ -261,18 +241,15 @@ mod tests {
 
     #[test]
     fn the_method_in_force_is_what_a_gain_is_over() {
-        assert_eq!(
-            with_in_force(Method::OpenDatasync, 400.0, 400.0, 0.0),
-            (Some(400.0), Some(50.0), Some(true))
-        );
-        assert_eq!(
-            with_in_force(Method::OpenDatasync, 100.0, 100.0, 0.0),
-            (Some(100.0), Some(0.0), Some(false))
-        );
-        let (_, gain, change) = with_in_force(Method::OpenDatasync, 202.0, 400.0, 0.0);
-        assert!(gain.is_some_and(|g| g < 5.0) && change == Some(false), "with two pages only: {gain:?}");
-        assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 400.0), (Some(200.0), Some(50.0), Some(true)));
-        assert_eq!(with_in_force(Method::Fsync, 200.0, 200.0, 200.0), (Some(200.0), Some(0.0), Some(false)));
+        let slower = (Some(400.0), Some(50.0), Some(true));
+        for method in [Method::OpenDatasync, Method::Fsync] {
+            assert_eq!(with_in_force(method, 400.0, 400.0), slower);
+            let (_, gain, change) = with_in_force(method, 202.0, 400.0);
+            assert!(gain.is_some_and(|g| g < 5.0) && change == Some(false), "back to back only: {gain:?}");
+            let kept = with_in_force(method, 400.0, 100.0);
+            assert_eq!(kept, (Some(400.0), Some(0.0), Some(false)), "fdatasync is slower with two pages");
+        }
+        assert_eq!(with_in_force(Method::OpenDatasync, 100.0, 100.0), (Some(100.0), Some(0.0), Some(false)));
     }
 
     /// Nothing is concluded relative to a method that is unknown or was not measured.

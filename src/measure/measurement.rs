@@ -7,7 +7,6 @@ use super::log::LogKind;
 use super::{Conclusion, Estimate, MeasuredLog, Method, WorkloadResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::{Choice, choice};
-use crate::text;
 
 /// What was measured of one method with one write size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,41 +18,46 @@ pub struct MethodResult {
     pub pages: u32,
     /// Whether a server would do it like that; false for the rows that only compare with `pg_test_fsync`.
     pub as_server: bool,
-    /// Commits measured, warm-up not counted. Zero when it could not be done; then `error` says why.
-    pub samples: u64,
-    /// Mean time.
-    pub mean_us: f64,
-    /// Median time with its interval over rounds.
-    pub median_us: Estimate,
-    /// 95th percentile.
-    pub p95_us: f64,
-    /// 99th percentile, from 1,000 samples on.
+    /// Commits as a server makes them, one every 10 ms: what headlines, answers and advice use. Absent for rows that only
+    /// compare, and where there was no time for one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub p99_us: Option<f64>,
-    /// Longest.
-    pub max_us: f64,
-    /// Times in ascending order, at equal steps of the share of commits done within them: of n, the k-th is the quantile k/n. At
-    /// most 64; empty where nothing was measured, or an older walwise measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub quantiles_us: Vec<f64>,
+    pub paced: Option<Latencies>,
+    /// Commits in an unbroken loop, which understates fsync and open_sync; absent where none was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_to_back: Option<Latencies>,
     /// Flushes the disks counted per commit; absent where they do not count or the write used forced unit access.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_per_commit: Option<f64>,
-    /// Median of each round, in order: what the sparkline draws.
-    pub rounds_us: Vec<f64>,
-    /// Commits with pauses, as a quiet server makes them, in order; empty where none were made.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paced_us: Vec<f64>,
-    /// Every commit of every round, when asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub samples_us: Vec<Vec<f64>>,
     /// Why it could not be measured, such as O_DIRECT being refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A method against the default, paired by round, over one- and two-page commits, and for fsync and open_sync over commits
-/// with pauses too; the smallest gain counts.
+/// The latency of commits, in microseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Latencies {
+    /// Commits measured, warm-up not counted.
+    pub samples: u64,
+    pub mean_us: f64,
+    /// Median with its interval over `rounds_us`.
+    pub median_us: Estimate,
+    pub p95_us: f64,
+    /// From 1,000 samples on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99_us: Option<f64>,
+    pub max_us: f64,
+    /// Times in ascending order, at equal steps of the share of commits done within them: of n, the k-th is the quantile k/n. At
+    /// most 64.
+    pub quantiles_us: Vec<f64>,
+    /// Medians of consecutive commits, in order: of each round back to back, of at most 100 runs of paced commits.
+    pub rounds_us: Vec<f64>,
+    /// Every commit of every round, when asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_us: Vec<Vec<f64>>,
+}
+
+/// A method against the default by paced commits of one page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
@@ -114,8 +118,6 @@ pub struct Measurement {
     /// What the workloads found that were asked for besides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadResult>,
-    /// One sentence for people.
-    pub sentence: String,
 }
 
 impl Caveat {
@@ -147,9 +149,9 @@ choice! {
         NotArrived = "not-arrived",
         Suspended = "suspended",
         CompetingIo = "competing-io",
+        UnseenIo = "unseen-io",
         Steal = "steal",
         ODirect = "o-direct",
-        FsyncPace = "fsync-pace",
         Leftover = "leftover",
     }
 }
@@ -165,6 +167,11 @@ impl CaveatId {
         matches!(self, Self::ImplausibleSpeed | Self::FreeFlush)
     }
 
+    /// Whether nobody could see if others used the disks.
+    pub fn is_unseen(self) -> bool {
+        matches!(self, Self::UnseenIo)
+    }
+
     /// Whether others used the disks.
     pub fn is_of_others(self) -> bool {
         matches!(self, Self::CompetingIo)
@@ -172,7 +179,7 @@ impl CaveatId {
 
     /// Whether it is about what was not measured, which is still to come while a probe runs.
     pub fn is_of_the_end(self) -> bool {
-        matches!(self, Self::FewSamples | Self::FsyncPace)
+        matches!(self, Self::FewSamples)
     }
 }
 
@@ -189,10 +196,19 @@ impl<'de> Deserialize<'de> for CaveatId {
 }
 
 impl MethodResult {
-    /// How many commits a session makes in a second; it follows from the mean, so stalls count.
-    pub fn per_second(&self) -> String {
-        let is_time = self.mean_us.is_finite() && self.mean_us > 0.0;
-        if is_time { text::rounded(1e6 / self.mean_us) } else { "?".to_owned() }
+    /// The median of paced commits, in microseconds.
+    pub fn median_us(&self) -> Option<f64> {
+        self.paced.as_ref().map(|paced| paced.median_us.value)
+    }
+
+    /// The median of back-to-back commits, in microseconds.
+    pub fn back_to_back_us(&self) -> Option<f64> {
+        self.back_to_back.as_ref().map(|loops| loops.median_us.value)
+    }
+
+    /// Whether any commit was measured.
+    pub fn is_measured(&self) -> bool {
+        self.paced.is_some() || self.back_to_back.is_some()
     }
 }
 
@@ -204,7 +220,7 @@ impl Measurement {
 
     /// The same with those that failed.
     pub fn tried_of_server(&self) -> impl Iterator<Item = &MethodResult> {
-        let is_told = |row: &&MethodResult| row.samples > 0 || row.error.is_some();
+        let is_told = |row: &&MethodResult| row.is_measured() || row.error.is_some();
         self.methods.iter().filter(|row| row.as_server && row.pages == 1).filter(is_told)
     }
 
@@ -222,6 +238,13 @@ impl Measurement {
             LogKind::Redo => self.log.in_force == Some(row.method),
         };
         row.as_server && is_it
+    }
+
+    /// The row of the method in force, else of the best, for commits of one page; `wal` as above.
+    pub fn main_row(&self, wal: Option<WalSyncMethod>) -> Option<&MethodResult> {
+        let rows = || self.of_server();
+        let best = || rows().find(|row| row.method == self.best);
+        rows().find(|row| self.is_in_force(row, wal)).or_else(best).or_else(|| rows().next())
     }
 
     /// Whether anything was measured to the end of a round.

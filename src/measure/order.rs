@@ -36,6 +36,13 @@ pub fn median_of(values: &[f64]) -> f64 {
     median(&sorted(values))
 }
 
+/// The medians of at most `count` runs of consecutive values of about equal length, in order.
+pub fn runs(values: &[f64], count: usize) -> Vec<f64> {
+    let count = values.len().min(count);
+    let at = |run: usize| run * values.len() / count.max(1);
+    (0..count).filter_map(|run| values.get(at(run)..at(run + 1))).map(median_of).collect()
+}
+
 /// The median and the 99th percentile of latencies, in their unit; zeros without any.
 pub fn latency_quantiles(values: &[f64]) -> (f64, f64) {
     let sorted = sorted(values);

@@ -1,83 +1,81 @@
-//! A measurement in words: the price of a commit, with its method and certainty, the meaning for a server, and possible
-//! changes.
-//!
-//! The figures are those of an idle disk unless others used it, which the text then states.
+//! A measurement in words: whether another method is faster than the one in force, and what that rests on. Figures stand
+//! beside it in a table.
 
-use super::caveats::SampleContext;
-use super::compare::outcome;
-use super::{Conclusion, Measurement, Method, Workload, WorkloadResult};
+use super::compare::{compare, outcome};
+use super::{CaveatId, Conclusion, Measurement, Method, Workload, WorkloadResult};
+use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::text;
 
 /// The number of concurrent sessions of a busy server that wait for commits, for this sentence.
 const SESSIONS: u32 = 16;
 
-/// The sentences of a comparison.
-pub fn of(measurement: &Measurement, default: Method, seen: &SampleContext) -> String {
-    let row =
-        |method| measurement.methods.iter().find(|r| r.method == method && r.pages == 1 && r.samples > 0);
-    let Some(best) = row(measurement.best).filter(|r| r.median_us.value > 0.0) else {
-        return "Nothing was measured: the probe ended before its first round.".to_owned();
-    };
-    let (log, cost) = (&measurement.log, text::micros(best.median_us.value));
-    let (name, rate) = (log.named(best.method), best.per_second());
-    let costs = if log.is_redo() {
-        format!(
-            "A flush of the redo log with {name} costs {cost} (median); with innodb_flush_log_at_trx_commit = 1 one session \
-             completes {rate} commits a second"
-        )
-    } else {
-        format!("A commit with {name} costs {cost} (median); one session completes {rate} a second")
-    };
-    let found = compared(measurement, default, &costs);
-    if measurement.caveats.iter().any(|caveat| caveat.refuses_advice) {
-        return found;
+/// The sentences of a measurement; `in_force` is the server's WAL method, where there is one.
+pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
+    if found.methods.is_empty() {
+        let workloads: Vec<&str> = found.workloads.iter().map(|one| one.sentence.as_str()).collect();
+        return workloads.join(" ");
     }
-    // What follows for one kind of server, such as a commit_delay, its rules say.
-    format!("{found} {}", of_others(measurement, seen))
+    let mut sentences = Vec::new();
+    match found.main_row(in_force).filter(|row| row.is_measured()) {
+        None => sentences.push("Nothing was measured: the probe ended before its first commit.".to_owned()),
+        Some(row) => {
+            sentences.push(compared(found, row.method));
+            let is_refused = found.caveats.iter().any(|caveat| caveat.refuses_advice);
+            sentences.extend(circumstances(found).into_iter().filter(|_| !is_refused).map(str::to_owned));
+        }
+    }
+    sentences.extend(found.workloads.iter().find_map(of_workload));
+    sentences.join(" ")
 }
 
-fn compared(measurement: &Measurement, default: Method, costs: &str) -> String {
-    if let Some(c) = measurement.comparisons.iter().find(|c| c.method == measurement.best) {
-        let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
-        return format!(
-            "{costs}; that is {gain:.0} % less than with {}, at least {low:.0} %.",
-            measurement.log.named(default)
-        );
+/// The method in force beside the best.
+fn compared(found: &Measurement, in_force: Method) -> String {
+    if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
+        return format!("No method advised: {}", lower_first(&caveat.says));
     }
-    if let Some(caveat) = measurement.caveats.iter().find(|c| c.refuses_advice) {
-        return format!("{costs}. No method advised: {}", lower_first(&caveat.says));
-    }
-    match outcome(measurement, default) {
-        Conclusion::NotSettled => {
+    let (name, best) = (found.log.named(in_force), found.log.named(found.best));
+    let comparison = compare(&found.methods, found.best, in_force).filter(|_| found.best != in_force);
+    let conclusion =
+        comparison.as_ref().map_or_else(|| outcome(found, found.default_method()), |c| c.settled);
+    match (conclusion, comparison) {
+        (Conclusion::Settled, Some(c)) if c.gain_percent.low > 0.0 => {
+            let (gain, low) = (c.gain_percent.value, c.gain_percent.low);
+            format!("{best} is faster here than {name}: {gain:.0} % less, at least {low:.0} %.")
+        }
+        (Conclusion::Settled, _) => format!("{name} is the fastest method here."),
+        (Conclusion::NoMeaningfulDifference, _) => {
+            format!("No method is meaningfully faster here than {name}.")
+        }
+        (Conclusion::NotSettled, _) => {
+            let seconds = found.seconds;
             format!(
-                "{costs}; after {:.1} s there is no clear winner among the methods; a longer probe may find one.",
-                measurement.seconds
+                "No method is clearly faster than {name} after {seconds:.1} s; a longer probe may find one."
             )
         }
-        Conclusion::NoMeaningfulDifference => format!("{costs}; no other method is meaningfully better."),
-        Conclusion::Settled => format!("{costs}; the other methods cost more."),
     }
 }
 
-/// The sentence about other users of the disks.
-fn of_others(measurement: &Measurement, seen: &SampleContext) -> &'static str {
-    if measurement.caveats.iter().any(|caveat| caveat.id.is_of_others()) {
-        "Other programs used the disks meanwhile; without them it costs less."
-    } else if seen.traffic.is_empty() {
-        "It is unknown whether other programs used the disks meanwhile."
+/// Whether others used the disks; that nobody knows is a caveat of its own.
+fn circumstances(found: &Measurement) -> Option<&'static str> {
+    let has = |of: fn(CaveatId) -> bool| found.caveats.iter().any(|caveat| of(caveat.id));
+    if has(CaveatId::is_of_others) {
+        Some("Other I/O was running; on idle disks commits are faster.")
+    } else if has(CaveatId::is_unseen) {
+        None
     } else {
-        "The disks were otherwise idle; expect more under load."
+        Some("Idle disks; expect more under load.")
     }
 }
 
 /// What a workload adds to the comparison: the result for several sessions that share flushes, or that of InnoDB's
 /// transactions.
-pub fn of_workload(found: &WorkloadResult) -> Option<String> {
+fn of_workload(found: &WorkloadResult) -> Option<String> {
     if found.workload == Workload::Transaction {
         return Some(found.sentence.clone());
     }
     let row = found.rows.iter().find(|row| row.threads == SESSIONS && row.samples > 0)?;
-    let says = || format!("Together, 16 sessions complete {} a second.", text::rounded(row.per_second.value));
+    let says =
+        || format!("16 clients complete {} commits/s (mean) together.", text::rounded(row.per_second.value));
     (found.workload == Workload::Group).then(says)
 }
 
@@ -92,50 +90,43 @@ fn lower_first(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, DiskTraffic, Pass, Samples, Series, add_workloads, summarise};
+    use super::super::{Cell, DiskTraffic, Pass, SampleContext, Samples, Series, add_workloads, summarise};
     use super::*;
 
     fn measured(seen: &SampleContext) -> Measurement {
-        let cell =
-            |method, pages, us| Cell { rounds: vec![vec![us; 3]; 20], ..Cell::new(method, pages, true) };
-        let cells = [(Method::Fdatasync, 200.0), (Method::OpenDatasync, 260.0)]
-            .into_iter()
-            .flat_map(|(method, us)| [cell(method, 1, us), cell(method, 2, us)]);
-        summarise(&Samples { cells: cells.collect(), paced: Vec::new() }, seen)
+        let cell = |method, us| Cell { rounds: vec![vec![us; 3]; 20], ..Cell::new(method, 1, true) };
+        let cells = [cell(Method::Fdatasync, 200.0), cell(Method::OpenDatasync, 260.0)];
+        summarise(&Samples { paced: cells.to_vec(), cells: cells.into() }, seen)
     }
 
     #[test]
-    fn it_says_what_follows_and_what_would_change_it() {
-        let rate = text::grouped(5_000);
-        let costs =
-            format!("A commit with fdatasync costs 200 µs (median); one session completes {rate} a second");
+    fn it_speaks_of_the_method_in_force() {
         let quiet = DiskTraffic { seconds: 0.1, written: 1 << 20, ours: 1 << 20, flushed: 1 << 20, read: 0 };
         let seen = SampleContext { traffic: vec![quiet; 20], ..SampleContext::default() };
+        let idle = "Idle disks; expect more under load.";
+        let found = measured(&seen);
+        let fastest = format!("fdatasync is the fastest method here. {idle}");
+        assert_eq!(sentence(&found, None), fastest);
+        assert_eq!(sentence(&found, Some(WalSyncMethod::Fdatasync)), fastest);
         assert_eq!(
-            measured(&seen).sentence,
-            format!(
-                "{costs}; the other methods cost more. The disks were otherwise idle; expect more under load."
-            )
+            sentence(&found, Some(WalSyncMethod::OpenDatasync)),
+            format!("fdatasync is faster here than open_datasync: 23 % less, at least 23 %. {idle}")
         );
-        let unseen = measured(&SampleContext::default()).sentence;
-        assert!(
-            unseen.ends_with("It is unknown whether other programs used the disks meanwhile."),
-            "{unseen}"
-        );
-        let asleep = SampleContext { suspended_seconds: 9.0, ..seen };
-        let refused = measured(&asleep).sentence;
-        assert!(refused.starts_with(&format!("{costs}. No method advised")), "{refused}");
-        assert!(!unseen.contains("commit_delay"), "only PostgreSQL has it, and a rule tells of it: {unseen}");
+        let unseen = measured(&SampleContext::default());
+        assert_eq!(sentence(&unseen, None), "fdatasync is the fastest method here.");
+        assert!(unseen.caveats.iter().any(|caveat| caveat.id.is_unseen()));
+        let asleep = sentence(&measured(&SampleContext { suspended_seconds: 9.0, ..seen }), None);
+        assert!(asleep.starts_with("No method advised: the machine was suspended"), "{asleep}");
     }
 
     #[test]
-    fn sixteen_sessions_are_told_of_where_they_were_measured() {
+    fn group_commit_is_in_the_sentence_where_it_was_measured() {
         let mut found = measured(&SampleContext::default());
         let pass = Pass { times_us: vec![500.0; 320], seconds: 0.01, ..Pass::default() };
         let series = Series { threads: 16, rounds: vec![pass; 8], ..Series::new("16 sessions", 512) };
         let group = WorkloadResult::new(Workload::Group, &[series], false);
         add_workloads(&mut found, vec![group]);
-        let says = format!("Together, 16 sessions complete {} a second.", text::grouped(32_000));
-        assert!(found.sentence.ends_with(&says), "{}", found.sentence);
+        let says = format!("16 clients complete {} commits/s (mean) together.", text::grouped(32_000));
+        assert!(sentence(&found, None).ends_with(&says));
     }
 }

@@ -10,7 +10,7 @@
 use serde::Serialize;
 
 use super::estimate::{Estimate, MEANINGFUL_PERCENT};
-use super::order::{median, median_of, quantile, sorted};
+use super::order::{self, median, median_of, quantile, sorted};
 
 /// The largest number of runs that the rounds of a measurement are divided into.
 const RUNS: usize = 20;
@@ -21,24 +21,24 @@ const FEWEST: usize = 8;
 /// The normal quantile of an interval with a probability of error of 1 %: several methods are compared.
 const Z: f64 = 2.576;
 
-/// What became of the price.
+/// What became of the latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Moved {
-    /// It costs more, beyond noise and beyond 5 %.
-    Dearer,
-    /// It costs less, beyond noise and beyond 5 %.
-    Cheaper,
+    /// Slower beyond noise and beyond 5 %.
+    Slower,
+    /// Faster beyond noise and beyond 5 %.
+    Faster,
     /// No shift beyond noise.
     Not,
 }
 
-/// How a price moved.
+/// How a latency moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Shift {
-    /// By how much, in percent of what it was, with its 99 % interval; negative when cheaper.
+    /// By how much, in percent of what it was, with its 99 % interval; negative when faster.
     pub percent: Estimate,
     /// How far runs of rounds within one measurement lie from its median, in percent: the larger of both.
     pub drift_percent: f64,
@@ -46,7 +46,7 @@ pub struct Shift {
     pub moved: Moved,
 }
 
-/// The shift of the price, by the medians of the rounds of both measurements; `None` when either has too few.
+/// The shift of the latency, by the medians of the rounds of both measurements; `None` when either has too few.
 pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     let (before, now) = (runs(before)?, runs(now)?);
     let ratios = now.iter().flat_map(|b| before.iter().map(move |a| b / a));
@@ -61,11 +61,11 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
     };
     let drift = drift(&before).max(drift(&now));
     let bound = MEANINGFUL_PERCENT.max(drift);
-    // Halving the price is as large a shift as doubling it.
+    // Halving the latency is as large a shift as doubling it.
     let moved = if percent.low > bound {
-        Moved::Dearer
+        Moved::Slower
     } else if percent.high < 100.0 * (100.0 / (100.0 + bound) - 1.0) {
-        Moved::Cheaper
+        Moved::Faster
     } else {
         Moved::Not
     };
@@ -74,10 +74,7 @@ pub fn shift(before: &[f64], now: &[f64]) -> Option<Shift> {
 
 /// The medians of runs of rounds, in order; `None` when there are too few or one is not positive.
 fn runs(rounds: &[f64]) -> Option<Vec<f64>> {
-    let count = rounds.len().min(RUNS);
-    let at = |run: usize| run * rounds.len() / count.max(1);
-    let runs: Vec<f64> =
-        (0..count).filter_map(|run| rounds.get(at(run)..at(run + 1))).map(median_of).collect();
+    let runs = order::runs(rounds, RUNS);
     (runs.len() >= FEWEST && runs.iter().all(|us| us.is_finite() && *us > 0.0)).then_some(runs)
 }
 
@@ -124,13 +121,13 @@ mod tests {
     fn a_shift_is_as_large_as_it_was_made() {
         let quiet: Vec<f64> = (0..60).map(|i| 100.0 + f64::from(i % 3)).collect();
         for (factor, moved) in [
-            (0.5, Moved::Cheaper),
-            (0.9, Moved::Cheaper),
+            (0.5, Moved::Faster),
+            (0.9, Moved::Faster),
             (0.97, Moved::Not),
             (1.0, Moved::Not),
             (1.04, Moved::Not),
-            (1.2, Moved::Dearer),
-            (3.0, Moved::Dearer),
+            (1.2, Moved::Slower),
+            (3.0, Moved::Slower),
         ] {
             let other: Vec<f64> = quiet.iter().map(|us| us * factor).collect();
             let shift = shift(&quiet, &other).unwrap();
@@ -158,8 +155,8 @@ mod tests {
             prop_assert!(near(there.percent.low, mirror(back.percent.high)), "{there:?} {back:?}");
             prop_assert!(near(there.percent.high, mirror(back.percent.low)), "{there:?} {back:?}");
             let turned = match back.moved {
-                Moved::Dearer => Moved::Cheaper,
-                Moved::Cheaper => Moved::Dearer,
+                Moved::Slower => Moved::Faster,
+                Moved::Faster => Moved::Slower,
                 Moved::Not => Moved::Not,
             };
             prop_assert_eq!(there.moved, turned);

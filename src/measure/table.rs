@@ -1,66 +1,73 @@
-//! A measurement as lines of text: the price of one commit for reports.
+//! A measurement as lines of text: the latency of a commit for reports.
 //!
 //! Pure text without colour; every character is one column wide. Bars share one scale, so that lengths can be compared.
 
-use super::{Conclusion, Estimate, Measurement, MethodResult};
+use super::compare::outcome;
+use super::{Comparison, Conclusion, Estimate, Measurement, MethodResult};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::text;
 use crate::text::bars::{height, interval};
+use crate::text::micros_or_dash;
 
 /// The width of the bar of an interval, in columns.
 const BAR: usize = 24;
 
-/// One line per server method, with one page per commit: median, interval, 99th percentile, and the comparison with the
-/// default. `current` is the setting in force, where there is a server.
-pub fn price_of_a_commit(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
+/// A heading, and one line per server method with one page per commit: median, interval, 99th percentile, the median back
+/// to back, and the comparison. `current` is the setting in force, where there is a server.
+pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec<String> {
     let rows: Vec<_> = found.tried_of_server().collect();
     // All bars share one scale: from the lowest to the highest end of an interval.
-    let measured = || rows.iter().filter(|row| row.samples > 0);
-    let low = measured().map(|row| row.median_us.low).fold(f64::INFINITY, f64::min);
-    let high = measured().map(|row| row.median_us.high).fold(0.0, f64::max);
+    let intervals = || rows.iter().filter_map(|row| Some(row.paced.as_ref()?.median_us));
+    let low = intervals().map(|median| median.low).fold(f64::INFINITY, f64::min);
+    let high = intervals().map(|median| median.high).fold(0.0, f64::max);
     let share = |us: f64| (us - low) / (high - low).max(f64::MIN_POSITIVE);
-    let default = found.default_method();
     let line = |row: &&MethodResult| {
         let name = row.method.name();
         if let Some(error) = &row.error {
             return format!("{name:<24} {error}");
         }
-        let (tail_name, tail) = row.p99_us.map_or(("p95", row.p95_us), |p99| ("p99", p99));
-        let says = if row.method == default {
-            format!("{} commits/s", row.per_second())
-        } else {
-            beside_default(found, row)
-        };
-        let setting = found.log.setting(row.method).map(|setting| format!("   {setting}"));
-        let mark = if found.is_in_force(row, current) { "   ← in force" } else { "" };
-        let (median, tail) = (text::micros(row.median_us.value), text::micros(tail));
-        let Estimate { low, value, high } = row.median_us;
+        let bar = row.paced.as_ref().map_or_else(
+            || " ".repeat(BAR),
+            |paced| {
+                let Estimate { low, value, high } = paced.median_us;
+                interval([low, value, high].map(share), BAR)
+            },
+        );
+        let setting = found.log.setting(row.method).unwrap_or_default();
+        let mark = if found.is_in_force(row, current) { "← in force" } else { "" };
+        let comparison = compared(found, row);
+        let says = [comparison.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
         format!(
-            "{name:<24} {median:>8}  {bar}  {tail_name} {tail:>8}   {says}{setting}{mark}",
-            setting = setting.unwrap_or_default(),
-            bar = interval([low, value, high].map(share), BAR)
+            "{name:<24} {:>8}  {bar} {:>8} {:>13}   {}",
+            micros_or_dash(row.median_us()),
+            micros_or_dash(row.paced.as_ref().and_then(|paced| paced.p99_us)),
+            micros_or_dash(row.back_to_back_us()),
+            says.collect::<Vec<_>>().join("  ")
         )
+        .trim_end()
+        .to_owned()
     };
-    rows.iter().map(line).collect()
+    let heading =
+        format!("{:<24} {:>8}  {:<BAR$} {:>8} {:>13}", "", "median", "95 % interval", "p99", "back to back");
+    std::iter::once(heading).chain(rows.iter().map(line)).collect()
 }
 
-/// The comparison of a row with the default; empty for the default itself and for rows that are not compared.
-pub fn beside_default(found: &Measurement, row: &MethodResult) -> String {
-    let Some(comparison) = found.comparisons.iter().find(|c| c.method == row.method) else {
-        return String::new();
-    };
-    let gain = comparison.gain_percent;
-    let ratio = 1.0 - gain.value / 100.0;
-    // The effect of pauses is invisible in the row's own figures.
-    let default = found.methods.iter().find(|r| r.method == comparison.against && r.pages == row.pages);
-    let in_loop = default.map_or(ratio, |d| row.median_us.value / d.median_us.value.max(1e-3));
-    let pauses = row.method.is_flattered_by_loops() && ratio > 1.1 * in_loop;
-    match comparison.settled {
-        Conclusion::NoMeaningfulDifference => "no meaningful difference".to_owned(),
-        _ if gain.high < 0.0 && pauses => format!("{ratio:.1} × slower with pauses"),
-        _ if gain.high < 0.0 => format!("{ratio:.1} × slower"),
-        Conclusion::Settled => format!("{:.0} % faster", gain.value),
-        Conclusion::NotSettled => "undecided".to_owned(),
+/// How a method compares with the default: `best`, `equal`, `1.9 × slower`; empty for the default unless it is the best.
+pub fn compared(found: &Measurement, row: &MethodResult) -> String {
+    let is_best = row.method == found.best
+        && !found.comparisons.is_empty()
+        && !outcome(found, found.default_method()).is_open();
+    let comparison = found.comparisons.iter().find(|c| c.method == row.method);
+    match comparison {
+        _ if is_best => "best".to_owned(),
+        Some(Comparison { settled: Conclusion::NoMeaningfulDifference, .. }) => "equal".to_owned(),
+        Some(Comparison { gain_percent: gain, .. }) if gain.high < 0.0 => {
+            format!("{:.1} × slower", 1.0 - gain.value / 100.0)
+        }
+        Some(Comparison { settled: Conclusion::Settled, gain_percent, .. }) => {
+            format!("{:.0} % faster", gain_percent.value)
+        }
+        Some(Comparison { settled: Conclusion::NotSettled, .. }) => "undecided".to_owned(),
+        None => String::new(),
     }
 }
 
@@ -78,25 +85,28 @@ pub fn sparkline(values: &[f64], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::{Comparison, Estimate};
+    use crate::measure::{Comparison, Estimate, Latencies};
     use crate::measure::{MeasuredLog, Method};
 
-    fn row(method: Method, us: f64, low: f64, high: f64) -> MethodResult {
-        MethodResult {
-            method,
-            pages: 1,
-            as_server: method.is_durable(),
+    fn row(method: Method, us: f64, low: f64, high: f64, back_to_back: f64) -> MethodResult {
+        let latencies = |us: f64, low, high| Latencies {
             samples: 1_000,
             mean_us: us,
             median_us: Estimate { value: us, low, high },
             p95_us: 2.0 * us,
             p99_us: Some(3.0 * us),
             max_us: 9.0 * us,
-            flushes_per_commit: Some(1.0),
-            rounds_us: vec![us; 3],
             quantiles_us: Vec::new(),
-            paced_us: Vec::new(),
+            rounds_us: vec![us; 3],
             samples_us: Vec::new(),
+        };
+        MethodResult {
+            method,
+            pages: 1,
+            as_server: method.is_durable(),
+            paced: Some(latencies(us, low, high)),
+            back_to_back: Some(latencies(back_to_back, back_to_back, back_to_back)),
+            flushes_per_commit: Some(1.0),
             error: None,
         }
     }
@@ -109,10 +119,10 @@ mod tests {
             settled,
         };
         let refused = MethodResult {
-            samples: 0,
-            as_server: true,
+            paced: None,
+            back_to_back: None,
             error: Some("O_DIRECT is refused here".to_owned()),
-            ..row(Method::OpenSyncDirect, 0.0, 0.0, 0.0)
+            ..row(Method::OpenSyncDirect, 0.0, 0.0, 0.0, 0.0)
         };
         Measurement {
             directory: "/srv".to_owned(),
@@ -122,33 +132,32 @@ mod tests {
             bytes_written: 0,
             log: MeasuredLog::default(),
             methods: vec![
-                row(Method::Fdatasync, 182.0, 170.0, 195.0),
-                row(Method::OpenDatasync, 179.0, 168.0, 190.0),
-                row(Method::Fsync, 346.0, 330.0, 400.0),
-                row(Method::OpenSync, 184.0, 170.0, 200.0),
+                row(Method::Fdatasync, 182.0, 170.0, 195.0, 110.0),
+                row(Method::OpenDatasync, 179.0, 168.0, 190.0, 109.0),
+                row(Method::Fsync, 346.0, 330.0, 400.0, 120.0),
+                MethodResult { paced: None, ..row(Method::OpenSync, 0.0, 0.0, 0.0, 121.0) },
                 refused,
-                row(Method::Floor, 2.0, 2.0, 2.0),
+                row(Method::Floor, 2.0, 2.0, 2.0, 2.0),
             ],
             comparisons: vec![
                 comparison(Method::OpenDatasync, 1.0, -2.0, 3.0, Conclusion::NoMeaningfulDifference),
                 comparison(Method::Fsync, -90.0, -120.0, -80.0, Conclusion::Settled),
-                comparison(Method::OpenSync, -80.0, -100.0, -70.0, Conclusion::Settled),
             ],
             best: Method::Fdatasync,
             cancelled: false,
             caveats: Vec::new(),
             workloads: Vec::new(),
-            sentence: String::new(),
         }
     }
 
     #[test]
-    fn the_price_of_a_commit_stands_in_columns() {
-        insta::assert_snapshot!(price_of_a_commit(&measured(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
-fdatasync                  182 µs  ├●─┤                      p99   546 µs   5 495 commits/s   ← in force
-open_datasync              179 µs  ├●┤                       p99   537 µs   no meaningful difference
-fsync                      346 µs                  ├─●────┤  p99  1.04 ms   1.9 × slower
-open_sync                  184 µs  ├─●┤                      p99   552 µs   1.8 × slower with pauses
+    fn latencies_stand_in_columns() {
+        insta::assert_snapshot!(latency_lines(&measured(), Some(WalSyncMethod::Fdatasync)).join("\n"), @r"
+                           median  95 % interval                 p99  back to back
+fdatasync                  182 µs  ├●─┤                       546 µs        110 µs   best  ← in force
+open_datasync              179 µs  ├●┤                        537 µs        109 µs   equal
+fsync                      346 µs                  ├─●────┤  1.04 ms        120 µs   1.9 × slower
+open_sync                       –                                  –        121 µs
 open_sync (O_DIRECT)     O_DIRECT is refused here
 ");
     }

@@ -61,7 +61,7 @@ pub fn prepare(
     request.options = options.probe;
     match options.rows {
         RowSelection::Deciding | RowSelection::All => {}
-        RowSelection::Sizes => (request.pages, request.all_with_pauses) = (vec![1, 2, 4, 8], true),
+        RowSelection::Sizes => (request.pages, request.all_paced) = (vec![1, 2, 4, 8], true),
         RowSelection::Nothing => request.pages.clear(),
     }
     // A transaction of InnoDB waits for more than its redo log; together they take no longer than asked for.

@@ -50,7 +50,7 @@ pub struct ProbePlan {
     pub(super) speed_limit: Option<SpeedLimit>,
     pub(super) program: PathBuf,
     pub(super) seed: u64,
-    pub(super) all_with_pauses: bool,
+    pub(super) all_paced: bool,
     pub(super) options: ProbeOptions,
 }
 
@@ -130,7 +130,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         speed_limit: request.speed_limit.clone(),
         program: request.program.clone(),
         seed: request.seed,
-        all_with_pauses: request.all_with_pauses,
+        all_paced: request.all_paced,
         options: request.options,
     })
 }

@@ -64,8 +64,8 @@ pub struct ProbeRequest {
     pub server: ServerLog,
     /// Numbers of pages of its log per commit with which the server's methods are compared; empty for no comparison.
     pub pages: Vec<u32>,
-    /// Whether all of them are measured with pauses too, not only those that decide.
-    pub all_with_pauses: bool,
+    /// Whether commits of every size are paced, not only those of one page.
+    pub all_paced: bool,
     /// Further methods, with one page per commit. [`ProbeRequest::new`] puts the unflushed floor here.
     pub extra: Vec<Method>,
     /// Further workloads, each measured for the same time.
@@ -97,7 +97,7 @@ impl ProbeRequest {
             file_bytes: SEGMENT,
             server: ServerLog::Wal(WalSettings::default()),
             pages: vec![1, 2],
-            all_with_pauses: false,
+            all_paced: false,
             extra: Method::beside(Occasion::Always).collect(),
             workloads: Vec::new(),
             options: ProbeOptions::default(),

@@ -1,4 +1,5 @@
-//! Runs a plan: scratch directory, warm-up, rounds, commits with pauses, workloads, removal.
+//! Runs a plan: scratch directory, warm-up, rounds, workloads, removal. A round is a turn of each method back to back,
+//! then paced commits of the server's methods for three times as long: they decide.
 //!
 //! The cancel flag is checked before every commit. Once it is raised, the run ends within one commit and the removal of
 //! the files, or within one chunk while filling one. A disk that hangs in one call cannot be left sooner. An incomplete
@@ -21,8 +22,8 @@ use super::schedule::{Dice, commits};
 use super::scratch::Scratch;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
-    Cell, DiskTraffic, FlushCount, LOOKS, Measurement, Method, Phase, Progress, SampleContext, Samples,
-    Workload, WorkloadResult, add_samples, add_workloads, decided, histogram, median_of, summarise,
+    Cell, DiskTraffic, FlushCount, Measurement, Method, Phase, Progress, SampleContext, Samples, Workload,
+    WorkloadResult, add_samples, add_workloads, histogram, median_of, summarise,
 };
 
 /// The file that stands for a WAL segment.
@@ -77,7 +78,8 @@ struct ProbeRun<'a> {
     writers: Vec<Option<Writer>>,
     /// The latest duration of a commit per cell, in microseconds.
     costs: Vec<f64>,
-    settled: bool,
+    /// The cells whose commits are paced too, in the order of `samples.paced`.
+    paced: Vec<usize>,
     /// The results of the workloads.
     found: Vec<WorkloadResult>,
 }
@@ -124,7 +126,7 @@ impl<'a> ProbeRun<'a> {
             direct: Cursor::new(plan.file_bytes - half, plan.file_bytes),
             writers: Vec::new(),
             costs: Vec::new(),
-            settled: false,
+            paced: Vec::new(),
             found: Vec::new(),
         }
     }
@@ -184,7 +186,6 @@ impl<'a> ProbeRun<'a> {
                 seconds,
                 share: (seconds / total).min(1.0),
                 left_seconds: (total - seconds).max(0.0),
-                settled: false,
                 so_far: None,
                 histogram: Vec::new(),
             });
@@ -211,11 +212,8 @@ impl<'a> ProbeRun<'a> {
         }
         self.open(scratch)?;
         self.warm_up()?;
-        match self.rounds(scratch, &file) {
-            Ok(()) | Err(Stop::Over) => {}
-            stop => return stop,
-        }
-        self.paced()
+        self.choose_paced();
+        self.rounds(scratch, &file)
     }
 
     /// Watches the disks briefly before any of our writes reach them.
@@ -305,6 +303,7 @@ impl<'a> ProbeRun<'a> {
             let before = self.disks.read();
             let (begun, ours) = (Instant::now(), self.seen.bytes_written);
             let round = self.round()?;
+            let paced = self.paced(3 * begun.elapsed());
             scratch.check_linked(file)?;
             let traffic = before.zip(self.disks.read()).map(|(before, after)| DiskTraffic {
                 seconds: begun.elapsed().as_secs_f64(),
@@ -320,11 +319,8 @@ impl<'a> ProbeRun<'a> {
                     cell.rounds.push(times);
                 }
             }
-            self.settled |= LOOKS.contains(&self.samples.rounds()) && decided(&self.samples);
+            paced?;
             self.say(Phase::Rounds);
-            if self.settled && self.tails_are_known() {
-                return Ok(());
-            }
         }
     }
 
@@ -332,12 +328,6 @@ impl<'a> ProbeRun<'a> {
     fn flushed(&self, round: &[Vec<f64>]) -> u64 {
         let durable = self.samples.cells.iter().zip(round).filter(|(cell, _)| cell.method.is_durable());
         durable.map(|(cell, times)| times.len() as u64 * u64::from(cell.pages) * self.page()).sum()
-    }
-
-    /// Once settled, the run continues until the last percentiles are meaningful, but not beyond half of its time.
-    fn tails_are_known(&self) -> bool {
-        let default = self.samples.cell(self.samples.default_method(), 1);
-        default.is_none_or(|cell| cell.count() >= 1_000) || self.elapsed() > 0.5 * self.plan.seconds
     }
 
     /// One round: every method once, in a new order. Returns the times of each cell, at its index.
@@ -391,41 +381,49 @@ impl<'a> ProbeRun<'a> {
         }
     }
 
-    /// Commits after a pause each: the default, and the methods that the unbroken loop flatters, in turn.
-    fn paced(&mut self) -> Result<(), Stop> {
-        let (default, all) = (self.samples.default_method(), self.plan.all_with_pauses);
+    /// Chooses the cells of paced commits: the server's methods with one page, or with every number of pages.
+    fn choose_paced(&mut self) {
         let is_paced = |c: &Cell| {
-            let decides = (c.method == default || c.method.is_flattered_by_loops()) && c.pages == 1;
-            let wanted = decides || all && c.method.is_durable();
-            wanted && c.as_server && c.error.is_none()
+            let wanted = c.pages == 1 || self.plan.all_paced;
+            wanted && c.as_server && c.method.is_durable() && c.error.is_none()
         };
-        let cells = self.samples.cells.iter().enumerate().filter(|(_, c)| is_paced(c));
-        let (indices, mut paced): (Vec<_>, Vec<_>) =
+        let cells = self.samples.cells.iter().enumerate().filter(|(_, cell)| is_paced(cell));
+        (self.paced, self.samples.paced) =
             cells.map(|(i, c)| (i, Cell::new(c.method, c.pages, c.as_server))).unzip();
-        let time = pace::reserve(self.plan.seconds, all);
-        if indices.len() < 2 || time == 0.0 || self.samples.rounds() == 0 {
-            return Ok(());
-        }
-        self.say(Phase::Paced);
+    }
+
+    /// Turns of paced commits, for about this long, at least one turn.
+    fn paced(&mut self, time: Duration) -> Result<(), Stop> {
         let begun = Instant::now();
-        for made in 0..pace::COMMITS {
-            // Another pass takes about as long as the previous ones.
-            let spent = begun.elapsed().as_secs_f64();
-            if spent + spent / made.max(1) as f64 > time {
-                break;
+        let mut turns = 0_u32;
+        let mut round = vec![Vec::new(); self.paced.len()];
+        let mut outcome = Ok(());
+        while !self.paced.is_empty() && (turns == 0 || begun.elapsed() + begun.elapsed() / turns <= time) {
+            match self.turn() {
+                Ok(turn) if turn.iter().any(|done| done.interrupted) => {}
+                Ok(turn) => round.iter_mut().zip(&turn).for_each(|(times, done)| times.push(done.micros)),
+                Err(stop) => {
+                    outcome = Err(stop);
+                    break;
+                }
             }
-            let mut pass = Vec::new();
-            for i in &indices {
-                self.check()?;
-                std::thread::sleep(pace::PAUSE);
-                pass.push(self.commit(*i)?);
-            }
-            if !pass.iter().any(|done| done.interrupted) {
-                paced.iter_mut().zip(&pass).for_each(|(cell, done)| cell.rounds.push(vec![done.micros]));
-            }
+            turns += 1;
         }
-        self.samples.paced = paced;
-        Ok(())
+        let measured = self.samples.paced.iter_mut().zip(round).filter(|(_, times)| !times.is_empty());
+        measured.for_each(|(cell, times)| cell.rounds.push(times));
+        outcome
+    }
+
+    /// A paced commit with each of the server's methods.
+    fn turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
+        let mut turn = Vec::with_capacity(self.paced.len());
+        for nth in 0..self.paced.len() {
+            self.check_budget()?;
+            std::thread::sleep(pace::PAUSE);
+            let Some(i) = self.paced.get(nth) else { continue };
+            turn.push(self.commit(*i)?);
+        }
+        Ok(turn)
     }
 
     /// One commit with a cell's method and size; `None` where it cannot be measured.
@@ -466,10 +464,9 @@ impl<'a> ProbeRun<'a> {
 
     /// Whether the budget of time and bytes allows another commit of a round.
     fn check_budget(&self) -> Result<(), Stop> {
-        let reserved = pace::reserve(self.plan.seconds, self.plan.all_with_pauses) + 0.02;
-        let over = self.elapsed() > self.plan.seconds - reserved;
+        let over = self.elapsed() > self.plan.seconds - 0.02;
         let pages: u64 = self.plan.rows.iter().map(|row| u64::from(row.pages)).sum();
-        let most = self.plan.max_bytes - (pace::COMMITS as u64 + 1) * pages * self.page();
+        let most = self.plan.max_bytes - pages * self.page();
         if over || self.seen.bytes_written > most { Err(Stop::Over) } else { Ok(()) }
     }
 
@@ -501,7 +498,7 @@ impl<'a> ProbeRun<'a> {
         let due = rounds > 0 && (self.told.elapsed() > pause || first_or_last);
         let (so_far, histogram) = if due {
             let begun = Instant::now();
-            let default = self.samples.cell(self.samples.default_method(), 1);
+            let default = self.samples.paced(self.samples.default_method(), 1);
             let histogram = default.map(|cell| histogram(&cell.rounds.concat())).unwrap_or_default();
             let so_far = self.summary().while_it_runs();
             self.told = Instant::now();
@@ -517,7 +514,6 @@ impl<'a> ProbeRun<'a> {
             seconds,
             share: (seconds / self.plan.total_seconds).min(1.0),
             left_seconds: (self.plan.total_seconds - seconds).max(0.0),
-            settled: self.settled,
             so_far,
             histogram,
         };

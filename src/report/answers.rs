@@ -258,32 +258,39 @@ impl<'r> Context<'r> {
         if price::is_without_flushes(self.report, &self.target.target) {
             return Answer::undecided("no flush reaches the disk".to_owned());
         }
-        let Some((measurement, row)) = price::row_in_force(self.report, self.target) else {
+        let found = price::row_in_force(self.report, self.target);
+        let current = found.and_then(|(_, row)| latency(row));
+        let (Some((measurement, _)), Some(current)) = (found, current) else {
             let reason = if self.report.host.live { "not measured" } else { "captures hold no measurement" };
             return Answer { apply: self.check(), ..Answer::undecided(reason.to_owned()) };
         };
-        let current = Some(AnswerValue::Latency(latency(row)));
-        let reason = "one commit every 10 ms, 8 kB, 1 client".to_owned();
-        let step = self.steps(Topic::WalSyncMethod).into_iter().find(|step| step.basis == Basis::Measured);
-        let Some(step) = step else { return Answer { current, ..Answer::no_advice(reason) } };
-        let best = measurement.of_server().find(|row| row.method == measurement.best);
-        let (action, value) = match (step.keeps(), best) {
-            (false, Some(best)) => (AnswerAction::Change, Some(AnswerValue::Latency(latency(best)))),
-            (true, _) | (false, None) => (AnswerAction::Keep, current.clone()),
-        };
-        let (basis, confidence) = (Some(Basis::Measured), Some(Confidence::Measured));
-        Answer { action, value, current, basis, confidence, ..Answer::no_advice(reason) }
+        let current = Some(AnswerValue::Latency(current));
+        let reason = format!("one commit every 10 ms, {}, 1 client", measurement.log.page());
+        let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
+        let best = measurement.of_server().find(|row| row.method == measurement.best).and_then(latency);
+        match (self.steps(Topic::WalSyncMethod).into_iter().find(changes), best) {
+            (Some(_), Some(best)) => Answer {
+                action: AnswerAction::Change,
+                value: Some(AnswerValue::Latency(best)),
+                current,
+                basis: Some(Basis::Measured),
+                confidence: Some(Confidence::Measured),
+                ..Answer::no_advice(reason)
+            },
+            (Some(_) | None, _) => Answer { current, ..Answer::no_advice(reason) },
+        }
     }
 }
 
-fn latency(row: &MethodResult) -> Latency {
-    Latency {
+fn latency(row: &MethodResult) -> Option<Latency> {
+    let paced = row.paced.as_ref()?;
+    Some(Latency {
         method: row.method.name().to_owned(),
-        median_us: row.median_us.value,
-        low_us: row.median_us.low,
-        high_us: row.median_us.high,
-        p99_us: row.p99_us,
-    }
+        median_us: paced.median_us.value,
+        low_us: paced.median_us.low,
+        high_us: paced.median_us.high,
+        p99_us: paced.p99_us,
+    })
 }
 
 /// What would decide a finding.

@@ -26,7 +26,7 @@ pub mod price {
         pub methods: Vec<MethodPrice>,
     }
 
-    /// What a commit costs by one method, in microseconds.
+    /// The latency of a paced commit by one method, in microseconds.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub struct MethodPrice {
@@ -34,13 +34,12 @@ pub mod price {
         pub method: Method,
         /// Whether it is the one in force, or the one to use where none is known to be.
         pub chosen: bool,
-        /// Mean time.
-        pub mean_us: f64,
-        /// Median time.
+        /// Median of paced commits.
         pub median_us: f64,
-        /// 95th percentile.
-        pub p95_us: f64,
-        /// 99th percentile, from 1,000 samples on.
+        /// The 95 % interval of the median.
+        pub low_us: f64,
+        pub high_us: f64,
+        /// From 1,000 commits on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub p99_us: Option<f64>,
     }

@@ -28,11 +28,7 @@ pub fn row_in_force<'a>(
 ) -> Option<(&'a Measurement, &'a MethodResult)> {
     let probe = report.probes.iter().find(|probe| probe.target == target.target)?;
     let measurement = &probe.measurement;
-    let rows = || measurement.of_server();
-    let in_force = in_force(report, target.cluster.as_ref());
-    let is_in_force = |row: &&MethodResult| in_force.is_some() && row.method.server_method() == in_force;
-    let row = rows().find(is_in_force).or_else(|| rows().find(|row| row.method == measurement.best));
-    Some((measurement, row.or_else(|| rows().next())?))
+    Some((measurement, measurement.main_row(in_force(report, target.cluster.as_ref()))?))
 }
 
 /// Whether what was measured were no durable commits.
@@ -83,7 +79,7 @@ fn plausible(mut price: Price) -> Option<Price> {
     let when: jiff::Timestamp = price.when.parse().ok()?;
     price.when = when.to_string();
     price.methods.truncate(MOST);
-    let times = |row: &MethodPrice| [row.mean_us, row.median_us, row.p95_us].into_iter().chain(row.p99_us);
+    let times = |row: &MethodPrice| [row.median_us, row.low_us, row.high_us].into_iter().chain(row.p99_us);
     price.methods.retain(|row| times(row).all(|us| us.is_finite() && us > 0.0));
     let of_target = price.target.scope() == Scope::Target;
     (of_target && !price.methods.is_empty()).then_some(price)
@@ -95,19 +91,22 @@ fn of_probe(report: &Report, probe: &ProbeResult) -> Option<Price> {
         return None;
     }
     let chosen = row_in_force(report, target).map(|(_, row)| row);
-    let row = |row: &MethodResult| MethodPrice {
-        method: row.method,
-        chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, row)),
-        mean_us: row.mean_us,
-        median_us: row.median_us.value,
-        p95_us: row.p95_us,
-        p99_us: row.p99_us,
+    let row = |row: &MethodResult| {
+        let paced = row.paced.as_ref()?;
+        Some(MethodPrice {
+            method: row.method,
+            chosen: chosen.is_some_and(|chosen| std::ptr::eq(chosen, row)),
+            median_us: paced.median_us.value,
+            low_us: paced.median_us.low,
+            high_us: paced.median_us.high,
+            p99_us: paced.p99_us,
+        })
     };
     plausible(Price {
         target: probe.target.clone(),
         when: probe.measurement.when.clone(),
         layers: layers(report, &probe.target)?,
-        methods: probe.measurement.of_server().filter(|row| row.samples > 0).map(row).collect(),
+        methods: probe.measurement.of_server().filter_map(row).collect(),
     })
 }
 

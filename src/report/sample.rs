@@ -13,7 +13,8 @@ use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
 use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{
-    Caveat, CaveatId, Comparison, Conclusion, Estimate, MeasuredLog, Measurement, Method, MethodResult,
+    Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement, Method,
+    MethodResult,
 };
 use crate::quote::Command;
 use crate::rules::{
@@ -26,6 +27,19 @@ pub fn at_risk() -> Report {
     let facts = at_risk_facts();
     let measurements = BTreeMap::from([(data(), measurement())]);
     report(&facts, vec![at_risk_verdict()], at_risk_findings(), measurements)
+}
+
+/// The same database with this measurement, this method in force, and this fate of its flushes.
+pub fn measured(found: Measurement, in_force: postgres::WalSyncMethod, flush: target::Flush) -> Report {
+    let mut facts = at_risk_facts();
+    facts.know(
+        &cluster(),
+        &postgres::WAL_SYNC_METHOD,
+        in_force,
+        Source::line("/srv/pg/15/main/postgresql.conf", 211),
+    );
+    facts.know(&data(), &target::FLUSH, flush, Source::derived(["mount.barrier"]));
+    report(&facts, vec![at_risk_verdict()], at_risk_findings(), BTreeMap::from([(data(), found)]))
 }
 
 /// A free disk on a host without a database.
@@ -433,18 +447,25 @@ fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
         method,
         pages: 1,
         as_server,
-        samples: 4_000,
+        paced: as_server.then(|| latencies(1_200, median)),
+        back_to_back: Some(latencies(4_000, median * 0.6)),
+        flushes_per_commit: as_server.then_some(1.0),
+        error: None,
+    }
+}
+
+/// Latencies with this median.
+pub fn latencies(samples: u64, median: f64) -> Latencies {
+    Latencies {
+        samples,
         mean_us: median * 1.05,
         median_us: Estimate { value: median, low: median * 0.98, high: median * 1.03 },
         p95_us: median * 1.3,
         p99_us: Some(median * 2.2),
         max_us: median * 11.0,
-        flushes_per_commit: as_server.then_some(1.0),
-        rounds_us: vec![median; 5],
         quantiles_us: Vec::new(),
-        paced_us: Vec::new(),
+        rounds_us: vec![median; 5],
         samples_us: Vec::new(),
-        error: None,
     }
 }
 
@@ -462,7 +483,7 @@ fn measurement() -> Measurement {
             result(Method::Fsync, 346.0, true),
             result(Method::OpenDatasyncDirect, 171.0, false),
             MethodResult {
-                samples: 0,
+                back_to_back: None,
                 error: Some("O_DIRECT is refused here".to_owned()),
                 ..result(Method::FloorDirect, 0.0, false)
             },
@@ -482,7 +503,6 @@ fn measurement() -> Measurement {
             rounds: (40..=52).collect(),
         }],
         workloads: Vec::new(),
-        sentence: "No method is meaningfully faster than fdatasync, so the default stays.".to_owned(),
     }
 }
 

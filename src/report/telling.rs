@@ -190,10 +190,10 @@ mod section;
 pub mod words;
 pub mod answers;
 mod baseline;
-pub mod kept;
 pub mod plan;
 pub mod findings;
 pub mod price;
+pub mod kept;
 pub mod unknown;
 pub mod target;
 pub mod what_if;
@@ -218,7 +218,7 @@ pub enum ReportPart {
     Plan,
     /// What each verdict rests on.
     Evidence,
-    Price,
+    Latency,
     /// What is not known, what it leaves undecided, and what would help.
     Unknown,
 }

@@ -304,15 +304,12 @@ pub fn activity(model: &Model) -> Option<String> {
         Activity::Wanting { .. } => Some(format!("{turning} making the plan …")),
         Activity::Probing { cancelled: true, .. } => Some(format!("{turning} stopping the probe …")),
         Activity::Probing { progress: None, .. } => Some(format!("{turning} starting the probe …")),
-        Activity::Probing { progress: Some(progress), .. } => {
-            let settled = if progress.settled { ", decided" } else { "" };
-            Some(format!(
-                "{turning} {}  {}  {}{settled}",
-                progress.phase.words(),
-                interval::progress(progress.share, 12),
-                progress.how_far()
-            ))
-        }
+        Activity::Probing { progress: Some(progress), .. } => Some(format!(
+            "{turning} {}  {}  {}",
+            progress.phase.words(),
+            interval::progress(progress.share, 12),
+            progress.how_far()
+        )),
     }
 }
 

@@ -247,7 +247,7 @@ pub fn measured(rounds: u32) -> Measurement {
     let error = 0.5 / f64::from(rounds).sqrt();
     let open_sync = MethodResult { method: Method::OpenSync, ..found.methods[2].clone() };
     found.methods.insert(3, open_sync);
-    for row in found.methods.iter_mut().filter(|row| row.samples > 0) {
+    for row in found.methods.iter_mut().filter_map(|row| row.paced.as_mut()) {
         let us = row.median_us.value;
         row.median_us = Estimate { value: us, low: us * (1.0 - error), high: us * (1.0 + error) };
         row.quantiles_us = (1..=64)
@@ -290,7 +290,6 @@ pub fn round(round: u32) -> Partial {
         seconds: f64::from(round) / 10.0,
         share: f64::from(round) / 100.0,
         left_seconds: 10.0 - f64::from(round) / 10.0,
-        settled: false,
         so_far: Some(measured(round)),
         histogram: (0..).zip(shape).map(|(i, count)| (up_to(i), count * u64::from(round))).collect(),
     }))

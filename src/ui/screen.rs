@@ -129,7 +129,8 @@ mod curves {
     ) -> Vec<Line<'static>> {
         let groups = groups(measurement, in_force);
         let curve = |(letter, group): (&char, &Vec<&'m MethodResult>)| {
-            let quantiles = group.first().map(|row| row.quantiles_us.as_slice()).unwrap_or_default();
+            let paced = group.first().and_then(|row| row.paced.as_ref());
+            let quantiles = paced.map(|paced| paced.quantiles_us.as_slice()).unwrap_or_default();
             Curve { letter: *letter, quantiles }
         };
         let curves: Vec<Curve<'m>> = LETTERS.iter().zip(&groups).map(curve).collect();
@@ -154,13 +155,13 @@ mod curves {
 
     /// The methods with quantiles from the fastest on, those that are alike together.
     fn groups(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Vec<Vec<&MethodResult>> {
-        let mut rows: Vec<&MethodResult> =
-            measurement.tried_of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
-        rows.sort_by(|a, b| a.median_us.value.total_cmp(&b.median_us.value));
+        let paced = measurement.tried_of_server().filter_map(|row| Some((row.median_us()?, row)));
+        let mut rows: Vec<(f64, &MethodResult)> = paced.collect();
+        rows.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let mut groups: Vec<Vec<&MethodResult>> = Vec::new();
-        for row in rows {
+        for (median, row) in rows {
             let is_alike = |group: &&mut Vec<&MethodResult>| {
-                group.first().is_some_and(|first| row.median_us.value <= first.median_us.value * ALIKE)
+                group.first().and_then(|first| first.median_us()).is_some_and(|first| median <= first * ALIKE)
             };
             match groups.last_mut().filter(is_alike) {
                 Some(group) => group.push(row),

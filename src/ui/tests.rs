@@ -4,6 +4,7 @@ mod export;
 mod filesystem;
 mod finding;
 mod keys;
+mod latency;
 mod mouse;
 mod overview;
 mod rules;
@@ -241,18 +242,18 @@ fn a_probe_is_planned_confirmed_watched_and_cancelled() {
     assert_eq!(model.screen, ScreenId::Probe, "whoever starts it wants to see it");
     let screen = shown(&model);
     assert!(screen.contains("measuring, round 3, at most 9.7 s left"), "{screen}");
-    assert!(screen.contains("undecided so far; first look after round 8"), "{screen}");
+    assert!(screen.contains("so far, against fdatasync: "), "{screen}");
     press(&mut model, "1");
     let mut higher = model.clone();
     higher.size = Size::new(80, 40);
-    assert!(shown(&higher).contains("8 kB, one session   measuring …"));
+    assert!(shown(&higher).contains("8 kB, 1 client   measuring …"));
     assert_eq!(press(&mut model, "p"), [], "one at a time");
     assert_eq!(press(&mut model, "esc"), [SideEffect::Cancel(*job)]);
     assert_eq!(press(&mut model, "c"), [], "it is stopping already");
     let cut = Measurement { cancelled: true, ..measured(3) };
     finish(&mut model, JobResult::Report(Box::new(with_probe(cut))));
     assert_eq!(model.data.activity, Activity::Idle);
-    assert!(shown(&model).contains("the default stays"));
+    assert!(shown(&model).contains("cancelled, results kept"));
     press(&mut model, "3");
     let screen = shown(&model);
     assert!(screen.contains("3 rounds in 0.3 s") && screen.contains("partial results kept"), "{screen}");
@@ -271,7 +272,7 @@ fn a_refused_or_failed_probe_says_why_and_the_screen_stays() {
     press(&mut model, "y");
     finish(&mut model, JobResult::Failed("this is a bug in walwise: index 7".to_owned()));
     assert!(shown(&model).contains("the probe failed: this is a bug in walwise: index 7"));
-    assert!(shown(&model).contains("the default stays"), "so does what was measured before");
+    assert!(shown(&model).contains("is meaningfully faster here than"), "so does what was measured before");
     press(&mut model, "1");
     assert!(shown(&model).contains("AT RISK"), "what was known stays");
 }
@@ -314,7 +315,7 @@ fn the_target_stays_when_a_fresher_report_comes() {
 
 #[test]
 fn figures_without_flushes_are_not_those_of_durable_commits() {
-    const SAID: &str = "No flush was sent: not the cost";
+    const SAID: &str = "No flush was sent: not the latency";
     for &flush in Flush::ALL {
         let said = flush == Flush::Suppressed;
         let mut model = with(with_flush(flush), (60, 60), RICH);

@@ -222,7 +222,7 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
         let shown = path.display();
         assert!(
             said.contains(&format!(
-                "an earlier price may be missing: cannot read {shown}: Permission denied"
+                "an earlier commit latency may be missing: cannot read {shown}: Permission denied"
             )),
             "{said}"
         );

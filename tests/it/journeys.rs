@@ -53,7 +53,7 @@ fn start_probe(pty: &mut Pty) {
     assert!(asked.contains("Probe of"), "{asked}");
     pty.assert_untouched("nothing is written before it is confirmed");
     pty.press("y");
-    pty.until_shown("commits/s");
+    pty.until_shown("back to back");
 }
 
 /// Supposes that the machine runs an old kernel.

@@ -145,10 +145,8 @@ fn what_is_measured_for_mariadb_is_its_redo_log_and_its_binary_log() {
             .map(|row| row["name"].as_str().unwrap())
             .collect();
         assert_eq!(rows, ["redo log", "binary log", "redo log and binary log", "16 sessions"]);
-        let sentence = probe["sentence"].as_str().unwrap();
-        for word in
-            ["redo log", "innodb_flush_log_at_trx_commit = 1", "binary log", "sync_binlog = 1", "16 sessions"]
-        {
+        let sentence = probe["workloads"][0]["sentence"].as_str().unwrap();
+        for word in ["redo log", "binary log", "sync_binlog = 1", "16 sessions"] {
             assert!(sentence.contains(word), "{sentence}");
         }
         let target = format!("target {data}");

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise::inside::measure::{LOOKS, Measurement, Method, Occasion, Phase};
+use walwise::inside::measure::{Measurement, Method, Occasion, Phase};
 use walwise::inside::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use crate::support::names;
@@ -59,16 +59,18 @@ fn a_probe_measures_and_leaves_nothing() {
     .unwrap();
     let counted: u64 = last.iter().flat_map(|last| &last.histogram).map(|(_, count)| count).sum();
     let default = found.methods.iter().find(|row| row.method == Method::Fdatasync && row.pages == 1).unwrap();
-    assert_eq!(counted, default.samples, "the last telling has every commit");
+    let paced = default.paced.as_ref().unwrap();
+    assert_eq!(counted, paced.samples, "the last telling has every commit");
     assert!(last.is_some_and(|last| (last.seconds + last.left_seconds - 3_000.0).abs() < 1e-6));
     assert_eq!(names(directory.path()), [""; 0]);
     assert_eq!(phases, [Phase::Preparing, Phase::WarmUp, Phase::Rounds, Phase::CleaningUp]);
-    assert_eq!(found.rounds, 2, "{}", found.sentence);
+    assert_eq!(found.rounds, 2, "{found:?}");
     assert!(found.bytes_written > 1 << 20 && found.bytes_written <= plan.max_bytes);
     for row in &found.methods {
-        assert_eq!(row.samples == 0, row.error.is_some(), "{row:?}");
-        let rounds = if row.error.is_some() { 0 } else { found.rounds as usize };
-        assert_eq!(row.rounds_us.len(), rounds, "{row:?}");
+        assert_eq!(row.back_to_back.is_none(), row.error.is_some(), "{row:?}");
+        let loops = row.back_to_back.as_ref();
+        assert!(loops.is_none_or(|loops| loops.rounds_us.len() == 2), "{row:?}");
+        assert_eq!(row.paced.is_some(), row.as_server && row.pages == 1 && row.error.is_none(), "{row:?}");
     }
     let server: Vec<_> =
         found.methods.iter().filter(|r| r.as_server).map(|r| (r.method.name(), r.pages)).collect();
@@ -84,9 +86,10 @@ fn the_smallest_budget_ends_cleanly() {
     request.file_bytes = 0;
     let found = quiet(&plan(&request).unwrap()).unwrap();
     assert!(!found.cancelled);
-    // How many rounds there was time for is the machine's business.
+    // How many commits there was time for is the machine's business.
     let too_few = found.caveats.iter().any(|c| c.id.to_string() == "few-samples" && c.refuses_advice);
-    assert_eq!(too_few, (found.rounds as usize) < LOOKS[0], "{found:?}");
+    let paced = found.methods[0].paced.as_ref().map_or(0, |paced| paced.samples);
+    assert_eq!(too_few, paced < 8, "{found:?}");
     assert!(!too_few || found.best == Method::Fdatasync, "too little to prefer another: {found:?}");
     assert_eq!(names(directory.path()), [""; 0]);
 }

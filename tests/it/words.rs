@@ -67,7 +67,6 @@ fn sentences(report: &Report) -> Vec<String> {
         }
     }
     for probe in &report.probes {
-        all.push(probe.measurement.sentence.clone());
         all.extend(probe.measurement.caveats.iter().map(Caveat::in_full));
     }
     for withheld in &report.withheld {

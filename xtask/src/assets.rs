@@ -14,10 +14,10 @@ const PICTURE: (&str, (u16, u16)) = ("overview.svg", (140, 45));
 
 /// Every file with its path in the checkout.
 pub fn files(checkout: &Path) -> io::Result<Vec<OutputFile>> {
-    let (session, measured) = recorded(checkout, "probe.json")?;
+    let (session, measured) = recorded(checkout)?;
     let mut screens = pictures(session, measured, PICTURE.1);
     screens.retain(|(name, _)| name == PICTURE.0);
-    let (session, measured) = recorded(checkout, "page.json")?;
+    let (session, measured) = recorded(checkout)?;
     let mut files = vec![("assets/report.html".to_owned(), page(session, measured))];
     let within = |(name, text): OutputFile, directory: &str| (format!("assets/{directory}{name}"), text);
     files.extend(screens.into_iter().map(|screen| within(screen, "")));
@@ -43,7 +43,7 @@ mod tests {
     /// Nothing in a picture is loaded, run or taken from elsewhere.
     #[test]
     fn pictures_are_pictures_and_nothing_else() {
-        let (session, measured) = recorded(checkout(), "probe.json").unwrap();
+        let (session, measured) = recorded(checkout()).unwrap();
         for (name, svg) in pictures(session, measured, (100, 32)) {
             for element in svg.split('<').skip(1).map(|rest| rest.split([' ', '>', '/']).next().unwrap()) {
                 assert!(

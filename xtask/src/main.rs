@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         ["assets"] => assets::files(checkout()).and_then(|files| write(checkout(), &files)),
         ["man", directory] => man::pages().and_then(|pages| write(Path::new(directory), &pages)),
         ["pictures", directory] => {
-            let drawn = pictures::recorded(checkout(), "probe.json")
+            let drawn = pictures::recorded(checkout())
                 .map(|(session, measured)| pictures::pictures(session, measured, (100, 32)));
             drawn.and_then(|pictures| write(Path::new(directory), &pictures))
         }

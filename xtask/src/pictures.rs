@@ -6,7 +6,7 @@ use std::{fs, io};
 use walwise::inside::collect::Request;
 use walwise::inside::facts::Subject;
 use walwise::inside::host::RecordedHost;
-use walwise::inside::measure::{Measurement, histogram, quantiles_of};
+use walwise::inside::measure::{Measurement, histogram};
 use walwise::inside::pipeline::{Session, measurable};
 use walwise::inside::report::{Report, html};
 use walwise::inside::rules::RuleSet;
@@ -15,7 +15,7 @@ use walwise::inside::ui;
 use crate::OutputFile;
 
 /// The recorded machine in `tests/screens`, and a measurement there. Errors are those of reading.
-pub fn recorded(checkout: &Path, measurement: &str) -> io::Result<(Session, Measurement)> {
+pub fn recorded(checkout: &Path) -> io::Result<(Session, Measurement)> {
     let read = |name: &str| fs::read(checkout.join("tests/screens").join(name));
     let host = RecordedHost::parse(&read("vm.host")?).map_err(io::Error::other)?;
     let request = Request {
@@ -25,7 +25,7 @@ pub fn recorded(checkout: &Path, measurement: &str) -> io::Result<(Session, Meas
         ..Request::default()
     };
     let session = Session::look(&host, &request, RuleSet::builtin(), &mut |_, _| ());
-    Ok((session, serde_json::from_slice(&read(measurement)?)?))
+    Ok((session, serde_json::from_slice(&read("measurement.json")?)?))
 }
 
 /// A picture of every screen on a terminal of this size, columns first. The measurement is assigned to the first
@@ -41,11 +41,7 @@ pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -
 
 /// The report on the first directory as one page, with this measurement; as it was made when that began, so that the same
 /// measurement has the same page.
-pub fn page(mut session: Session, mut measured: Measurement) -> String {
-    for row in measured.methods.iter_mut().filter(|row| row.quantiles_us.is_empty()) {
-        row.quantiles_us = quantiles_of(&row.samples_us.concat());
-        row.samples_us.clear();
-    }
+pub fn page(mut session: Session, measured: Measurement) -> String {
     let when = measured.when.clone();
     if let Some(target) = measurable(&session.judged().0).into_iter().next() {
         session.measured.insert(target, measured);
@@ -54,9 +50,9 @@ pub fn page(mut session: Session, mut measured: Measurement) -> String {
     html::render(&Report { when, ..session.report() })
 }
 
-/// The times of one-page commits with the default, where the measurement holds them.
+/// Times of paced one-page commits with the default: the quantiles, since a record holds no samples.
 fn default_times(measurement: &Measurement) -> Vec<f64> {
     let default = measurement.comparisons.first().map_or(measurement.best, |of| of.against);
     let row = measurement.methods.iter().find(|row| row.method == default && row.pages == 1);
-    row.map(|row| row.samples_us.concat()).unwrap_or_default()
+    row.and_then(|row| row.paced.as_ref()).map(|paced| paced.quantiles_us.clone()).unwrap_or_default()
 }

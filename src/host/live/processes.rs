@@ -62,7 +62,7 @@ struct Candidate {
 }
 
 /// `pid ppid uid program` per line, and `more uid count` for a user with more than are listed. Users are in the order of
-/// their ids, so those of the system come first. A program that this process runs for its version is no server.
+/// their ids, so those of the system come first. A program that is run for its version, by us or by another, is no server.
 pub fn servers() -> Result<Vec<u8>, Miss> {
     let mut users: BTreeMap<Option<u32>, (Vec<Candidate>, usize)> = BTreeMap::new();
     let mut found = BTreeMap::new();
@@ -72,8 +72,10 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         let Some(stat) = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/stat"))))? else {
             continue;
         };
+        let arguments = unless_hidden(files::read(Path::new(&format!("/proc/{pid}/cmdline"))))?;
         if let Some((_, parent)) = comm_and_parent(&stat)
             && parent != process::id()
+            && !arguments.is_some_and(|arguments| is_for_version(&arguments))
         {
             found.insert(pid, (parent, program));
         }
@@ -103,6 +105,12 @@ pub fn servers() -> Result<Vec<u8>, Miss> {
         }
     }
     Ok(lines.into_bytes())
+}
+
+/// Whether a command line, whose words end with NUL, only asks for the version.
+fn is_for_version(command_line: &[u8]) -> bool {
+    let mut words = command_line.strip_suffix(b"\0").unwrap_or(command_line).split(|byte| *byte == 0).skip(1);
+    matches!(words.next(), Some(b"--version" | b"-V")) && words.next().is_none()
 }
 
 /// An answer about a process; `None` where it has ended meanwhile, or is hidden from us (`hidepid`). Any other error means
@@ -213,6 +221,15 @@ mod tests {
 
     use super::*;
     use crate::deadline::{ChildInTime as _, CommandInTime as _};
+
+    #[test]
+    fn a_program_run_for_its_version_is_told_from_a_server() {
+        assert!(is_for_version(b"/usr/sbin/mariadbd\0--version\0") && is_for_version(b"postgres\0-V\0"));
+        for server in [&b"postgres\0"[..], b"", b"mariadbd\0--version\0--datadir=/x\0", b"postgres\0-D\0-V\0"]
+        {
+            assert!(!is_for_version(server), "{server:?}");
+        }
+    }
 
     #[test]
     fn names_may_hold_anything() {

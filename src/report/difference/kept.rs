@@ -93,10 +93,9 @@ impl Default for KeptLog {
 pub struct KeptRow {
     /// Whether a server would do it like that.
     pub as_server: bool,
-    pub mean_us: f64,
-    /// Median time with its interval.
+    /// Median of paced commits with its interval, in microseconds.
     pub median_us: Estimate,
-    /// Median of each round, in order.
+    /// Medians of runs of paced commits, in order.
     pub rounds_us: Vec<f64>,
 }
 
@@ -203,17 +202,17 @@ fn probe(found: &Measurement) -> KeptProbe {
 }
 
 fn kept_row(row: &MethodResult) -> Option<KeptRow> {
-    KeptRow::new(row.as_server, row.mean_us, row.median_us, &row.rounds_us).filter(|_| row.samples > 0)
+    let paced = row.paced.as_ref()?;
+    KeptRow::new(row.as_server, paced.median_us, &paced.rounds_us)
 }
 
 impl KeptRow {
     /// A row with these times; `None` when one of them is not positive.
-    pub(super) fn new(as_server: bool, mean: f64, median: Estimate, rounds: &[f64]) -> Option<Self> {
+    pub(super) fn new(as_server: bool, median: Estimate, rounds: &[f64]) -> Option<Self> {
         let Estimate { value, low, high } = median;
-        let times = rounds.iter().chain([&mean, &value, &low, &high]);
+        let times = rounds.iter().chain([&value, &low, &high]);
         times.into_iter().all(|us| us.is_finite() && *us >= 0.0).then(|| Self {
             as_server,
-            mean_us: to_nanoseconds(mean),
             median_us: Estimate {
                 value: to_nanoseconds(value),
                 low: to_nanoseconds(low),

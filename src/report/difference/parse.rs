@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
 use crate::durability::Standing;
 use crate::facts::{Choice, Scope, Subject, Value, Why, catalog};
-use crate::measure::{CaveatId, Estimate, MeasuredLog, Method};
+use crate::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, interval};
 use crate::report::inside::ReportReader;
 use crate::report::model::difference::{KeptFact, KeptFinding, Shown};
 use crate::report::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
@@ -354,11 +354,17 @@ struct CaveatEntry {
     refuses_advice: Json,
 }
 
+/// A caveat of schema 3 that limits no comparison: fsync takes longer paced than back to back.
+const OF_SCHEMA_3: &str = "fsync-pace";
+
 impl CaveatEntry {
     fn spoils_comparison(&self) -> bool {
         // The effect of a caveat that another version of walwise knows and this one does not is unknown.
         let id = self.id.as_str().and_then(CaveatId::from_word);
-        self.refuses_advice.as_bool().unwrap_or(true) || id.is_none_or(CaveatId::slows_all_alike)
+        let is_known = id.is_some() || self.id == OF_SCHEMA_3;
+        self.refuses_advice.as_bool().unwrap_or(true)
+            || !is_known
+            || id.is_some_and(CaveatId::slows_all_alike)
     }
 }
 
@@ -367,9 +373,24 @@ struct MethodRow {
     method: Method,
     pages: u32,
     as_server: bool,
-    mean_us: f64,
+    paced: Option<PacedEntry>,
+    /// Paced commits in reports of schema 3, in order; those of the default and of fsync at most.
+    #[serde(default)]
+    paced_us: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct PacedEntry {
     median_us: Estimate,
     rounds_us: Vec<f64>,
+}
+
+impl MethodRow {
+    /// The paced commits; `None` where none were made.
+    fn paced(&self) -> Option<(Estimate, &[f64])> {
+        let of_schema_3 = || Some((interval(&self.paced_us, ALPHA)?, self.paced_us.as_slice()));
+        self.paced.as_ref().map(|paced| (paced.median_us, paced.rounds_us.as_slice())).or_else(of_schema_3)
+    }
 }
 
 fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
@@ -380,11 +401,12 @@ fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
         return;
     };
     let mut probe = KeptProbe { when, directory, doubts, log: KeptLog::new(&log), ..KeptProbe::default() };
-    // What could not be measured is in the report for its error.
-    for json in methods.into_iter().filter(|row| row.get("samples").is_none_or(|samples| *samples != 0)) {
-        take(kept, json, |kept, MethodRow { method, pages, as_server, mean_us, median_us, rounds_us }| {
-            match KeptRow::new(as_server, mean_us, median_us, &rounds_us) {
-                Some(row) => drop(probe.rows.insert((method, pages), row)),
+    for json in methods {
+        take(kept, json, |kept, row: MethodRow| {
+            // Back-to-back commits are not compared: a server does not commit like that.
+            let Some((median, rounds)) = row.paced() else { return };
+            match KeptRow::new(row.as_server, median, rounds) {
+                Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
                 None => kept.unreadable += 1,
             }
         });

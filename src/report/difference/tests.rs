@@ -273,7 +273,6 @@ fn measured(kept: &mut Kept, target: &Subject, median: f64) {
     let rounds_us: Vec<f64> = (0..40).map(|i| median * (1.0 + 0.01 * f64::from(i % 3))).collect();
     let row = KeptRow {
         as_server: true,
-        mean_us: median,
         median_us: Estimate { value: median, low: median, high: median },
         rounds_us,
     };
@@ -298,7 +297,7 @@ fn a_price_that_moved_has_the_changed_facts_beneath_it_as_likely_causes() {
     };
     let before = report(100.0, "none", "6.1");
     for (median, moved, causes) in
-        [(100.0, Moved::Not, 0), (103.0, Moved::Not, 0), (200.0, Moved::Dearer, 2), (50.0, Moved::Cheaper, 2)]
+        [(100.0, Moved::Not, 0), (103.0, Moved::Not, 0), (200.0, Moved::Slower, 2), (50.0, Moved::Faster, 2)]
     {
         let found = difference(&before, &report(median, "bfq", "6.12"));
         let probe = &found.probes[0];

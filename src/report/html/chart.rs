@@ -6,58 +6,62 @@
 mod intervals {
     //! The median of each method with its 95 % interval, on a logarithmic axis.
 
+    use super::paced;
     use super::{APART, Illustration, LINE, bottom_axis, interval, is_in_force, text, text_before, texts};
-    use crate::measure::{Measurement, MethodResult};
+    use crate::measure::{Latencies, Measurement, MethodResult, sentence};
     use crate::report::axis::Axis;
     use crate::report::price::is_without_flushes;
-    use crate::report::telling::price::WITHOUT_FLUSHES;
+    use crate::report::telling::price::{WITHOUT_FLUSHES, basis};
     use crate::report::{Report, TargetSummary};
-    use crate::text::{grouped, micros, micros_between};
+    use crate::text::{grouped, micros, micros_between, micros_or_dash};
 
     /// Where the field begins and ends.
     const FIELD: [f64; 2] = [150.0, 405.0];
 
     /// The chart; nothing where nothing was measured.
     pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {
-        let rows: Vec<&MethodResult> = measurement.of_server().collect();
-        let axis = Axis::around(rows.iter().map(|row| (row.median_us.low, row.median_us.high)))?;
-        let is_no_price =
-            is_without_flushes(report, &target.target) || !rows.iter().any(|row| row.method.is_durable());
+        let rows: Vec<(&MethodResult, &Latencies)> = measurement.of_server().filter_map(paced).collect();
+        let axis = Axis::around(rows.iter().map(|(_, of)| (of.median_us.low, of.median_us.high)))?;
+        let is_no_price = is_without_flushes(report, &target.target)
+            || !rows.iter().any(|(row, _)| row.method.is_durable());
         let top = if is_no_price { LINE } else { 0.0 };
         let bottom = LINE.mul_add(rows.len() as f64, top + 10.0);
         let mut drawn = bottom_axis(axis.ticks(), FIELD, [top + 4.0, bottom], APART);
-        drawn
-            .extend(is_no_price.then(|| text(FIELD[0], LINE - 6.0, "no durable price").with("class", "bad")));
+        drawn.extend(is_no_price.then(|| text(FIELD[0], LINE - 6.0, "not durable").with("class", "bad")));
         let mut numbers = Vec::new();
-        for (at, row) in rows.iter().enumerate() {
+        for (at, (row, paced)) in rows.iter().enumerate() {
             let y = LINE.mul_add(at as f64, top + LINE);
             let used = is_in_force(report, target, measurement, row);
             let name = if used { format!("▸ {}", row.method.name()) } else { row.method.name().to_owned() };
             drawn.push(text_before(FIELD[0] - 8.0, y + 4.0, &name));
-            drawn.extend(interval(axis.shares(row.median_us), FIELD, y));
-            drawn.push(text(FIELD[1] + 10.0, y + 4.0, &micros(row.median_us.value)));
+            drawn.extend(interval(axis.shares(paced.median_us), FIELD, y));
+            drawn.push(text(FIELD[1] + 10.0, y + 4.0, &micros(paced.median_us.value)));
             numbers.push(vec![
                 row.method.name().to_owned(),
                 if used { "yes" } else { "" }.to_owned(),
-                micros(row.median_us.value),
-                micros_between(row.median_us.low, row.median_us.high),
-                grouped(row.samples),
+                micros(paced.median_us.value),
+                micros_between(paced.median_us.low, paced.median_us.high),
+                micros_or_dash(paced.p99_us),
+                micros_or_dash(row.back_to_back_us()),
+                grouped(paced.samples),
             ]);
         }
-        let warning =
-            if is_no_price { format!("No durable price. {WITHOUT_FLUSHES} ") } else { String::new() };
+        let warning = if is_no_price { format!("{WITHOUT_FLUSHES} ") } else { String::new() };
         let says = format!(
-            "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; one page, one session. {}",
-            measurement.sentence
+            "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; {}. {}",
+            basis(measurement),
+            sentence(measurement, crate::report::price::in_force(report, target.cluster.as_ref()))
         );
         Some(Illustration {
             name: "price",
-            title: "Time of a commit by method",
+            title: "Commit latency by method",
             says,
             height: bottom + 26.0,
             drawn,
             has_links: false,
-            head: ["method", "in force", "median", "95 % interval", "commits"].map(str::to_owned).to_vec(),
+            head: ["method", "in force", "median", "95 % interval", "p99", "back to back", "commits"]
+                .map(str::to_owned)
+                .to_vec(),
             rows: texts(numbers),
         })
     }
@@ -67,8 +71,9 @@ mod shares {
 
     use std::fmt::Write as _;
 
+    use super::paced;
     use super::{APART, Illustration, WIDTH, along, bottom_axis, left_axis, legend, nth, tenth, texts};
-    use crate::measure::{Measurement, MethodResult};
+    use crate::measure::{Latencies, Measurement, MethodResult};
     use crate::report::axis::Axis;
     use crate::report::html::markup::tag;
     use crate::text::micros;
@@ -79,16 +84,15 @@ mod shares {
 
     /// The chart; nothing where no quantiles are kept.
     pub fn chart(measurement: &Measurement) -> Option<Illustration> {
-        let rows: Vec<&MethodResult> =
-            measurement.of_server().filter(|row| !row.quantiles_us.is_empty()).collect();
-        let axis = Axis::around_quantiles(rows.iter().map(|row| row.quantiles_us.as_slice()))?;
-        let (mut drawn, top) = legend(rows.iter().map(|row| row.method.name()));
+        let rows: Vec<(&MethodResult, &Latencies)> = measurement.of_server().filter_map(paced).collect();
+        let axis = Axis::around_quantiles(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
+        let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
         let bottom = top + HEIGHT;
         drawn.extend(bottom_axis(axis.ticks(), FIELD, [top, bottom], APART));
         let marks = [(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")];
         drawn.extend(left_axis(marks.map(|(share, label)| (share, label.to_owned())), FIELD, [top, bottom]));
-        for (at, row) in rows.iter().enumerate() {
-            let way = steps(&axis, &row.quantiles_us, top, bottom);
+        for (at, (_, paced)) in rows.iter().enumerate() {
+            let way = steps(&axis, &paced.quantiles_us, top, bottom);
             drawn.push(tag("path").with("class", &nth(at)).with("d", &way));
         }
         let head = std::iter::once("share of commits".to_owned());
@@ -96,12 +100,12 @@ mod shares {
         name: "shares",
         title: "Share of commits done within a time",
         says: "How many of all commits were done within the time beneath; a steep curve is even, a long tail to the right \
-               is commits that wait. One page, one session."
+               is commits that wait. Paced commits of one page by one client."
             .to_owned(),
         height: bottom + 26.0,
         drawn,
         has_links: false,
-        head: head.chain(rows.iter().map(|row| row.method.name().to_owned())).collect(),
+        head: head.chain(rows.iter().map(|(row, _)| row.method.name().to_owned())).collect(),
         rows: texts(numbers(&rows)),
     })
     }
@@ -117,11 +121,11 @@ mod shares {
         way
     }
 
-    fn numbers(rows: &[&MethodResult]) -> Vec<Vec<String>> {
-        let most = rows.iter().map(|row| row.quantiles_us.len()).max().unwrap_or_default();
+    fn numbers(rows: &[(&MethodResult, &Latencies)]) -> Vec<Vec<String>> {
+        let most = rows.iter().map(|(_, of)| of.quantiles_us.len()).max().unwrap_or_default();
         let share = |at: usize| format!("{:.1} %", 100.0 * at.saturating_add(1) as f64 / most.max(1) as f64);
-        let time = |row: &&MethodResult, at: usize| {
-            let of_same_length = row.quantiles_us.get(at).filter(|_| row.quantiles_us.len() == most);
+        let time = |(_, of): &(&MethodResult, &Latencies), at: usize| {
+            let of_same_length = of.quantiles_us.get(at).filter(|_| of.quantiles_us.len() == most);
             of_same_length.map(|us| micros(*us)).unwrap_or_default()
         };
         (0..most)
@@ -491,6 +495,11 @@ fn legend<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
 }
 
 /// In force, by the setting of the server.
+/// A row with its paced commits.
+fn paced(row: &MethodResult) -> Option<(&MethodResult, &crate::measure::Latencies)> {
+    Some((row, row.paced.as_ref()?))
+}
+
 fn is_in_force(report: &Report, target: &TargetSummary, measured: &Measurement, row: &MethodResult) -> bool {
     measured.is_in_force(row, crate::report::price::in_force(report, target.cluster.as_ref()))
 }

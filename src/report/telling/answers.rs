@@ -5,10 +5,10 @@ use super::{Phrase, words};
 use crate::facts::Scope;
 use crate::quote::Command;
 use crate::report::fixes::Fix;
-use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
+use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
 use crate::report::{Report, TargetSummary};
 use crate::rules::Risk;
-use crate::text::{micros, micros_between};
+use crate::text::latency;
 
 /// A row of the answers.
 #[derive(Clone, Debug)]
@@ -82,14 +82,8 @@ fn absent(target: &TargetSummary, topic: Topic) -> String {
 fn written(value: &AnswerValue) -> String {
     match value {
         AnswerValue::Text(text) => text.clone(),
-        AnswerValue::Latency(latency) => self::latency(latency),
+        AnswerValue::Latency(of) => latency(of.median_us, of.low_us, of.high_us, of.p99_us),
     }
-}
-
-/// `0.39 ms median (0.37–0.42), p99 1.90 ms`; the bracket is the 95 % interval.
-pub fn latency(of: &Latency) -> String {
-    let tail = of.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
-    format!("{} median ({}){tail}", micros(of.median_us), micros_between(of.low_us, of.high_us))
 }
 
 impl AnswerAction {

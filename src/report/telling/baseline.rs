@@ -116,9 +116,9 @@ mod shift {
     /// How the price of a commit moved on a target.
     pub fn section(difference: &Difference, probe: &ProbeShift) -> Section {
         let mut section = Section::part(
-            Phrase::plain("Price of one commit on ")
+            Phrase::plain("Commit latency on ")
                 .and_code(probe.target.name())
-                .and(format!(", 8 kB, then ({}) and now", probe.before)),
+                .and(format!(", then ({}) and now: medians, one commit every 10 ms", probe.before)),
         );
         let is_judged = probe.doubts.is_empty();
         let rows = probe.rows.iter().filter(|row| row.pages == 1).map(|one| row(one, is_judged));
@@ -145,7 +145,7 @@ mod shift {
         let mut cells =
             vec![row.method.name().to_owned(), micros(row.before_us.value), micros(row.now_us.value)];
         let Some(Shift { percent: Estimate { value, low, high }, moved, .. }) = row.shift else {
-            cells.extend([String::new(), String::new(), "too few rounds".to_owned()]);
+            cells.extend([String::new(), String::new(), "too few commits".to_owned()]);
             return cells;
         };
         let signed = |remark: &str| {
@@ -174,19 +174,21 @@ mod shift {
 
     fn moved_words(moved: Moved) -> &'static str {
         match moved {
-            Moved::Dearer => "dearer",
-            Moved::Cheaper => "cheaper",
+            Moved::Slower => "slower",
+            Moved::Faster => "faster",
             Moved::Not => "no significant change",
         }
     }
 
     /// What became of the price, in a sentence.
     fn verdict(probe: &ProbeShift) -> String {
-        let Some(main) = probe.main() else { return "No method was measured both times.".to_owned() };
+        let Some(main) = probe.main() else {
+            return "No method has paced commits both times: measure again.".to_owned();
+        };
         if !probe.doubts.is_empty() {
             return format!("Not judged, because of what limits the figures ({}).", probe.doubts.join("; "));
         }
-        let Some(shift) = &main.shift else { return "Too few rounds to compare.".to_owned() };
+        let Some(shift) = &main.shift else { return "Too few commits to compare.".to_owned() };
         let method = main.method.name();
         match shift.moved {
             Moved::Not => format!(
@@ -209,7 +211,7 @@ mod shift {
             return "The hosts differ, which is reason enough.".to_owned();
         }
         if probe.likely_causes.is_empty() {
-            return "No known fact that affects the price has changed.".to_owned();
+            return "No known fact that affects it has changed.".to_owned();
         }
         let is_one = |change: &&FactChange| {
             probe
@@ -418,7 +420,8 @@ mod tests {
             report.facts.know(&Subject::device(name), &device::SCHEDULER, scheduler.to_owned(), source);
         }
         report.facts.know(&Subject::host(), &kernel::RELEASE, release.to_owned(), Source::call("uname"));
-        for row in report.probes.iter_mut().flat_map(|probe| &mut probe.measurement.methods) {
+        let rows = report.probes.iter_mut().flat_map(|probe| &mut probe.measurement.methods);
+        for row in rows.filter_map(|row| row.paced.as_mut()) {
             row.rounds_us = vec![row.median_us.value * factor; 20];
             row.median_us.value *= factor;
         }
@@ -434,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dearer_commit_after_an_upgrade() {
+    fn a_slower_commit_after_an_upgrade() {
         let (before, mut now) = (report("none", "6.1.0-28-amd64", 0.5), report("bfq", "6.12.0-1-amd64", 1.0));
         let mut before = Kept::from_report(&before);
         before.verdicts.values_mut().for_each(|standing| *standing = crate::durability::Standing::Durable);
@@ -452,13 +455,13 @@ mod tests {
             (report("none", "6.1.0-28-amd64", 4.0), report("none", "6.1.0-28-amd64", 1.0));
         now.baseline = Some(difference(&Kept::from_report(&before), &Kept::from_report(&now)));
         let told = section(&now);
-        assert!(told.contains(" 75 % cheaper ") && !told.contains("-75 %"), "{told}");
-        assert!(told.contains("is 75 % cheaper (at least "), "{told}");
+        assert!(told.contains(" 75 % faster ") && !told.contains("-75 %"), "{told}");
+        assert!(told.contains("is 75 % faster (at least "), "{told}");
         for probe in &mut now.baseline.as_mut().unwrap().probes {
             probe.doubts.push("a test".to_owned());
         }
         let told = section(&now);
-        assert!(told.contains("-75 %") && told.contains("not judged") && !told.contains("cheaper"), "{told}");
+        assert!(told.contains("-75 %") && told.contains("not judged") && !told.contains("faster"), "{told}");
     }
 
     #[test]

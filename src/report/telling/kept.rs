@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::price::PRICE;
 use super::section::{Bullet, Grid, Mark};
 use super::{Phrase, Section, words};
 use crate::facts::Subject;
@@ -93,7 +94,7 @@ fn found(mut section: Section, findings: &[Found<'_>]) -> Option<Section> {
 }
 
 fn price(probe: &KeptProbe) -> Option<Section> {
-    let mut section = Section::part("Price of one commit");
+    let mut section = Section::part(PRICE);
     let rows = probe.rows.iter().map(|((method, pages), row)| {
         let median = row.median_us;
         vec![
@@ -101,12 +102,11 @@ fn price(probe: &KeptProbe) -> Option<Section> {
             pages.to_string().into(),
             micros(median.value).into(),
             micros_between(median.low, median.high).into(),
-            micros(row.mean_us).into(),
         ]
     });
     section.grid(Grid {
-        head: vec!["method", "pages", "median", "95 % interval", "mean"],
-        right: vec![false, true, true, true, true],
+        head: vec!["method", "pages", "median", "95 % interval"],
+        right: vec![false, true, true, true],
         narrow: &[],
         rows: rows.collect(),
     });

@@ -3,20 +3,20 @@
 use super::section::{Bullet, Grid, Mark};
 use super::{Phrase, Section, words};
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{Measurement, MethodResult};
+use crate::measure::{Estimate, Latencies, Measurement, MethodResult, sentence};
 use crate::report::price::{in_force, is_without_flushes, row_in_force};
 use crate::report::{Report, TargetSummary};
-use crate::text::{bytes, micros, micros_between};
+use crate::text::{bytes, latency, micros, micros_between, micros_or_dash};
 
 /// What the columns of [`rows`] hold.
-pub const HEAD: [&str; 11] =
-    ["method", "pages", "median", "95 % interval", "mean", "p95", "p99", "max", "commits/s", "flushes", ""];
+pub const HEAD: [&str; 10] =
+    ["method", "pages", "median", "95 % interval", "p95", "p99", "max", "back to back", "flushes", ""];
 
 /// Which of them are aligned to the right.
-pub const RIGHT: [bool; 11] = [false, true, true, true, true, true, true, true, true, true, false];
+pub const RIGHT: [bool; 10] = [false, true, true, true, true, true, true, true, true, false];
 
-/// Where one table of all is too wide: what a commit costs comes before how it spreads.
-const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 8, 10], &[0, 1, 4, 5, 6, 7, 9]];
+/// Where one table of all is too wide: what a commit takes comes before how it spreads.
+const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];
 
 /// The measurement of a target.
 pub fn section(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Section {
@@ -38,13 +38,18 @@ pub fn section(report: &Report, target: &TargetSummary, measurement: &Measuremen
     section
 }
 
-pub const PRICE: &str = "Price of one commit";
+pub const PRICE: &str = "Commit latency";
+
+/// What the figures are of.
+pub fn basis(measurement: &Measurement) -> String {
+    format!("one commit every 10 ms, {}, 1 client", measurement.log.page())
+}
 
 /// How, where and how long it was measured.
 pub fn lead(measurement: &Measurement) -> String {
     format!(
-        "{}, one session; measured in {} for {:.1} s, {} rounds, {} written",
-        measurement.log.pages(),
+        "{}; measured in {} for {:.1} s, {} rounds, {} written",
+        basis(measurement),
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
@@ -60,7 +65,7 @@ pub fn rows(report: &Report, target: &TargetSummary, measurement: &Measurement) 
 }
 
 /// Said where what a commit asks for never reaches the disk.
-pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the cost of durable commits.";
+pub const WITHOUT_FLUSHES: &str = "No flush was sent: not the latency of durable commits.";
 
 /// Said of a measurement that was stopped.
 const CANCELLED: &str = "cancelled; partial results kept";
@@ -83,7 +88,7 @@ pub fn remarks(report: &Report, target: &TargetSummary, measurement: &Measuremen
     if is_without_flushes(report, &target.target) {
         all.push(WITHOUT_FLUSHES.to_owned());
     }
-    all.push(measurement.sentence.clone());
+    all.push(sentence(measurement, in_force(report, target.cluster.as_ref())));
     all
 }
 
@@ -93,24 +98,22 @@ pub fn caveats(measurement: &Measurement) -> Vec<String> {
     cancelled.into_iter().chain(measurement.caveats.iter().map(crate::measure::Caveat::in_full)).collect()
 }
 
-/// What a commit costs, for a table; nothing where no durable commit was measured.
+/// The median of a commit, for a table; nothing where no durable commit was measured.
 pub fn median(report: &Report, target: &TargetSummary) -> Option<String> {
     let (_, row) = row_in_force(report, target)?;
-    (!is_without_flushes(report, &target.target)).then(|| micros(row.median_us.value))
+    row.median_us().filter(|_| !is_without_flushes(report, &target.target)).map(micros)
 }
 
-/// What a commit costs, in a line: median with its interval, rate, tail, and how it was measured.
+/// The latency of a commit by the method in force, in a line.
 pub fn cost(report: &Report, target: &TargetSummary) -> Option<String> {
-    let (_, row) = row_in_force(report, target)?;
-    let median = micros(row.median_us.value);
+    let (measurement, row) = row_in_force(report, target)?;
+    let paced = row.paced.as_ref()?;
+    let Estimate { value, low, high } = paced.median_us;
     if is_without_flushes(report, &target.target) {
-        return Some(format!("{median} without a flush: not the price of a durable commit"));
+        return Some(format!("{} without a flush: not the latency of a durable commit", micros(value)));
     }
-    let interval = micros_between(row.median_us.low, row.median_us.high);
-    let rate = row.per_second();
-    let tail = row.p99_us.map(|p99| format!(", p99 {}", micros(p99))).unwrap_or_default();
-    let method = row.method.name();
-    Some(format!("{median} a commit ({interval}), {rate}/s{tail}; {method}, 8 kB, 1 client"))
+    let latency = latency(value, low, high, paced.p99_us);
+    Some(format!("{latency} with {}, {}", row.method.name(), basis(measurement)))
 }
 
 /// The same, with how many caveats there are and where.
@@ -134,17 +137,18 @@ pub fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<Wa
         (true, setting) => format!("in force: {setting}"),
         (false, setting) => setting.to_owned(),
     };
+    let paced = |of: fn(&Latencies) -> f64| micros_or_dash(result.paced.as_ref().map(of));
+    let interval = |of: &Latencies| micros_between(of.median_us.low, of.median_us.high);
     vec![
         result.method.name().to_owned(),
         result.pages.to_string(),
-        micros(result.median_us.value),
-        micros_between(result.median_us.low, result.median_us.high),
-        micros(result.mean_us),
-        micros(result.p95_us),
-        result.p99_us.map_or_else(|| "-".to_owned(), micros),
-        micros(result.max_us),
-        result.per_second(),
-        result.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}")),
+        paced(|of| of.median_us.value),
+        result.paced.as_ref().map_or_else(|| "–".to_owned(), interval),
+        paced(|of| of.p95_us),
+        micros_or_dash(result.paced.as_ref().and_then(|paced| paced.p99_us)),
+        paced(|of| of.max_us),
+        micros_or_dash(result.back_to_back_us()),
+        result.flushes_per_commit.map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),
         mark,
     ]
 }
@@ -162,7 +166,7 @@ mod tests {
             let mut report = sample::at_risk();
             let source = Source::derived(["mount.barrier"]);
             report.facts.know(&sample::data(), &FLUSH, *flush, source);
-            let told = text::render(&report).contains("No flush was sent: not the cost of durable");
+            let told = text::render(&report).contains("No flush was sent: not the latency of durable");
             assert_eq!(told, *flush == Flush::Suppressed, "{flush}");
         }
     }

@@ -28,7 +28,7 @@ pub fn heading(verdict: &Verdict) -> Phrase {
 /// What there is to say of a target that has no verdict, in sentences.
 pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
     let Some(content) = &target.content else { return Vec::new() };
-    let undecided = "Undecided until mounted: durability and the price of a commit need a file system.";
+    let undecided = "Durability and commit latency can't be checked until it is formatted and mounted.";
     let choice = |rank| format!("Choice {rank} among the free disks: {}.", target.rank_because);
     let free = content.may_be_given().then(|| undecided.to_owned());
     [content.sentence()].into_iter().chain(free).chain(target.rank.map(choice)).collect()
@@ -45,7 +45,7 @@ pub fn part<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary, part: 
     match part {
         ReportPart::Plan => plan::sections(chapter, target),
         ReportPart::Evidence => report.verdict(&target.target).into_iter().flat_map(evidence).collect(),
-        ReportPart::Price => {
+        ReportPart::Latency => {
             let probes = report.probes.iter().filter(|probe| probe.target == target.target);
             probes.map(|probe| price::section(report, target, &probe.measurement)).collect()
         }

@@ -4,13 +4,13 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{Estimate, LogKind, Measurement, MethodResult, beside_default};
+use crate::measure::{Estimate, Latencies, Measurement, MethodResult, compared, sentence};
 use crate::report::Report;
 use crate::report::axis::Axis;
 use crate::report::price::{in_force, is_without_flushes};
 use crate::report::telling::price as told;
 use crate::report::telling::words::count;
-use crate::text::{grouped, micros};
+use crate::text::{grouped, micros_or_dash};
 use crate::ui::data::Data;
 use crate::ui::page::{Block, Enter, Page, PageState};
 use crate::ui::screen::details::Details;
@@ -19,11 +19,11 @@ use crate::ui::widgets::{axis, interval, text};
 
 /// Fewer columns than this are no field for intervals.
 const LEAST_FIELD: usize = 12;
-/// Columns of a name, of a median, of a tail and of a rate.
+/// Columns of a name, of a median, of a tail and of a median back to back.
 const NAME: usize = 13;
 const MEDIAN: usize = 8;
 const TAIL: usize = 8;
-const RATE: usize = 9;
+const LOOPS: usize = 12;
 const GAP: usize = 2;
 
 /// What is measured of the chosen target, and when that was.
@@ -44,7 +44,7 @@ pub fn unmeasured(data: &Data) -> (String, TextRole) {
 pub fn in_short(data: &Data, report: &Report, measurement: &Measurement) -> String {
     let target = report.targets.get(data.focus.at);
     let Some(says) = target.and_then(|target| told::cost(report, target)) else {
-        return measurement.sentence.clone();
+        return sentence(measurement, in_force(report, data.focus.cluster.as_ref()));
     };
     match told::caveats(measurement).len() {
         0 => says,
@@ -109,16 +109,21 @@ impl MethodTable<'_> {
             let figures = told::row(self.measurement, row, in_force);
             let figures = told::HEAD.iter().zip(&figures).map(|(name, says)| (*name, says.as_str()));
             let fields: Vec<(&str, &str)> =
-                figures.skip(1).filter(|(name, says)| !name.is_empty() && *says != "-").collect();
+                figures.skip(1).filter(|(name, says)| !name.is_empty() && *says != "–").collect();
             details.fields(&fields);
-            details.field("counted", &format!("{} commits", grouped(row.samples)));
+            let counted = |of: &Latencies| format!("{} commits", grouped(of.samples));
+            for (name, latencies) in [("paced", &row.paced), ("back to back", &row.back_to_back)] {
+                if let Some(of) = latencies {
+                    details.field(name, &counted(of));
+                }
+            }
         }
         let beside = self.measurement.comparisons.iter().find(|one| one.method == row.method);
         if let Some(comparison) = beside {
             let Estimate { value, low, high } = comparison.gain_percent;
             let against = comparison.against.name();
-            let says = format!("{against}: gains {value:.1} %, 95 % interval {low:.1} – {high:.1} %");
-            details.field("beside", &says);
+            let says = format!("{against}: {value:.1} % less, 99 % interval {low:.1} – {high:.1} %");
+            details.field("against", &says);
         }
         details.gap();
         details.indented()
@@ -129,14 +134,6 @@ impl MethodTable<'_> {
 pub fn caveats(details: &mut Details, measurement: &Measurement) {
     for says in told::caveats(measurement) {
         details.field("caveat", &says);
-    }
-}
-
-/// What is written at once.
-pub fn pages(measurement: &Measurement) -> String {
-    match measurement.log.kind {
-        LogKind::Wal => measurement.log.page(),
-        LogKind::Redo => measurement.log.pages(),
     }
 }
 
@@ -161,7 +158,7 @@ struct ChartColumns {
 
 impl ChartColumns {
     fn new(room: usize, said: usize, is_brief: bool) -> Self {
-        let figures = if is_brief { 0 } else { GAP + TAIL + GAP + RATE };
+        let figures = if is_brief { 0 } else { GAP + TAIL + GAP + LOOPS };
         let rest = room.saturating_sub(NAME + GAP + MEDIAN + GAP + figures);
         // The mark of the method in force has room in any case.
         let said = if is_brief || rest.saturating_sub(said + GAP) < LEAST_FIELD * 2 { 1 } else { said };
@@ -184,7 +181,9 @@ fn chart(
     let longest = methods.iter().map(|row| text::width(&said(measurement, row, in_force))).max();
     let widths = ChartColumns::new(room, longest.unwrap_or_default(), is_brief);
     let measured = methods.iter().filter(|row| row.error.is_none());
-    let axis = Axis::around(measured.map(|row| (row.median_us.low, row.median_us.high)));
+    let axis = Axis::around(
+        measured.filter_map(|row| row.paced.as_ref()).map(|of| (of.median_us.low, of.median_us.high)),
+    );
     let axis = axis.and_then(|axis| Some((axis, axis::lines(&axis, widths.field)?)));
     let drawn = methods.iter().map(|row| {
         let is_in_force = measurement.is_in_force(row, in_force);
@@ -205,7 +204,7 @@ fn chart(
     let figures = if is_brief {
         String::new()
     } else {
-        format!("{:>TAIL$}{:>width$}", "p99", "commits/s", width = GAP + RATE)
+        format!("{:>TAIL$}{:>width$}", "p99", "back to back", width = GAP + LOOPS)
     };
     let head =
         format!("{}{:>MEDIAN$}{}{field}{figures}", text::blank(NAME + GAP), "median", text::blank(GAP));
@@ -227,16 +226,17 @@ fn line(
         spans.push(Span::styled(error.clone(), theme.style(TextRole::Doubt)));
         return Line::from(spans);
     }
-    spans.push(Span::raw(format!("{:>MEDIAN$}{}", micros(row.median_us.value), text::blank(GAP))));
+    spans.push(Span::raw(format!("{:>MEDIAN$}{}", micros_or_dash(row.median_us()), text::blank(GAP))));
     if widths.field > 0 {
-        let bar = axis.map(|axis| interval::bar(row.median_us, axis, widths.field));
+        let paced = axis.zip(row.paced.as_ref());
+        let bar = paced.map(|(axis, paced)| interval::bar(paced.median_us, axis, widths.field));
         let bar = bar.unwrap_or_else(|| text::blank(widths.field));
         spans.push(Span::styled(format!("{bar}{}", text::blank(GAP)), theme.style(TextRole::Accent)));
     }
     if !widths.is_brief {
-        let p99 = row.p99_us.map_or_else(|| "–".to_owned(), micros);
-        let rate = row.per_second();
-        spans.push(Span::styled(format!("{p99:>TAIL$}{rate:>width$}", width = GAP + RATE), dim));
+        let p99 = micros_or_dash(row.paced.as_ref().and_then(|paced| paced.p99_us));
+        let loops = micros_or_dash(row.back_to_back_us());
+        spans.push(Span::styled(format!("{p99:>TAIL$}{loops:>width$}", width = GAP + LOOPS), dim));
         spans.push(Span::raw(text::blank(GAP)));
     }
     spans.push(Span::styled(said.to_owned(), plain));
@@ -245,9 +245,9 @@ fn line(
 
 /// What stands at the end of a row.
 fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncMethod>) -> String {
-    let beside = beside_default(measurement, row);
+    let comparison = compared(measurement, row);
     let setting = measurement.log.setting(row.method).unwrap_or_default();
     let mark = if measurement.is_in_force(row, in_force) { "◂ in force" } else { "" };
-    let parts = [beside.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
+    let parts = [comparison.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join("  ")
 }

@@ -9,10 +9,11 @@ use ratatui::text::{Line, Span};
 use super::details::Details;
 use super::rest::no_target_page;
 use super::{curves, price};
-use crate::measure::{Measurement, MethodResult, Progress, sparkline};
+use crate::measure::{Latencies, Measurement, MethodResult, Progress, sentence, sparkline};
 use crate::report::Report;
 use crate::report::price::in_force;
-use crate::text::{grouped, micros};
+use crate::report::telling::price::{PRICE, basis};
+use crate::text::{grouped, micros, micros_or_dash};
 use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
 use crate::ui::room::PageRoom;
@@ -123,7 +124,8 @@ impl LatencyTable<'_> {
         let (rounds, seconds) = (measurement.rounds, measurement.seconds);
         self.heading(page, &format!("measured {}: {rounds} rounds in {seconds:.1} s", measurement.when));
         let mut details = self.details();
-        details.paragraph(&measurement.sentence);
+        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+        details.paragraph(&sentence(measurement, in_force));
         price::caveats(&mut details, measurement);
         self.failure(&mut details);
         details.gap();
@@ -136,11 +138,8 @@ impl LatencyTable<'_> {
     fn figures(&self, page: &mut Page, measurement: &Measurement, histogram: &[(f64, u64)]) {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
-            Span::styled("Price of one commit", theme.style(TextRole::Heading)),
-            Span::styled(
-                format!("   {}, one session; medians with 95 % intervals", price::pages(measurement)),
-                theme.style(TextRole::Dim),
-            ),
+            Span::styled(PRICE, theme.style(TextRole::Heading)),
+            Span::styled(format!("   {}", basis(measurement)), theme.style(TextRole::Dim)),
         ])]);
         let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         rows.add(page, self.state, |_| Enter::Unfold);
@@ -153,17 +152,16 @@ impl LatencyTable<'_> {
         let theme = self.data.theme;
         let (plain, dim) = (theme.style(TextRole::Plain), theme.style(TextRole::Dim));
         let wide = self.room.saturating_sub(BESIDE_ROUNDS).clamp(10, 40);
-        let row = |row: &MethodResult| -> Vec<StyledText> {
+        let row = |(row, paced): (&MethodResult, &Latencies)| -> Vec<StyledText> {
             let flushes =
                 row.flushes_per_commit.map_or_else(|| "-".to_owned(), |count| format!("{count:.2}"));
-            let p99 = row.p99_us.map_or_else(|| "-".to_owned(), micros);
             let right = |said: String| (format!("{said:>8}"), plain);
             vec![
                 (row.method.name().to_owned(), plain),
-                (sparkline(&row.rounds_us, wide), theme.style(TextRole::Accent)),
-                right(micros(row.p95_us)),
-                right(p99),
-                right(micros(row.max_us)),
+                (sparkline(&paced.rounds_us, wide), theme.style(TextRole::Accent)),
+                right(micros(paced.p95_us)),
+                right(micros_or_dash(paced.p99_us)),
+                right(micros(paced.max_us)),
                 right(flushes),
             ]
         };
@@ -176,7 +174,8 @@ impl LatencyTable<'_> {
             head("max"),
             head("flush/op"),
         ]];
-        rows.extend(measurement.tried_of_server().filter(|row| row.samples > 0).map(row));
+        let measured = measurement.tried_of_server().filter_map(|row| Some((row, row.paced.as_ref()?)));
+        rows.extend(measured.map(row));
         let shape = [
             Column::keep(13),
             Column::drop(4),

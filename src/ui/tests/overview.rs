@@ -90,7 +90,8 @@ fn figures_of_a_probe_stay_after_its_end() {
         let mut model = with(with_probe(measurement), size, PLAIN);
         press(&mut model, "3");
         let screen = shown(&model);
-        for said in ["commits/s", "95 % interval", "Share of commits done within", "100 %", "┬", " µs"] {
+        for said in ["back to back", "95 % interval", "Share of commits done within", "100 %", "┬", " µs"]
+        {
             assert!(screen.contains(said), "{size:?} {said}\n{screen}");
         }
     }

@@ -1,8 +1,10 @@
 //! What jobs report while they run and when they end. What keys and signals do is left to the parent.
 
 use super::{on_page, show};
-use crate::measure::Measurement;
-use crate::report::Plan;
+use crate::facts::catalog::postgres::WalSyncMethod;
+use crate::measure::{Measurement, sentence};
+use crate::report::price::in_force;
+use crate::report::{Plan, ProbeResult};
 use crate::ui::data::{Activity, ProbeReport};
 use crate::ui::export;
 use crate::ui::job::{JobId, JobResult, Partial};
@@ -54,7 +56,10 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
                 let found = report.probes.iter().find(|probe| probe.target == target);
                 // The screen of the probe says it anyway.
                 let elsewhere = model.screen != ScreenId::Probe;
-                model.notice = found.filter(|_| elsewhere).map(|probe| measured(&probe.measurement));
+                let cluster = report.targets.iter().find(|about| about.target == target);
+                let in_force = in_force(&report, cluster.and_then(|about| about.cluster.as_ref()));
+                let says = |probe: &ProbeResult| measured(&probe.measurement, in_force);
+                model.notice = found.filter(|_| elsewhere).map(says);
                 let histogram = progress.map(|progress| progress.histogram).unwrap_or_default();
                 model.data.ended = Some(ProbeReport { target, histogram, failed: None });
             }
@@ -92,9 +97,9 @@ pub(super) fn done(model: &mut Model, from: JobId, result: JobResult) -> Vec<Sid
 }
 
 /// The result of a probe, in a line.
-fn measured(found: &Measurement) -> String {
+fn measured(found: &Measurement, in_force: Option<WalSyncMethod>) -> String {
     let how = if found.cancelled { "cancelled, results kept" } else { "measured" };
-    format!("{how}: {}", found.sentence)
+    format!("{how}: {}", sentence(found, in_force))
 }
 
 /// Shows what would be different where it can be seen.

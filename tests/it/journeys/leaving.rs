@@ -113,7 +113,7 @@ fn a_terminal_that_is_closed_during_a_probe_ends_that_too() {
         terminal.press("p");
         terminal.until_shown("y start");
         terminal.press("y");
-        terminal.until_shown("commits/s");
+        terminal.until_shown("back to back");
         assert_eq!(terminal.close(), Some(129), "own terminal: {own}");
         assert!(kept.differences().is_empty(), "{:?}", kept.differences());
     }

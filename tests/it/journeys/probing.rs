@@ -58,7 +58,7 @@ fn a_probe_without_screens_says_how_it_goes_on_a_terminal_only() {
     let mut pty = Pty::walwise(&probe);
     pty.ends(0);
     let written = pty.written();
-    for said in ["writes at most", "measuring: round 1, at most ", " s left, undecided"] {
+    for said in ["writes at most", "measuring: round 1, at most ", " s left; so far, against fdatasync: "] {
         assert!(written.contains(said), "{said}:\n{written}");
     }
     let piped = Command::new(env!("CARGO_BIN_EXE_walwise")).args(probe).stdin(Stdio::null()).output_in_time();

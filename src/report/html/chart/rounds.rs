@@ -1,5 +1,5 @@
-//! The median of each round, in order: whether it drifted, and whether something came between. Rounds in which others were
-//! seen are hatched.
+//! The medians of runs of paced commits, in order: whether they drifted, and whether something came between. Runs in which
+//! others were seen are hatched.
 
 use std::fmt::Write as _;
 
@@ -13,23 +13,21 @@ use crate::text::micros;
 const FIELD: [f64; 2] = [70.0, WIDTH - 30.0];
 /// The style sheet gives a hatched period the same height.
 const HEIGHT: f64 = 150.0;
-/// More rounds than these are told as the medians of groups.
+/// More runs than these are drawn as the medians of groups.
 const MOST: usize = 64;
 
-/// The chart; nothing with fewer than two rounds.
+/// The chart; nothing with fewer than two runs.
 pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     let rows: Vec<(&MethodResult, Vec<f64>)> = measurement
         .of_server()
-        .map(|row| (row, grouped(&row.rounds_us)))
+        .filter_map(|row| Some((row, grouped(&row.paced.as_ref()?.rounds_us))))
         .filter(|(_, all)| all.len() > 1)
         .collect();
     let span = |(_, all): &(&MethodResult, Vec<f64>)| {
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
     };
     let axis = Axis::around(rows.iter().map(span))?;
-    let rounds = rows.iter().map(|(row, _)| row.rounds_us.len()).max().unwrap_or_default();
-    let each = size_of_group(rounds);
-    let seen = seen(measurement, rounds.div_ceil(each), each);
+    let seen = seen(measurement, rows.iter().map(|(_, all)| all.len()).max().unwrap_or_default());
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
@@ -39,29 +37,29 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
             |(at, us): (usize, &f64)| (x(at as f64, all.len()), along(axis.share(*us), [bottom, top]));
         drawn.push(line(&nth(at), all.iter().enumerate().map(point)));
     }
-    drawn.extend(ends(FIELD, bottom, ["first round", &format!("round {rounds}")]));
+    drawn.extend(ends(FIELD, bottom, ["begin", "end"]));
     let is_disturbed = seen.iter().any(|caveats| !caveats.is_empty());
     let row = |(at, caveats): (usize, &Vec<&Caveat>)| {
-        let first = at.saturating_mul(each).saturating_add(1);
-        let name = if each == 1 { first.to_string() } else { format!("from {first} on") };
+        let name = at.saturating_add(1).to_string();
         let time = |(_, all): &(_, Vec<f64>)| all.get(at).map(|us| micros(*us)).unwrap_or_default();
         let ids = caveats.iter().map(|caveat| caveat.id.to_string()).collect::<Vec<_>>().join(", ");
         std::iter::once(name).chain(rows.iter().map(time)).chain(is_disturbed.then_some(ids)).collect()
     };
-    let mut says = "The median of each round of the measurement, from the first to the last; a level line is a calm machine."
-        .to_owned();
+    let mut says =
+        "Medians of consecutive paced commits, from the first to the last; a level line is a calm machine."
+            .to_owned();
     for caveat in measurement.caveats.iter().filter(|caveat| is_hatched(caveat)) {
         let _ = write!(says, " Hatched: {}", caveat.says);
     }
     let names = rows.iter().map(|(row, _)| row.method.name().to_owned());
     Some(Illustration {
         name: "rounds",
-        title: "Commits round by round",
+        title: "Commits in the course of the measurement",
         says,
         height: bottom + 26.0,
         drawn,
         has_links: false,
-        head: std::iter::once("round".to_owned())
+        head: std::iter::once("run".to_owned())
             .chain(names)
             .chain(is_disturbed.then(|| "caveat".to_owned()))
             .collect(),
@@ -69,7 +67,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
     })
 }
 
-/// Where a round or a group of them stands, of so many.
+/// Where a run stands, of so many.
 fn x(at: f64, of: usize) -> f64 {
     along(nth_share(at, of), FIELD)
 }
@@ -79,18 +77,23 @@ fn is_hatched(caveat: &Caveat) -> bool {
     !caveat.rounds.is_empty() || caveat.id.slows_all_alike()
 }
 
-/// What was seen in each group of rounds.
-fn seen(measurement: &Measurement, groups: usize, each: usize) -> Vec<Vec<&Caveat>> {
+/// What was seen in each run, of so many.
+fn seen(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
+    let rounds = usize::try_from(measurement.rounds).unwrap_or(usize::MAX).max(1);
     let hatched = || measurement.caveats.iter().filter(|caveat| is_hatched(caveat));
-    let concerns = |caveat: &Caveat, group: usize| {
-        let within =
-            |round: &u32| usize::try_from(round.saturating_sub(1)).is_ok_and(|at| at / each == group);
+    // A run lies within one or more rounds, or several runs within a round.
+    let concerns = |caveat: &Caveat, run: usize| {
+        let within = |round: &u32| {
+            let round = usize::try_from(round.saturating_sub(1)).unwrap_or(usize::MAX);
+            round.saturating_mul(runs) < (run + 1).saturating_mul(rounds)
+                && round.saturating_add(1).saturating_mul(runs) > run.saturating_mul(rounds)
+        };
         caveat.rounds.is_empty() || caveat.rounds.iter().any(within)
     };
-    (0..groups).map(|group| hatched().filter(|caveat| concerns(caveat, group)).collect()).collect()
+    (0..runs).map(|run| hatched().filter(|caveat| concerns(caveat, run)).collect()).collect()
 }
 
-/// Groups in which something was seen, those in a row as one; each reaches halfway to its neighbours.
+/// Runs in which something was seen, those in a row as one; each reaches halfway to its neighbours.
 fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     let mut periods: Vec<(usize, usize)> = Vec::new();
     for (at, _) in seen.iter().enumerate().filter(|(_, caveats)| !caveats.is_empty()) {
@@ -105,11 +108,7 @@ fn hatches(seen: &[Vec<&Caveat>], middle: f64) -> Vec<Tag> {
     periods.into_iter().map(|period| line("hatch", reach(period))).collect()
 }
 
-/// The rounds, or the medians of groups of as many as are needed.
-fn grouped(rounds: &[f64]) -> Vec<f64> {
-    rounds.chunks(size_of_group(rounds.len())).map(crate::measure::median_of).collect()
-}
-
-fn size_of_group(rounds: usize) -> usize {
-    rounds.div_ceil(MOST).max(1)
+/// The runs, or the medians of groups of as many as are needed.
+fn grouped(runs: &[f64]) -> Vec<f64> {
+    runs.chunks(runs.len().div_ceil(MOST).max(1)).map(crate::measure::median_of).collect()
 }

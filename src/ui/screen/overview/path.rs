@@ -4,8 +4,10 @@ use ratatui::text::Line;
 
 use super::{Dashboard, facts, todo, turn};
 use crate::durability::FlushHop;
+use crate::measure::sentence;
 use crate::report::price::in_force;
 use crate::report::telling::flush;
+use crate::report::telling::price::{PRICE as TITLE, basis};
 use crate::ui::fill::{DashboardPart, height};
 use crate::ui::page::{Block, Enter};
 use crate::ui::room::PageLayout;
@@ -19,7 +21,6 @@ use crate::ui::widgets::{columns, flush_path, text};
 const PATH: usize = 58;
 const BETWEEN: usize = 2;
 const CURVES: usize = 8;
-const TITLE: &str = "Price of one commit";
 
 /// The hops in blocks: one that is not all right can be selected, and the screen Storage has all of each.
 fn hops(path: &[FlushHop], theme: Theme, columns: usize) -> Vec<Block> {
@@ -84,7 +85,7 @@ impl Dashboard<'_> {
         let mut lines = vec![Line::styled(TITLE, self.theme.style(TextRole::Heading))];
         let (says, role) = if let Some((measurement, when)) = price::of(self.data) {
             lines.extend(price::brief(self.data, self.report, measurement, room));
-            (format!("{}, one session, {when}", price::pages(measurement)), TextRole::Dim)
+            (format!("{}, {when}", basis(measurement)), TextRole::Dim)
         } else {
             let (how, role) = price::unmeasured(self.data);
             (format!("not measured: {how}"), role)
@@ -106,14 +107,14 @@ impl Dashboard<'_> {
         let Some((measurement, when)) = price::of(self.data) else {
             return Vec::new();
         };
-        let mut page = self.section(TITLE, &format!("{}, one session   {when}", price::pages(measurement)));
+        let mut page = self.section(TITLE, &format!("{}   {when}", basis(measurement)));
         let table = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         table.add(&mut page, self.state, |key| Enter::Open(ScreenId::Probe, key));
         let mut details = Details::new(self.theme, self.room);
-        details.paragraph(&measurement.sentence);
+        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
+        details.paragraph(&sentence(measurement, in_force));
         price::caveats(&mut details, measurement);
         page.text(details.lines);
-        let in_force = in_force(self.report, self.data.focus.cluster.as_ref());
         let curves = curves::lines(measurement, in_force, self.theme, self.room, CURVES);
         let mut with_curves = page.blocks.clone();
         if !curves.is_empty() {
@@ -126,7 +127,7 @@ impl Dashboard<'_> {
             let says = price::in_short(self.data, self.report, measurement);
             let key = measurement.tried_of_server().next().map(|row| format!("method {}", row.method.name()));
             let enter = Enter::Open(ScreenId::Probe, key.unwrap_or_default());
-            super::airy(Block::item("price", enter, self.labelled("Price", &says)))
+            super::airy(Block::item("price", enter, self.labelled("Latency", &says)))
                 .or(turn::CHART, page.blocks)
         };
         vec![chart.or(turn::CURVES, with_curves)]
