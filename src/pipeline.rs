@@ -15,7 +15,7 @@ use crate::collect::{self, CollectStep, Request};
 use crate::drill::{Record, StackFingerprint};
 use crate::durability;
 use crate::facts::note::{MeasurementNote, RulesNote};
-use crate::facts::{FactSet, Note, Subject};
+use crate::facts::{Area, FactSet, Note, Subject};
 use crate::host::Host;
 use crate::measure::Measurement;
 use crate::report::{self, Report};
@@ -290,6 +290,8 @@ pub struct Session {
     pub live: bool,
     /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
     pub asked: Option<String>,
+    /// Whose settings the answers are about where there is no server.
+    pub engine: Area,
     /// The facts read, without any conclusions.
     pub read: FactSet,
     /// Whether reports have the trace of each finding; a page of text does without.
@@ -330,6 +332,7 @@ impl Session {
             rules: rules.into(),
             live,
             asked: None,
+            engine: Area::Pg,
             read,
             traced: true,
             measured: BTreeMap::new(),
@@ -407,6 +410,7 @@ impl Session {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
                 asked: self.asked.clone(),
+                engine: self.engine,
                 pack: pack(&self.rules),
             },
             guard: &guard,

@@ -245,7 +245,7 @@ _walwise() {
             return 0
             ;;
         walwise__subcmd__check)
-            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --format --verbose --only --output --output-mode --baseline --save --assume --fs --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
+            opts="-v -o -h --host --rules --new --mysql-defaults --postgres-config --no-programs --drill --trial --format --verbose --only --output --output-mode --baseline --save --assume --fs --db --no-probe --seconds --scratch --fail-on --fail-on-undecided --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -305,6 +305,10 @@ _walwise() {
                     ;;
                 --fs)
                     COMPREPLY=($(compgen -W "ext4 xfs btrfs zfs" -- "${cur}"))
+                    return 0
+                    ;;
+                --db)
+                    COMPREPLY=($(compgen -W "postgres mysql" -- "${cur}"))
                     return 0
                     ;;
                 --seconds)

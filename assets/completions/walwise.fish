@@ -72,6 +72,8 @@ complete -c walwise -n "__fish_walwise_using_subcommand check" -l fs -d 'The fil
 xfs\t''
 btrfs\t''
 zfs\t''"
+complete -c walwise -n "__fish_walwise_using_subcommand check" -l db -d 'Whose settings to answer for where there is no server yet' -r -f -a "postgres\t''
+mysql\t'MySQL or MariaDB'"
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l seconds -d 'Time limit of the measurement' -r
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l scratch -d 'Directory for scratch files, on the target\'s file system' -r -F
 complete -c walwise -n "__fish_walwise_using_subcommand check" -l fail-on -d 'Exit non-zero for a finding at this level or above' -r -f -a "critical\t'Critical findings only'

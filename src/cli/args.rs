@@ -49,6 +49,7 @@ pub use trial::{Trial, TrialCandidate, TrialFormat};
 
 use super::examples::help;
 use super::extent::Extent;
+use crate::facts::Area;
 use crate::output::Access;
 use crate::report::Format;
 use crate::report::exit::FailCondition;
@@ -178,6 +179,24 @@ pub struct Output {
     pub output_mode: Option<Access>,
 }
 
+/// What `--db` can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    Postgres,
+    /// MySQL or MariaDB.
+    Mysql,
+}
+
+impl Engine {
+    /// The area of its settings.
+    pub fn area(self) -> Area {
+        match self {
+            Self::Postgres => Area::Pg,
+            Self::Mysql => Area::Mysql,
+        }
+    }
+}
+
 /// `walwise check`.
 #[derive(Args, Debug)]
 pub struct Check {
@@ -212,6 +231,9 @@ pub struct Check {
     /// It allows nothing that is refused without it.
     #[arg(long, value_enum, value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
+    /// Whose settings to answer for where there is no server yet.
+    #[arg(long, value_enum, default_value_t = Engine::Postgres, value_name = "ENGINE")]
+    pub db: Engine,
     /// Do not measure.
     #[arg(long)]
     pub no_probe: bool,

@@ -64,6 +64,7 @@ fn checked(args: &Check) -> ExitResult {
     } else {
         None
     };
+    session.engine = args.db.area();
     session.traced = match args.format {
         Format::Json => args.extent.verbose || args.save,
         format => format == Format::Html || args.save,

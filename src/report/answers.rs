@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
-use super::{Report, Step, TargetSummary, options, price, stack};
+use super::{Report, Step, TargetSummary, fixes, options, price, stack};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::{mount, mysql, postgres};
 use crate::facts::{Area, KeyInfo, Scope, Subject, ValueKind};
@@ -17,8 +17,14 @@ use crate::servers;
 use crate::settings::{self, Setting, SettingKind};
 
 /// All answers about a target, from the findings about it.
-pub fn of_target(report: &Report, target: &TargetSummary, about: &[&Finding]) -> BTreeMap<Topic, Answer> {
-    let context = Context::new(report, target, about);
+/// `engine` is the kind of server where there is none yet.
+pub fn of_target(
+    report: &Report,
+    target: &TargetSummary,
+    engine: Area,
+    about: &[&Finding],
+) -> BTreeMap<Topic, Answer> {
+    let context = Context::new(report, target, engine, about);
     Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
 }
 
@@ -60,7 +66,7 @@ impl Topic {
 struct Context<'r> {
     report: &'r Report,
     target: &'r TargetSummary,
-    /// The kind of the server, PostgreSQL where there is none.
+    /// The kind of the server.
     area: Area,
     mount: Option<Subject>,
     /// What is undecided about the target.
@@ -68,7 +74,7 @@ struct Context<'r> {
 }
 
 impl<'r> Context<'r> {
-    fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
+    fn new(report: &'r Report, target: &'r TargetSummary, engine: Area, about: &[&'r Finding]) -> Self {
         let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
         let is_open = |finding: &&Finding| {
             finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
@@ -76,7 +82,7 @@ impl<'r> Context<'r> {
         Self {
             report,
             target,
-            area: area.unwrap_or(Area::Pg),
+            area: area.unwrap_or(engine),
             mount: report.facts.resolve(&target.target, Scope::Mount),
             undecided: about.iter().copied().filter(is_open).collect(),
         }
@@ -140,7 +146,10 @@ impl<'r> Context<'r> {
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
-            apply: advice.apply.clone(),
+            apply: match fixes::script(self.target).filter(|_| !step.keeps()) {
+                Some(script) => vec![script],
+                None => advice.apply.clone(),
+            },
             setting: None,
             risk: Some(advice.risk),
         }

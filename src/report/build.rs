@@ -58,6 +58,8 @@ pub struct RunContext {
     pub rules: usize,
     /// The target that was asked for; `None` when everything found was examined.
     pub asked: Option<String>,
+    /// Whose settings the answers are about where there is no server.
+    pub engine: Area,
     /// The identity of rules and tables.
     pub pack: Pack,
 }
@@ -132,10 +134,11 @@ pub fn build(input: Input<'_>) -> Report {
         facts: facts.clone(),
     };
     report.prices = price::measured(&report);
+    let engine = circumstances.engine;
     let index = Index::new(&report.findings);
     let answers = workers::each(&report.targets, |target| {
         let about = index.about(&target.subjects).into_iter().map(|(_, finding)| finding);
-        answers::of_target(&report, target, &about.collect::<Vec<_>>())
+        answers::of_target(&report, target, engine, &about.collect::<Vec<_>>())
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;

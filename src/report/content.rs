@@ -96,18 +96,18 @@ impl DeviceContent {
             }
             Self::Free { size, bytes_read, unread_run } => {
                 let of = size.map(|size| format!(" of {}", text::bytes(size))).unwrap_or_default();
-                let read = bytes_read
-                    .map(|read| format!(" {}{of} were read.", text::bytes(read)))
-                    .unwrap_or_default();
+                let read = bytes_read.map_or_else(|| "the places read".to_owned(), text::bytes);
                 let missed = match unread_run {
-                    Some(run) => {
-                        format!(" Contiguous data of up to {} can have been missed.", at_most(*run))
-                    }
-                    None => " It is unknown how much can have been missed.".to_owned(),
+                    Some(run) => format!("up to {} of contiguous data may have been missed", at_most(*run)),
+                    None => "how much may have been missed is unknown".to_owned(),
                 };
-                format!("No mount, swap space or other device uses it, and nothing was found in the places read.{read}{missed}")
+                format!(
+                    "No mount, swap space or device uses it. No data found in {read}{of} sampled; {missed}."
+                )
             }
-            Self::Blank => "No mount, swap space or other device uses it, and all of it was read: nothing but zeros or ones.".to_owned(),
+            Self::Blank => {
+                "No mount, swap space or device uses it. All of it was read: zeros or ones.".to_owned()
+            }
         }
     }
 }
@@ -168,7 +168,8 @@ mod tests {
     fn a_free_device_says_how_much_could_be_missed() {
         let says = told(Reading::known(Content::Free, Source::Assumed)).sentence();
         assert!(
-            says.contains("64 MiB were read.") && says.contains("up to 20 MiB can have been missed"),
+            says.contains("in 64 MiB sampled")
+                && says.contains("up to 20 MiB of contiguous data may have been"),
             "{says}"
         );
     }

@@ -35,12 +35,25 @@ pub fn of_target<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Fi
     let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
     let mut fixes: Vec<Fix<'_>> =
         steps.filter(|step| !step.keeps()).flat_map(|step| of_step(step, &about)).collect();
+    if let Some(script) = script(target) {
+        let is_made = |fix: &&mut Fix<'_>| {
+            let topic = fix.setting.and_then(Topic::of);
+            matches!(topic, Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions))
+        };
+        fixes.iter_mut().filter(is_made).for_each(|fix| fix.commands = vec![script.clone()]);
+    }
     let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
     let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
     fixes.extend(beside.filter(|finding| finding.level >= Level::Warning).map(|finding| of_finding(finding)));
     // Sorting is stable, so that the order of the plan decides last.
     fixes.sort_by_key(|fix| (Reverse(fix.level), Reverse(fix.basis == Basis::Measured), place(fix.setting)));
     joined(fixes)
+}
+
+/// The command that writes the script for a device, which looks again before it makes a file system.
+pub fn script(target: &TargetSummary) -> Option<Command> {
+    let device = target.target.name();
+    target.kind.is_device().then(|| Command::check(device, " --format script --output setup.sh"))?
 }
 
 /// The entries about what belongs to no target.

@@ -120,7 +120,7 @@ mod dashboard {
                     }
                     None => tag("p").add(Markup::phrase(&line.says)).into(),
                 },
-                Piece::Targets(grid) => section::figures(&grid),
+                Piece::Grid(grid) => section::figures(&grid),
                 Piece::Answers(rows) => section::figures(&telling::answers::grid(rows)),
                 Piece::Fixes(list) => fixes(list.shown(FixDetail::ALL[0]), &told),
                 Piece::Section(one) => section::group(&[one], true),

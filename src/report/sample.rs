@@ -11,7 +11,7 @@ use crate::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport,
 use crate::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
 use crate::facts::catalog::{boot, host, kernel, mount, postgres};
 use crate::facts::note::RunNote;
-use crate::facts::{FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
+use crate::facts::{Area, FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{
     Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement, Method,
     MethodResult,
@@ -100,6 +100,7 @@ fn report_for(
             version: "0.1.0".to_owned(),
             rules: 12,
             asked: None,
+            engine: Area::Pg,
             pack: pack(),
         },
         guard: &|_, advice, _| {

@@ -8,6 +8,16 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+/// What one file system has and another has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilesystemTraits {
+    /// Flushes that a commit sends to the disk, at least.
+    pub flushes: u32,
+    pub data_checksums: bool,
+    pub shrinks: bool,
+    pub snapshots: bool,
+}
+
 /// A file system to make on a free disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewFilesystem {
@@ -30,6 +40,20 @@ impl NewFilesystem {
             Self::Xfs => "xfs",
             Self::Btrfs => "btrfs",
             Self::Zfs => "zfs",
+        }
+    }
+
+    /// What it has: e2fsprogs(8), xfs_growfs(8), btrfs(5), zpool-remove(8). A commit on btrfs flushes the log tree, then the
+    /// superblock (fs/btrfs/tree-log.c, `btrfs_sync_log`).
+    pub fn traits(self) -> FilesystemTraits {
+        let plain = FilesystemTraits { flushes: 1, data_checksums: false, shrinks: false, snapshots: false };
+        match self {
+            Self::Ext4 => FilesystemTraits { shrinks: true, ..plain },
+            Self::Xfs => plain,
+            Self::Btrfs => {
+                FilesystemTraits { flushes: 2, data_checksums: true, shrinks: true, snapshots: true }
+            }
+            Self::Zfs => FilesystemTraits { data_checksums: true, snapshots: true, ..plain },
         }
     }
 

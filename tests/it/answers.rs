@@ -60,8 +60,12 @@ fn is_kept_by_rule(whole: &Value, target: &Value, answer: &Value) -> bool {
     })
 }
 
-/// The commands of the steps by which a plan changes something, each with what it is about.
+/// The commands of the steps by which a plan changes something, each with what it is about. Those that make a file system
+/// are in a script.
 fn commands<'w>(whole: &'w Value, target: &Value) -> Vec<(&'w Value, &'w Value)> {
+    if target.as_str().unwrap().starts_with("target /dev/") {
+        return Vec::new();
+    }
     let nothing = json!({"set": null, "add": [], "remove": []});
     let plans = whole["plans"].as_array().unwrap().iter().filter(|plan| plan["target"] == *target);
     let steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
@@ -150,6 +154,22 @@ fn shared_and_user_space_file_systems_are_to_be_left() {
         let found = recommendation(&report(&capture, Some("/data")));
         let answer = &found["targets"][0]["answers"]["filesystem"];
         assert_eq!(answer["action"], "change", "{fstype}: {answer}");
+    }
+}
+
+/// Without a server the answers are about PostgreSQL's settings, or about those of `--db`.
+#[test]
+fn the_engine_of_a_server_to_come_can_be_named() {
+    let capture = "tests/hosts/lab-sata-cache-off.host";
+    for (engine, applies) in [(None, &POSTGRES[..]), (Some("postgres"), &POSTGRES), (Some("mysql"), &MYSQL)] {
+        let mut command = walwise();
+        command.args(["check", "/lab/sata-cache-off", "--host", capture, "--format", "json"]);
+        command.args(engine.into_iter().flat_map(|engine| ["--db", engine]));
+        let found: Value = serde_json::from_slice(&command.output_in_time().stdout).unwrap();
+        for (key, answer) in found["targets"][0]["answers"].as_object().unwrap() {
+            let applies = applies.contains(&key.as_str()) && key != "mkfs_options";
+            assert_eq!(answer["action"] != "not_applicable", applies, "{engine:?} {key}: {answer}");
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::facts::catalog::mount;
-use crate::facts::{Reading, Source, Value};
+use crate::facts::{Area, Reading, Source, Value};
 use crate::report::{Input, Report, RunContext, build, options, sample};
 use crate::rules::{Advice, Confidence, Evaluation, Reach, Risk};
 
@@ -45,6 +45,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
             version: String::new(),
             rules: 0,
             asked: None,
+            engine: Area::Pg,
             pack: sample::pack(),
         },
         guard: &|_, advice, _| match advice.change.values().iter().find(|value| value.as_str() == "refused") {

@@ -6,7 +6,7 @@ use crate::facts::Scope;
 use crate::quote::Command;
 use crate::report::fixes::Fix;
 use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
-use crate::report::{Report, TargetSummary};
+use crate::report::{Alternative, FilesystemChoice, Report, TargetSummary};
 use crate::rules::Risk;
 use crate::text::latency;
 
@@ -112,6 +112,47 @@ pub fn grid(rows: Vec<AnswerRow>) -> Grid {
         narrow: &[&[0, 1, 2], &[0, 3]],
         rows: rows.into_iter().map(cells).collect(),
     }
+}
+
+/// The file systems that can be made on a free disk, in the order in which they are offered.
+pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
+    let plan = report.plan(&target.target)?;
+    let is_first = |choice: &FilesystemChoice| plan.wanted().map_or(choice.first, |wanted| wanted == choice);
+    let is_alike = |choice: &FilesystemChoice| {
+        let is_it = |other: &&Alternative| other.value == choice.filesystem.word();
+        let step = plan.steps.iter().find(|step| Topic::of(step.advice.setting) == Some(Topic::Filesystem));
+        step.is_some_and(|step| {
+            step.alternatives
+                .iter()
+                .find(is_it)
+                .is_some_and(|other| Some(other.rank) == step.advice.rank.or(Some(1)))
+        })
+    };
+    let row = |choice: &FilesystemChoice| {
+        let has = choice.filesystem.traits();
+        let yes = |one: bool| Phrase::plain(if one { "yes" } else { "no" });
+        let published = match choice.first {
+            true => "first choice",
+            false if is_alike(choice) => "equal",
+            false => "for its features",
+        };
+        vec![
+            format!("{} {}", if is_first(choice) { "+" } else { " " }, choice.filesystem).into(),
+            format!("{}{}", has.flushes, if has.flushes > 1 { "+" } else { "" }).into(),
+            yes(has.data_checksums),
+            yes(has.shrinks),
+            yes(has.snapshots),
+            published.into(),
+        ]
+    };
+    let made: Vec<&FilesystemChoice> =
+        plan.filesystems.iter().filter(|choice| choice.refused.is_none()).collect();
+    (!made.is_empty()).then(|| Grid {
+        head: vec!["  candidate", "flushes/commit", "checksums", "shrinks", "snapshots", "published"],
+        right: vec![false, true, false, false, false, false],
+        narrow: &[],
+        rows: made.into_iter().map(row).collect(),
+    })
 }
 
 /// A fix with its commands, where it was seen, and its rules.

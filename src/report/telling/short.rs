@@ -23,7 +23,7 @@ use crate::settings::SettingKind;
 pub enum Piece {
     /// A line behind a label, with commands beneath it.
     Line(Bullet),
-    Targets(Grid),
+    Grid(Grid),
     /// What to use, now and recommended.
     Answers(Vec<AnswerRow>),
     Fixes(FixList),
@@ -189,7 +189,7 @@ fn once(mut pieces: Vec<Piece>) -> Vec<Piece> {
             list.entries.retain(|entry| is_new(&entry.fix));
             !list.entries.is_empty()
         }
-        Piece::Targets(_) | Piece::Answers(_) | Piece::Section(_) => true,
+        Piece::Grid(_) | Piece::Answers(_) | Piece::Section(_) => true,
     });
     pieces
 }
@@ -225,7 +225,7 @@ fn table(by_target: &FindingsByTarget<'_>, targets: &[&TargetSummary]) -> Vec<Pi
         rows,
     };
     let more = more(others.len(), " targets", "Contents").map(Piece::Line);
-    [Piece::Targets(grid)].into_iter().chain(more).collect()
+    [Piece::Grid(grid)].into_iter().chain(more).collect()
 }
 
 /// The type of the file system; empty where there is none yet.
@@ -240,6 +240,7 @@ fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     if let Some(verdict) = report.verdict(&of.target) {
         pieces.push(Piece::Line(labelled("Path", flush::line(&verdict.flush_path))));
     }
+    pieces.extend(answers::candidates(report, of).map(Piece::Grid));
     pieces.push(Piece::Answers(answers::rows(of)));
     pieces.push(Piece::Fixes(fix_list(chapter, of)));
     pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));

@@ -28,7 +28,7 @@ pub fn heading(verdict: &Verdict) -> Phrase {
 /// What there is to say of a target that has no verdict, in sentences.
 pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
     let Some(content) = &target.content else { return Vec::new() };
-    let undecided = "Durability and commit latency can't be checked until it is formatted and mounted.";
+    let undecided = "Durability can't be checked until it is formatted and mounted.";
     let choice = |rank| format!("Choice {rank} among the free disks: {}.", target.rank_because);
     let free = content.may_be_given().then(|| undecided.to_owned());
     [content.sentence()].into_iter().chain(free).chain(target.rank.map(choice)).collect()
@@ -94,6 +94,9 @@ pub fn sections<'a>(chapter: &mut Chapter<'_, 'a>, target: &'a TargetSummary) ->
     let mut answered = Section::part("Answers");
     if chapter.like.is_none() {
         answered.grid(answers::grid(answers::rows(target)));
+        if let Some(grid) = answers::candidates(report, target) {
+            answered.grid(grid);
+        }
     }
     sections.extend(answered.unless_empty());
     sections.extend(findings::first(chapter, target));

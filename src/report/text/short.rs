@@ -42,9 +42,9 @@ fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
     for piece in pieces {
         match piece {
             Piece::Line(bullet) => page.bullet(bullet),
-            Piece::Targets(targets) => {
+            Piece::Grid(one) => {
                 let mut table = TextBuilder::default();
-                grid(&mut table, 0, targets);
+                grid(&mut table, 0, one);
                 page.out.push_str(&table.finish());
             }
             Piece::Answers(rows) => page.answers(rows),
@@ -312,6 +312,7 @@ mod tests {
             let text = plain(&report);
             for step in report.plans.iter().flat_map(|plan| &plan.steps) {
                 if let [one] = step.advice.apply.as_slice()
+                    && !one.as_str().starts_with("mkfs")
                     && text.contains(&step.title)
                 {
                     assert!(text.lines().any(|line| line.trim() == one.as_str()), "{one}\n{text}");

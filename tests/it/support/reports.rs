@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use walwise::inside::facts::FactSet;
+use walwise::inside::facts::{Area, FactSet};
 use walwise::inside::report::{Input, Report, RunContext, build};
 use walwise::inside::rules::{Evaluation, Finding, Pack, RuleSet};
 
@@ -22,6 +22,7 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
+            engine: Area::Pg,
             pack: Pack::new(&RuleSet::default(), "0.1.0", &Vec::new()),
         },
         guard: &|_, _, _| Ok(()),
