@@ -207,6 +207,10 @@ pub mod shell {
         if !text.is_empty() && text.chars().all(plain) {
             return Some(text.to_owned());
         }
+        // Between double quotes a shell reads a text with single quotes plainly, if nothing of its own is in it.
+        if text.contains('\'') && !text.contains(['"', '$', '`', '\\', '!']) {
+            return Some(format!("\"{text}\""));
+        }
         Some(format!("'{}'", text.replace('\'', "'\\''")))
     }
 
@@ -262,7 +266,8 @@ pub mod shell {
         #[test]
         fn plain_names_stay_as_they_are() {
             assert_eq!(word("/srv/data").as_deref(), Some("/srv/data"));
-            assert_eq!(word("/a b'c").as_deref(), Some("'/a b'\\''c'"));
+            assert_eq!(word("/a b'c").as_deref(), Some("\"/a b'c\""));
+            assert_eq!(word("/a$'c").as_deref(), Some("'/a$'\\''c'"));
             assert_eq!(word("/a\\\\b").as_deref(), Some("'/a\\b'"), "a backslash in the name itself");
             assert_eq!(word(""), Some("''".to_owned()));
             assert_eq!(line("ls", &["-d", "/a b", "/\x1b$(id)"]), "ls -d '/a b' '/\\x1b$(id)'");

@@ -401,6 +401,7 @@ mod plan;
 mod hop;
 mod origin;
 mod mysql;
+mod postgres;
 pub mod price;
 mod answers;
 mod build;

@@ -482,7 +482,7 @@ mod tests {
         let told = |directory: &str| steps(Path::new(directory));
         assert!(told("/srv/pg-15").unwrap().contains("ssh HOST 'walwise drill write /srv/pg-15' |"));
         // Two shells parse it, one on each machine.
-        assert!(told("/srv/a b").unwrap().contains(r"ssh HOST 'walwise drill write '\''/srv/a b'\''' |"));
+        assert!(told("/srv/a b").unwrap().contains("ssh HOST \"walwise drill write '/srv/a b'\" |"));
         assert!(told("/srv/a b").unwrap().contains("\n     walwise check '/srv/a b' --drill drills.json\n"));
         assert!(told("-x").unwrap().contains("ssh HOST 'walwise drill write ./-x' |"));
         assert!(told("/srv/a\x1b").is_err(), "nobody can paste what cannot be shown");

@@ -128,7 +128,7 @@ mod tests {
     fn a_command_for_another_shell_is_one_word() {
         let inner = Command::new("rm -r ").value("/a b").unwrap();
         let outer = Command::new("ssh HOST ").command(&inner).unwrap();
-        assert_eq!(outer.as_str(), "ssh HOST 'rm -r '\\''/a b'\\'''");
+        assert_eq!(outer.as_str(), "ssh HOST \"rm -r '/a b'\"");
     }
 
     #[test]

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, hop, mysql, plan, price,
-    remedy, stack,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, hop, mysql, plan, postgres,
+    price, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -71,6 +71,7 @@ pub fn build(input: Input<'_>) -> Report {
     let Evaluation { mut findings, tallies } = evaluation;
     let withheld = withhold(&mut findings, guard);
     mysql::complete(&mut findings, facts);
+    postgres::complete(&mut findings, facts);
     remedy::give(&mut findings, &withheld);
     findings.sort_by(|a, b| a.place().cmp(&b.place()));
     verdicts.sort_by(|a, b| a.target.cmp(&b.target));

@@ -14,7 +14,7 @@ use walwise::inside::host::{Host, Miss, Question};
 
 use super::support::postgres::Cluster;
 use super::support::{fact, stderr, walwise};
-use crate::support::deadline::CommandInTime as _;
+use crate::support::deadline::{CommandInTime as _, wait_for};
 
 const SECRET: &str = "hunter2-of-the-replica";
 
@@ -132,6 +132,44 @@ fn a_change_that_awaits_a_reload_is_not_taken_for_what_is_in_force() {
     assert_eq!(fact(&report, &subject, "pg.full_page_writes").unwrap(), true);
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("wal_sync_method is fsync"), "{warnings}");
+}
+
+/// What is printed for each setting changes it, shows it and takes it back, as root and as the server's owner.
+#[test]
+#[ignore = "needs root and PostgreSQL 15"]
+fn printed_commands_change_a_setting_and_take_it_back() {
+    let cluster = Cluster::new();
+    cluster.append("postgresql.conf", "full_page_writes = off\nrandom_page_cost = 4\n");
+    cluster.start();
+    for is_root in [true, false] {
+        let walwise = if is_root { walwise() } else { cluster.walwise() };
+        let report = checked(walwise, &cluster);
+        let run_lines = |advice: &Value, word: &str| {
+            let lines: Vec<&str> = advice[word].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let mut shell = if is_root { Command::new("sh") } else { cluster.as_owner("/bin/sh") };
+            shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+            let output = shell.args(["-e", "-c", &lines.join("\n")]).output_in_time();
+            assert!(output.status.success(), "{lines:?}: {}", stderr(&output));
+        };
+        let plans = report["plans"].as_array().unwrap().iter();
+        let steps = plans.flat_map(|plan| plan["steps"].as_array().unwrap());
+        let changed = steps.map(|step| &step["advice"]).filter(|advice| {
+            advice["setting"].as_str().unwrap().starts_with("pg.") && advice["change"]["set"].is_string()
+        });
+        let mut seen = 0;
+        for advice in changed {
+            let name = advice["setting"].as_str().unwrap().strip_prefix("pg.").unwrap();
+            let before = cluster.sql(&format!("SHOW {name}"));
+            run_lines(advice, "apply");
+            let value = || cluster.sql(&format!("SHOW {name}"));
+            wait_for(&format!("a reload of {name}"), || value() != before);
+            run_lines(advice, "verify");
+            run_lines(advice, "undo");
+            wait_for(&format!("the undo of {name}"), || value() == before);
+            seen += 1;
+        }
+        assert!(seen >= 2, "{report}");
+    }
 }
 
 /// Only the server knows what it read from a file that is gone, and it tells its owner, as whom root asks.
