@@ -288,6 +288,8 @@ pub struct Session {
     pub rules: Arc<RuleSet>,
     /// Whether the host is this machine.
     pub live: bool,
+    /// The file of the capture, as it was named, display-safe.
+    pub capture: Option<String>,
     /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
     pub asked: Option<String>,
     /// Whose settings the answers are about where there is no server.
@@ -331,6 +333,7 @@ impl Session {
         Self {
             rules: rules.into(),
             live,
+            capture: None,
             asked: None,
             engine: Area::Pg,
             read,
@@ -407,6 +410,7 @@ impl Session {
             circumstances: report::RunContext {
                 when: now(),
                 live: self.live,
+                capture: self.capture.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
                 asked: self.asked.clone(),

@@ -190,6 +190,7 @@ pub(super) fn look_at(
         .map(|file| Ok((text::safe(path_bytes(file)), drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
     session.trials = trials(&from.trial)?;
+    session.capture = from.host.as_deref().map(|file| text::safe(path_bytes(file)));
     session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");

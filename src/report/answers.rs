@@ -146,7 +146,7 @@ impl<'r> Context<'r> {
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
-            apply: match fixes::script(self.target).filter(|_| !step.keeps()) {
+            apply: match fixes::script(self.report, self.target).filter(|_| !step.keeps()) {
                 Some(script) => vec![script],
                 None => advice.apply.clone(),
             },
@@ -257,7 +257,9 @@ impl<'r> Context<'r> {
 
     /// The command that measures the target.
     fn check(&self) -> Vec<Command> {
-        Command::check(self.target.target.name(), "").into_iter().collect()
+        // What is captured cannot be measured.
+        let check = Command::check(self.target.target.name(), "").filter(|_| self.report.host.live);
+        check.into_iter().collect()
     }
 
     fn latency(&self) -> Answer {

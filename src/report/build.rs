@@ -53,6 +53,8 @@ pub struct RunContext {
     pub when: String,
     /// Whether it is the machine itself rather than a capture.
     pub live: bool,
+    /// The file of the capture, as it was named.
+    pub capture: Option<String>,
     pub version: String,
     /// The number of evaluated rules.
     pub rules: usize,
@@ -114,7 +116,7 @@ pub fn build(input: Input<'_>) -> Report {
         pack: circumstances.pack,
         when: circumstances.when,
         asked: circumstances.asked,
-        host: host_summary(facts, circumstances.live),
+        host: HostSummary { capture: circumstances.capture, ..host_summary(facts, circumstances.live) },
         targets,
         stacks,
         verdicts,
@@ -195,6 +197,7 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
         seen_by: facts.value(&machine, &host::SEEN_BY).map_or("unknown", Choice::word).to_owned(),
         privileged: facts.value(&machine, &host::PRIVILEGED),
         live,
+        capture: None,
     }
 }
 

@@ -35,12 +35,16 @@ pub fn of_target<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Fi
     let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
     let mut fixes: Vec<Fix<'_>> =
         steps.filter(|step| !step.keeps()).flat_map(|step| of_step(step, &about)).collect();
-    if let Some(script) = script(target) {
+    if let Some(script) = script(report, target) {
         let is_made = |fix: &&mut Fix<'_>| {
             let topic = fix.setting.and_then(Topic::of);
             matches!(topic, Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions))
         };
         fixes.iter_mut().filter(is_made).for_each(|fix| fix.commands = vec![script.clone()]);
+    }
+    let lines = fstab_lines(report, target);
+    for fix in fixes.iter_mut().filter(|fix| fix.commands.is_empty() && is_of_boot(fix)) {
+        fix.commands.extend(lines.clone());
     }
     let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
     let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
@@ -50,10 +54,19 @@ pub fn of_target<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Fi
     joined(fixes)
 }
 
+fn is_of_boot(fix: &Fix<'_>) -> bool {
+    fix.setting.is_some_and(|setting| setting.scope == Scope::Boot)
+}
+
+/// The command that prints the lines of /etc/fstab for a target.
+pub fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
+    report.host.command(Command::check(target.target.name(), " --no-probe --format fstab")?)
+}
+
 /// The command that writes the script for a device, which looks again before it makes a file system.
-pub fn script(target: &TargetSummary) -> Option<Command> {
-    let device = target.target.name();
-    target.kind.is_device().then(|| Command::check(device, " --format script --output setup.sh"))?
+pub fn script(report: &Report, target: &TargetSummary) -> Option<Command> {
+    let check = Command::check(target.target.name(), " --format script --output setup.sh");
+    report.host.command(check.filter(|_| target.kind.is_device())?)
 }
 
 /// The entries about what belongs to no target.

@@ -140,7 +140,7 @@ pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> O
         Some(wanted) => ask.code(" --fs ").value(wanted.filesystem.word())?,
         None => ask,
     };
-    Some(ask.code(format))
+    report.host.command(ask.code(format))
 }
 
 /// Whether a step makes new files be overwritten in place.

@@ -146,6 +146,7 @@ use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
 use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
+use crate::quote::Command;
 use crate::rules::{Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
 use crate::settings::{NewFilesystem, Setting};
 use answer::{Answer, Topic};
@@ -304,6 +305,19 @@ pub struct HostSummary {
     pub privileged: Option<bool>,
     /// Whether this is the machine itself (`true`) or a capture of one.
     pub live: bool,
+    /// The file of the capture, as it was named.
+    #[serde(skip)]
+    pub capture: Option<String>,
+}
+
+impl HostSummary {
+    /// A command of walwise about the same host; `None` where the name of the capture cannot be written.
+    pub fn command(&self, command: Command) -> Option<Command> {
+        match &self.capture {
+            Some(file) => command.code(" --host ").value(file),
+            None => Some(command),
+        }
+    }
 }
 
 fn word<T: Choice, S: Serializer>(choice: &T, serializer: S) -> Result<S::Ok, S::Error> {

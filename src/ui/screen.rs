@@ -68,7 +68,7 @@ mod export {
         let mut says = Vec::new();
         if let Some(target) = data.focus.target.as_ref().filter(|_| report.targets.len() > 1) {
             let name = target.name();
-            says.push(match Command::check(name, "") {
+            says.push(match Command::check(name, "").and_then(|command| report.host.command(command)) {
                 Some(command) => format!("It is of all targets; `{command}` makes one of {name} alone."),
                 None => "It is of all targets.".to_owned(),
             });

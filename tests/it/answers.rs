@@ -1,6 +1,8 @@
 //! The answers about every target of every recorded host, as programs and people read them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use walwise::inside::collect::Request;
@@ -12,7 +14,7 @@ use walwise::inside::rules::RuleSet;
 use crate::hosts::table::target_of;
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{file, files};
-use crate::support::{stderr, walwise};
+use crate::support::{stderr, stdout, walwise};
 
 /// The answers about a target with a PostgreSQL server or none, and with one of MySQL or MariaDB.
 const POSTGRES: [&str; 6] =
@@ -171,6 +173,45 @@ fn the_engine_of_a_server_to_come_can_be_named() {
             assert_eq!(answer["action"] != "not_applicable", applies, "{engine:?} {key}: {answer}");
         }
     }
+}
+
+/// Commands of walwise in a report of a capture are about that capture, and run as they are printed.
+#[test]
+fn commands_of_a_capture_run_as_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_walwise")).parent().unwrap();
+    let path_of_programs = format!("{}:/usr/bin:/bin", program.display());
+    let mut all = 0;
+    for path in files().iter().step_by(14) {
+        let check = || {
+            let mut command = walwise();
+            command.args(["check", "--host"]).arg(path.canonicalize().unwrap());
+            command
+        };
+        let text = [check(), {
+            let mut whole = check();
+            whole.arg("-v");
+            whole
+        }]
+        .map(|mut command| stdout(&command.output_in_time()))
+        .concat();
+        let lines: BTreeSet<&str> =
+            text.lines().map(str::trim).filter(|line| line.starts_with("walwise ")).collect();
+        for line in lines.into_iter().filter(|line| line.contains("--host")) {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]).current_dir(directory.path()).env("PATH", &path_of_programs);
+            let output = shell.stdin(Stdio::null()).output_in_time();
+            assert_ne!(output.status.code(), Some(2), "{}: {line}: {}", path.display(), stderr(&output));
+            assert_ne!(output.status.code(), Some(127), "{line}");
+            all += 1;
+        }
+        let bare = text
+            .lines()
+            .map(str::trim)
+            .find(|line| line.starts_with("walwise check /") && !line.contains("--host"));
+        assert_eq!(bare, None, "{}", path.display());
+    }
+    assert!(all > 10, "only {all} were run");
 }
 
 #[test]

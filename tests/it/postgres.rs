@@ -145,7 +145,8 @@ fn printed_commands_change_a_setting_and_take_it_back() {
         let walwise = if is_root { walwise() } else { cluster.walwise() };
         let report = checked(walwise, &cluster);
         let run_lines = |advice: &Value, word: &str| {
-            let lines: Vec<&str> = advice[word].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            let lines: Vec<&str> =
+                advice[word].as_array().unwrap().iter().filter_map(Value::as_str).collect();
             let mut shell = if is_root { Command::new("sh") } else { cluster.as_owner("/bin/sh") };
             shell.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
             let output = shell.args(["-e", "-c", &lines.join("\n")]).output_in_time();

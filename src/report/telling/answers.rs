@@ -159,10 +159,11 @@ pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
 pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
     let explain = || {
         let command = Command::new("walwise explain ").value(fix.rules.first()?)?;
-        match target {
-            Some(target) => command.code(" ").value(target.target.name()),
-            None => Some(command),
-        }
+        let command = match target {
+            Some(target) => command.code(" ").value(target.target.name())?,
+            None => command,
+        };
+        report.host.command(command)
     };
     let mut beneath = Vec::new();
     match (&fix.commands[..], &fix.remedy) {

@@ -6,6 +6,7 @@ use super::once::{Chapter, Numbered};
 use super::section::{About, Bullet, Detail, Mark};
 use super::{Phrase, Section, plan, words};
 use crate::facts::{Need, Scope, Subject};
+use crate::quote::Command;
 use crate::report::{Report, TargetSummary};
 use crate::rules::{Finding, Level, Outcome};
 
@@ -62,7 +63,8 @@ pub fn beside(report: &Report, others: &[Numbered<'_>]) -> Option<Phrase> {
     let critical = others.iter().filter(|(_, finding)| finding.level == Level::Critical).count();
     let findings = words::count(others.len(), "finding");
     let says = format!("{findings} elsewhere on this host ({critical} critical): ");
-    Some(Phrase::plain(says).and_command("walwise check"))
+    let check = report.host.command(Command::new("walwise check"))?;
+    Some(Phrase::plain(says).and_command(check.as_str()))
 }
 
 /// What concerns no target: the host as a whole, and what lies beside, which is only counted where one target was asked

@@ -13,7 +13,7 @@ pub enum Fragment {
     /// A name, a value or a command.
     Code(String),
     /// A command of walwise for the reader to run, which forms without marks write in backticks.
-    Command(&'static str),
+    Command(String),
     /// Words that matter most.
     Strong(String),
     /// A verdict in a heading, which forms without larger letters write in capitals.
@@ -66,8 +66,8 @@ impl Phrase {
 
     /// The same with a command of walwise behind it.
     #[must_use]
-    pub fn and_command(mut self, command: &'static str) -> Self {
-        self.0.push(Fragment::Command(command));
+    pub fn and_command(mut self, command: impl Into<String>) -> Self {
+        self.0.push(Fragment::Command(command.into()));
         self
     }
 
@@ -102,8 +102,12 @@ impl Fragment {
     /// What it says, without its mark.
     fn words(&self) -> &str {
         match self {
-            Self::Plain(words) | Self::Code(words) | Self::Strong(words) | Self::Verdict(words) => words,
-            Self::Command(words) | Self::Further(words) => words,
+            Self::Plain(words)
+            | Self::Code(words)
+            | Self::Strong(words)
+            | Self::Verdict(words)
+            | Self::Command(words) => words,
+            Self::Further(words) => words,
         }
     }
 }

@@ -259,7 +259,7 @@ fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> FixList {
     let stays = |fix: &Fix<'_>| {
         fix.level == Level::Critical || fix.level == Level::Warning && !fix.commands.is_empty()
     };
-    let persist = Command::check(of.target.name(), " --no-probe --format fstab");
+    let persist = fixes::fstab_lines(report, of);
     FixList {
         always: fixes.iter().filter(|fix| stays(fix)).count(),
         entries: (1..)

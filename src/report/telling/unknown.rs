@@ -7,6 +7,7 @@ use super::once::Chapter;
 use super::section::{Bullet, Detail, Mark};
 use super::{Phrase, Section, words};
 use crate::facts::{Need, Remedy, Why};
+use crate::quote::Command;
 use crate::report::model::is_gap;
 use crate::report::needed;
 use crate::report::{Report, TargetSummary};
@@ -76,7 +77,8 @@ fn counted(report: &Report) -> Option<Phrase> {
         1 => ("1 fact of this host is not known; ".to_owned(), " names it with its reason."),
         count => (format!("{count} facts of this host are not known; "), " names each with its reason."),
     };
-    Some(Phrase::plain(says).and_command("walwise facts").and(names))
+    let facts = report.host.command(Command::new("walwise facts"))?;
+    Some(Phrase::plain(says).and_command(facts.as_str()).and(names))
 }
 
 /// What would settle a fact that is not known.
