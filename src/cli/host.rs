@@ -163,6 +163,12 @@ pub(super) fn look_assuming(
     Ok(session.assuming(&supposed(assumed, &session, &host, from, target)?))
 }
 
+/// The name by which a capture is read again, display-safe; `FILE` for a stream, which is gone once it is read.
+pub(super) fn name_again(file: &Path) -> String {
+    let is_stream = file == Path::new("-") || file.starts_with("/dev") || file.starts_with("/proc");
+    if is_stream { "FILE".to_owned() } else { text::safe(path_bytes(file)) }
+}
+
 /// Reads this host as the options say.
 pub(super) fn look_at(
     host: &dyn Host,
@@ -190,7 +196,7 @@ pub(super) fn look_at(
         .map(|file| Ok((text::safe(path_bytes(file)), drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
     session.trials = trials(&from.trial)?;
-    session.capture = from.host.as_deref().map(|file| text::safe(path_bytes(file)));
+    session.capture = from.host.as_deref().map(name_again);
     session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");

@@ -191,7 +191,7 @@ impl Worker for Desk {
             progress(Partial::Report(Box::new(session.report())));
         };
         let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
-        session.capture = self.host.as_deref().map(|file| safe(path_bytes(file)));
+        session.capture = self.host.as_deref().map(host::name_again);
         session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {

@@ -99,6 +99,7 @@ fn el9_is_not_all_undecided() {
 #[test]
 fn the_text_report_of_a_recorded_host() {
     let path = host("el8-xfs-nobarrier");
+    let path = path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap();
     let output = walwise().args(["check", "-v", "/data", "--host", path.to_str().unwrap()]).output_in_time();
     insta::with_settings!({filters => vec![(r"20\d\d-\d\d-\d\dT[\d:]+Z, \d+ rules \(pack [^)]*\)", "[when], [so many] rules")]}, {
         insta::assert_snapshot!(stdout(&output));

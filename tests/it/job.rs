@@ -58,7 +58,8 @@ fn private(base: &Path, name: &str) -> String {
 
 /// The printed command that begins with these words.
 fn printed<'t>(text: &'t str, begins: &str) -> &'t str {
-    let found = text.lines().map(str::trim_start).find(|line| line.starts_with(begins));
+    let lines = text.lines().map(|line| line.trim_start().trim_start_matches("apply").trim_start());
+    let found = lines.into_iter().find(|line| line.starts_with(begins));
     found.unwrap_or_else(|| panic!("{begins}: {text}"))
 }
 
@@ -73,7 +74,7 @@ fn from_a_free_disk_to_a_checked_cluster() {
     let data = format!("{at}/data");
     let mut person = Person { typed: Vec::new(), read: 0, home: base.path().into() };
 
-    let report = person.types(&format!("walwise check {} --no-probe", disk.device));
+    let report = person.types(&format!("walwise check {} --no-probe --only plan", disk.device));
     person.types(printed(&report, "mkfs."));
     let mount = printed(&report, "mount -t ").replace("MOUNTPOINT", at);
     person.types(&format!("mkdir {at} && {mount}"));

@@ -58,7 +58,7 @@ fn a_free_disk_is_found_among_all_that_is_there() {
         pty.press("]");
         shown = pty.until("the next target", |screen| target(&screen.contents()) != before);
     }
-    pty.until_shown("Undecided until mounted");
+    pty.until_shown("Durability can't be checked until");
     pty.press("4");
     let shown = pty.until_shown("in order of application");
     assert!(shown.contains("mkfs.options"), "{shown}");
@@ -74,7 +74,9 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let disk = Loop::new(512);
     let mut pty = Pty::walwise_in(place.path(), &[], &[&disk.device]);
     let shown = pty.until_shown("Fix first");
-    for said in ["Undecided until mounted", "No mount, swap space", "ext4", "mkfs.options", "mount.options"] {
+    for said in
+        ["Durability can't be checked until", "No mount, swap space", "ext4", "mkfs.options", "mount.options"]
+    {
         assert!(shown.contains(said), "{said}:\n{shown}");
     }
     // Nothing can be measured before there is a file system.
