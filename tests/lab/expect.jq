@@ -47,5 +47,7 @@ def disk: .stacks[0].layers[-1].subject;
 def server: .methods[] | select(.as_server);
 def measured: (.cancelled | not) and .rounds > 0 and .bytes_written > 0
     and ([server.method] | unique) == ["fdatasync", "fsync", "open_datasync", "open_sync"]
-    and ([.rounds] == ([.methods[].rounds_us | length] | unique))
-    and all(.methods[]; .samples >= (.rounds_us | length) and .median_us.low <= .median_us.value and .median_us.value <= .median_us.high);
+    and ([.rounds] == ([.methods[].back_to_back.rounds_us | length] | unique))
+    and all(server | select(.pages == 1); .paced.samples > 0)
+    and all(.methods[] | .back_to_back, .paced | values;
+        .samples >= (.rounds_us | length) and .median_us.low <= .median_us.value and .median_us.value <= .median_us.high);
