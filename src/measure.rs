@@ -444,6 +444,6 @@ pub use samples::{Cell, FlushCount, Samples};
 pub use sentence::sentence;
 pub use shift::{Moved, Shift, shift};
 pub use sizes::sizes;
-pub use summary::{add_samples, add_workloads, summarise};
-pub use table::{compared, latency_lines, sparkline};
+pub use summary::{add_samples, summarise};
+pub use table::{comparison, latency_lines, sparkline};
 pub use workload::{Pass, Series, Workload, WorkloadResult, WorkloadRow, lines as workload_lines};

@@ -18,7 +18,6 @@ use crate::measure::{
 use crate::pipeline::{self, MeasurementOptions, RowSelection};
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
-use crate::report::telling::price::basis;
 use crate::rules::RuleSet;
 use crate::text;
 
@@ -159,7 +158,7 @@ fn in_words(measurement: &Measurement, in_force: Option<WalSyncMethod>) -> Strin
         lines.push(format!(
             "{}, {rounds} rounds in {seconds:.1} s; {}",
             measurement.directory,
-            basis(measurement)
+            measurement.basis()
         ));
         lines.extend(latency_lines(measurement, in_force));
         lines.extend(sizes(measurement));

@@ -4,7 +4,7 @@
 
 use super::estimate::MEANINGFUL_PERCENT;
 use super::order;
-use super::{Comparison, Conclusion, Estimate, Measurement, Method, MethodResult};
+use super::{Comparison, Conclusion, Estimate, Latencies, Measurement, Method, MethodResult};
 
 /// The probability of error of a comparison, of which there are at most three or four: together at most 5 %.
 const ALPHA: f64 = 0.01;
@@ -20,23 +20,29 @@ pub fn compare_all(rows: &[MethodResult], default: Method) -> Vec<Comparison> {
 
 /// One method against another; `None` unless paced commits of both were measured.
 pub fn compare(rows: &[MethodResult], method: Method, against: Method) -> Option<Comparison> {
-    let rounds = |method| {
-        let row = rows.iter().find(|row| row.method == method && row.pages == 1)?;
-        Some(row.paced.as_ref()?.rounds_us.as_slice())
-    };
-    let (gain_percent, enough) = paired_gain(rounds(method)?, rounds(against)?)?;
+    let (gain_percent, enough) = gain(rows, 1, (method, against), |row| row.paced.as_ref())?;
     let settled = if enough { settled(gain_percent) } else { Conclusion::NotSettled };
     Some(Comparison { method, against, gain_percent, settled })
 }
 
 /// Whether a method is slower than another beyond noise with two pages back to back: such a method is not advised.
 pub fn is_slower_with_two_pages(rows: &[MethodResult], method: Method, against: Method) -> bool {
-    let rounds = |method| {
-        let row = rows.iter().find(|row| row.method == method && row.pages == 2)?;
-        Some(row.back_to_back.as_ref()?.rounds_us.as_slice())
-    };
-    let gain = rounds(method).zip(rounds(against)).and_then(|(method, against)| paired_gain(method, against));
+    let gain = gain(rows, 2, (method, against), |row| row.back_to_back.as_ref());
     gain.is_some_and(|(gain, enough)| enough && gain.high < 0.0)
+}
+
+/// The gain of a method over another with so many pages, in these latencies; see [`paired_gain`].
+fn gain(
+    rows: &[MethodResult],
+    pages: u32,
+    (method, against): (Method, Method),
+    latencies: fn(&MethodResult) -> Option<&Latencies>,
+) -> Option<(Estimate, bool)> {
+    let rounds = |method| {
+        let row = rows.iter().find(|row| row.method == method && row.pages == pages)?;
+        Some(latencies(row)?.rounds_us.as_slice())
+    };
+    paired_gain(rounds(method)?, rounds(against)?)
 }
 
 fn settled(gain: Estimate) -> Conclusion {

@@ -201,6 +201,16 @@ impl MethodResult {
         self.paced.as_ref().map(|paced| paced.median_us.value)
     }
 
+    /// The 99th percentile of paced commits, in microseconds.
+    pub fn p99_us(&self) -> Option<f64> {
+        self.paced.as_ref().and_then(|paced| paced.p99_us)
+    }
+
+    /// The same with its paced commits; `None` without any.
+    pub fn with_paced(&self) -> Option<(&Self, &Latencies)> {
+        Some((self, self.paced.as_ref()?))
+    }
+
     /// The median of back-to-back commits, in microseconds.
     pub fn back_to_back_us(&self) -> Option<f64> {
         self.back_to_back.as_ref().map(|loops| loops.median_us.value)
@@ -213,6 +223,11 @@ impl MethodResult {
 }
 
 impl Measurement {
+    /// What its paced figures are of.
+    pub fn basis(&self) -> String {
+        format!("one commit every 10 ms, {}, 1 client", self.log.page())
+    }
+
     /// The rows of the server's methods that were measured, for commits of one page.
     pub fn of_server(&self) -> impl Iterator<Item = &MethodResult> {
         self.methods.iter().filter(|row| row.as_server && row.pages == 1 && row.error.is_none())

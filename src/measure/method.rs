@@ -202,13 +202,6 @@ impl Method {
         self.writes_are_durable() || matches!(self.sync_call(), SyncCall::Data | SyncCall::All)
     }
 
-    /// Whether an unbroken loop makes it look cheaper than it is for a server: it writes the file's time stamp too, which
-    /// changes only once per timer tick, so that most commits of the loop have nothing of the kind to write.
-    pub fn is_flattered_by_loops(self) -> bool {
-        let is_opened_so = matches!(self.open_mode(), OpenMode::Sync);
-        is_opened_so || matches!(self.sync_call(), SyncCall::All)
-    }
-
     /// Whether disks that count flushes count those of this method. Excluded are methods that may use forced unit access
     /// (only writes that are both O_DIRECT and synchronous do), and methods that send none.
     pub fn is_counted(self) -> bool {

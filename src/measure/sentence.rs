@@ -19,17 +19,17 @@ pub fn sentence(found: &Measurement, in_force: Option<WalSyncMethod>) -> String 
     match found.main_row(in_force).filter(|row| row.is_measured()) {
         None => sentences.push("Nothing was measured: the probe ended before its first commit.".to_owned()),
         Some(row) => {
-            sentences.push(compared(found, row.method));
+            sentences.push(comparison_sentence(found, row.method));
             let is_refused = found.caveats.iter().any(|caveat| caveat.refuses_advice);
             sentences.extend(circumstances(found).into_iter().filter(|_| !is_refused).map(str::to_owned));
         }
     }
-    sentences.extend(found.workloads.iter().find_map(of_workload));
+    sentences.extend(found.workloads.iter().find_map(workload_sentence));
     sentences.join(" ")
 }
 
 /// The method in force beside the best.
-fn compared(found: &Measurement, in_force: Method) -> String {
+fn comparison_sentence(found: &Measurement, in_force: Method) -> String {
     if let Some(caveat) = found.caveats.iter().find(|c| c.refuses_advice) {
         return format!("No method advised: {}", lower_first(&caveat.says));
     }
@@ -69,7 +69,7 @@ fn circumstances(found: &Measurement) -> Option<&'static str> {
 
 /// What a workload adds to the comparison: the result for several sessions that share flushes, or that of InnoDB's
 /// transactions.
-fn of_workload(found: &WorkloadResult) -> Option<String> {
+fn workload_sentence(found: &WorkloadResult) -> Option<String> {
     if found.workload == Workload::Transaction {
         return Some(found.sentence.clone());
     }
@@ -90,7 +90,7 @@ fn lower_first(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, DiskTraffic, Pass, SampleContext, Samples, Series, add_workloads, summarise};
+    use super::super::{Cell, DiskTraffic, Pass, SampleContext, Samples, Series, summarise};
     use super::*;
 
     fn measured(seen: &SampleContext) -> Measurement {
@@ -125,7 +125,7 @@ mod tests {
         let pass = Pass { times_us: vec![500.0; 320], seconds: 0.01, ..Pass::default() };
         let series = Series { threads: 16, rounds: vec![pass; 8], ..Series::new("16 sessions", 512) };
         let group = WorkloadResult::new(Workload::Group, &[series], false);
-        add_workloads(&mut found, vec![group]);
+        found.workloads = vec![group];
         let says = format!("16 clients complete {} commits/s (mean) together.", text::grouped(32_000));
         assert!(sentence(&found, None).ends_with(&says));
     }

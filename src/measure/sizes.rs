@@ -24,7 +24,7 @@ fn line(row: &MethodResult, one_page: Option<&MethodResult>) -> String {
     let (name, pages, ratio) = (row.method.name(), row.pages, ratio.unwrap_or_default());
     let (median, loops) =
         (text::micros_or_dash(row.median_us()), text::micros_or_dash(row.back_to_back_us()));
-    let p99 = text::micros_or_dash(row.paced.as_ref().and_then(|paced| paced.p99_us));
+    let p99 = text::micros_or_dash(row.p99_us());
     let line = format!("{name:<24} {pages:>5} {median:>9} {p99:>9} {loops:>14}  {ratio}");
     line.trim_end().to_owned()
 }

@@ -7,9 +7,7 @@ use super::caveats::{self, SampleContext};
 use super::compare;
 use super::estimate::{MEANINGFUL_PERCENT, SAMPLES_FOR_P99};
 use super::order::{ALPHA, interval_or_span, quantile, runs, sorted};
-use super::{
-    Caveat, Cell, Comparison, Latencies, Measurement, Method, MethodResult, Samples, WorkloadResult,
-};
+use super::{Caveat, Cell, Comparison, Latencies, Measurement, Method, MethodResult, Samples};
 
 /// The largest number of runs that paced commits are divided into.
 const RUNS: usize = 100;
@@ -33,11 +31,6 @@ pub fn summarise(samples: &Samples, seen: &SampleContext) -> Measurement {
         caveats,
         workloads: Vec::new(),
     }
-}
-
-/// Adds the results of workloads.
-pub fn add_workloads(measurement: &mut Measurement, found: Vec<WorkloadResult>) {
-    measurement.workloads = found;
 }
 
 /// Adds every sample, for a reader's own analysis.

@@ -34,12 +34,12 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
         );
         let setting = found.log.setting(row.method).unwrap_or_default();
         let mark = if found.is_in_force(row, current) { "← in force" } else { "" };
-        let comparison = compared(found, row);
+        let comparison = comparison(found, row);
         let says = [comparison.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());
         format!(
             "{name:<24} {:>8}  {bar} {:>8} {:>13}   {}",
             micros_or_dash(row.median_us()),
-            micros_or_dash(row.paced.as_ref().and_then(|paced| paced.p99_us)),
+            micros_or_dash(row.p99_us()),
             micros_or_dash(row.back_to_back_us()),
             says.collect::<Vec<_>>().join("  ")
         )
@@ -52,7 +52,7 @@ pub fn latency_lines(found: &Measurement, current: Option<WalSyncMethod>) -> Vec
 }
 
 /// How a method compares with the default: `best`, `equal`, `1.9 × slower`; empty for the default unless it is the best.
-pub fn compared(found: &Measurement, row: &MethodResult) -> String {
+pub fn comparison(found: &Measurement, row: &MethodResult) -> String {
     let is_best = row.method == found.best
         && !found.comparisons.is_empty()
         && !outcome(found, found.default_method()).is_open();

@@ -23,7 +23,7 @@ use super::scratch::Scratch;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
     Cell, DiskTraffic, FlushCount, Measurement, Method, Phase, Progress, SampleContext, Samples, Workload,
-    WorkloadResult, add_samples, add_workloads, histogram, median_of, summarise,
+    WorkloadResult, add_samples, histogram, median_of, summarise,
 };
 
 /// The file that stands for a WAL segment.
@@ -414,16 +414,17 @@ impl<'a> ProbeRun<'a> {
         outcome
     }
 
-    /// A paced commit with each of the server's methods.
+    /// A paced commit with each of the server's methods, in a new order, since one may pay for what the one before left.
     fn turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
         let mut turn = Vec::with_capacity(self.paced.len());
-        for nth in 0..self.paced.len() {
+        for nth in self.dice.order(self.paced.len()) {
             self.check_budget()?;
             std::thread::sleep(pace::PAUSE);
-            let Some(i) = self.paced.get(nth) else { continue };
-            turn.push(self.commit(*i)?);
+            let Some(i) = self.paced.get(nth).copied() else { continue };
+            turn.push((nth, self.commit(i)?));
         }
-        Ok(turn)
+        turn.sort_by_key(|(nth, _)| *nth);
+        Ok(turn.into_iter().map(|(_, done)| done).collect())
     }
 
     /// One commit with a cell's method and size; `None` where it cannot be measured.
@@ -485,7 +486,7 @@ impl<'a> ProbeRun<'a> {
         if self.plan.options.keep_samples {
             add_samples(&mut measurement, &self.samples);
         }
-        add_workloads(&mut measurement, std::mem::take(&mut self.found));
+        measurement.workloads = std::mem::take(&mut self.found);
         measurement
     }
 

@@ -88,7 +88,7 @@ mod dashboard {
     use super::markup::{Markup, Tag, tag};
     use super::{class, section};
     use crate::report::Report;
-    use crate::report::telling::short::{FixDetail, Piece, ShownFixes, pieces};
+    use crate::report::telling::short::{FixDetail, Piece, VisibleFixes, pieces};
     use crate::report::telling::{self, Bullet, Mark, sign};
 
     pub fn dashboard(report: &Report, facts: &FactsTold<'_>) -> Markup {
@@ -122,7 +122,7 @@ mod dashboard {
                 },
                 Piece::Grid(grid) => section::figures(&grid),
                 Piece::Answers(rows) => section::figures(&telling::answers::grid(rows)),
-                Piece::Fixes(list) => fixes(list.shown(FixDetail::ALL[0]), &told),
+                Piece::Fixes(list) => fixes(list.visible(FixDetail::ALL[0]), &told),
                 Piece::Section(one) => section::group(&[one], true),
             };
             out = out.and(listed(&mut lines)).and(block);
@@ -137,7 +137,7 @@ mod dashboard {
     }
 
     /// What to fix first, as a list.
-    fn fixes(list: ShownFixes, told: &BTreeSet<&str>) -> Markup {
+    fn fixes(list: VisibleFixes, told: &BTreeSet<&str>) -> Markup {
         let mut entries: Vec<Tag> = Vec::new();
         for (_, fix) in list.entries {
             let aside = Markup::fixed("  ").and(Markup::phrase(&fix.aside));

@@ -6,12 +6,11 @@
 mod intervals {
     //! The median of each method with its 95 % interval, on a logarithmic axis.
 
-    use super::paced;
     use super::{APART, Illustration, LINE, bottom_axis, interval, is_in_force, text, text_before, texts};
     use crate::measure::{Latencies, Measurement, MethodResult, sentence};
     use crate::report::axis::Axis;
     use crate::report::price::is_without_flushes;
-    use crate::report::telling::price::{WITHOUT_FLUSHES, basis};
+    use crate::report::telling::price::WITHOUT_FLUSHES;
     use crate::report::{Report, TargetSummary};
     use crate::text::{grouped, micros, micros_between, micros_or_dash};
 
@@ -20,7 +19,8 @@ mod intervals {
 
     /// The chart; nothing where nothing was measured.
     pub fn chart(report: &Report, target: &TargetSummary, measurement: &Measurement) -> Option<Illustration> {
-        let rows: Vec<(&MethodResult, &Latencies)> = measurement.of_server().filter_map(paced).collect();
+        let rows: Vec<(&MethodResult, &Latencies)> =
+            measurement.of_server().filter_map(MethodResult::with_paced).collect();
         let axis = Axis::around(rows.iter().map(|(_, of)| (of.median_us.low, of.median_us.high)))?;
         let is_no_price = is_without_flushes(report, &target.target)
             || !rows.iter().any(|(row, _)| row.method.is_durable());
@@ -49,7 +49,7 @@ mod intervals {
         let warning = if is_no_price { format!("{WITHOUT_FLUSHES} ") } else { String::new() };
         let says = format!(
             "{warning}The dot is the median, the line its 95 % interval, ▸ the method in force; {}. {}",
-            basis(measurement),
+            measurement.basis(),
             sentence(measurement, crate::report::price::in_force(report, target.cluster.as_ref()))
         );
         Some(Illustration {
@@ -71,7 +71,6 @@ mod shares {
 
     use std::fmt::Write as _;
 
-    use super::paced;
     use super::{APART, Illustration, WIDTH, along, bottom_axis, left_axis, legend, nth, tenth, texts};
     use crate::measure::{Latencies, Measurement, MethodResult};
     use crate::report::axis::Axis;
@@ -84,7 +83,8 @@ mod shares {
 
     /// The chart; nothing where no quantiles are kept.
     pub fn chart(measurement: &Measurement) -> Option<Illustration> {
-        let rows: Vec<(&MethodResult, &Latencies)> = measurement.of_server().filter_map(paced).collect();
+        let rows: Vec<(&MethodResult, &Latencies)> =
+            measurement.of_server().filter_map(MethodResult::with_paced).collect();
         let axis = Axis::around_quantiles(rows.iter().map(|(_, of)| of.quantiles_us.as_slice()))?;
         let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
         let bottom = top + HEIGHT;
@@ -495,11 +495,6 @@ fn legend<'n>(names: impl Iterator<Item = &'n str>) -> (Vec<Tag>, f64) {
 }
 
 /// In force, by the setting of the server.
-/// A row with its paced commits.
-fn paced(row: &MethodResult) -> Option<(&MethodResult, &crate::measure::Latencies)> {
-    Some((row, row.paced.as_ref()?))
-}
-
 fn is_in_force(report: &Report, target: &TargetSummary, measured: &Measurement, row: &MethodResult) -> bool {
     measured.is_in_force(row, crate::report::price::in_force(report, target.cluster.as_ref()))
 }

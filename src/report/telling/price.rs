@@ -40,16 +40,11 @@ pub fn section(report: &Report, target: &TargetSummary, measurement: &Measuremen
 
 pub const PRICE: &str = "Commit latency";
 
-/// What the figures are of.
-pub fn basis(measurement: &Measurement) -> String {
-    format!("one commit every 10 ms, {}, 1 client", measurement.log.page())
-}
-
 /// How, where and how long it was measured.
 pub fn lead(measurement: &Measurement) -> String {
     format!(
         "{}; measured in {} for {:.1} s, {} rounds, {} written",
-        basis(measurement),
+        measurement.basis(),
         measurement.directory,
         measurement.seconds,
         measurement.rounds,
@@ -113,7 +108,7 @@ pub fn cost(report: &Report, target: &TargetSummary) -> Option<String> {
         return Some(format!("{} without a flush: not the latency of a durable commit", micros(value)));
     }
     let latency = latency(value, low, high, paced.p99_us);
-    Some(format!("{latency} with {}, {}", row.method.name(), basis(measurement)))
+    Some(format!("{latency} with {}, {}", row.method.name(), measurement.basis()))
 }
 
 /// The same, with how many caveats there are and where.
@@ -145,7 +140,7 @@ pub fn row(measurement: &Measurement, result: &MethodResult, in_force: Option<Wa
         paced(|of| of.median_us.value),
         result.paced.as_ref().map_or_else(|| "–".to_owned(), interval),
         paced(|of| of.p95_us),
-        micros_or_dash(result.paced.as_ref().and_then(|paced| paced.p99_us)),
+        micros_or_dash(result.p99_us()),
         paced(|of| of.max_us),
         micros_or_dash(result.back_to_back_us()),
         result.flushes_per_commit.map_or_else(|| "–".to_owned(), |count| format!("{count:.2}")),

@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::facts::catalog::postgres::WalSyncMethod;
-use crate::measure::{Estimate, Latencies, Measurement, MethodResult, compared, sentence};
+use crate::measure::{Estimate, Latencies, Measurement, MethodResult, comparison, sentence};
 use crate::report::Report;
 use crate::report::axis::Axis;
 use crate::report::price::{in_force, is_without_flushes};
@@ -234,7 +234,7 @@ fn line(
         spans.push(Span::styled(format!("{bar}{}", text::blank(GAP)), theme.style(TextRole::Accent)));
     }
     if !widths.is_brief {
-        let p99 = micros_or_dash(row.paced.as_ref().and_then(|paced| paced.p99_us));
+        let p99 = micros_or_dash(row.p99_us());
         let loops = micros_or_dash(row.back_to_back_us());
         spans.push(Span::styled(format!("{p99:>TAIL$}{loops:>width$}", width = GAP + LOOPS), dim));
         spans.push(Span::raw(text::blank(GAP)));
@@ -245,7 +245,7 @@ fn line(
 
 /// What stands at the end of a row.
 fn said(measurement: &Measurement, row: &MethodResult, in_force: Option<WalSyncMethod>) -> String {
-    let comparison = compared(measurement, row);
+    let comparison = comparison(measurement, row);
     let setting = measurement.log.setting(row.method).unwrap_or_default();
     let mark = if measurement.is_in_force(row, in_force) { "◂ in force" } else { "" };
     let parts = [comparison.as_str(), setting, mark].into_iter().filter(|part| !part.is_empty());

@@ -12,7 +12,7 @@ use super::{curves, price};
 use crate::measure::{Latencies, Measurement, MethodResult, Progress, sentence, sparkline};
 use crate::report::Report;
 use crate::report::price::in_force;
-use crate::report::telling::price::{PRICE, basis};
+use crate::report::telling::price::PRICE;
 use crate::text::{grouped, micros, micros_or_dash};
 use crate::ui::data::{Activity, Data};
 use crate::ui::page::{Enter, Page, PageState};
@@ -139,7 +139,7 @@ impl LatencyTable<'_> {
         let theme = self.data.theme;
         page.text(vec![Line::from(vec![
             Span::styled(PRICE, theme.style(TextRole::Heading)),
-            Span::styled(format!("   {}", basis(measurement)), theme.style(TextRole::Dim)),
+            Span::styled(format!("   {}", measurement.basis()), theme.style(TextRole::Dim)),
         ])]);
         let rows = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         rows.add(page, self.state, |_| Enter::Unfold);
@@ -174,7 +174,7 @@ impl LatencyTable<'_> {
             head("max"),
             head("flush/op"),
         ]];
-        let measured = measurement.tried_of_server().filter_map(|row| Some((row, row.paced.as_ref()?)));
+        let measured = measurement.tried_of_server().filter_map(MethodResult::with_paced);
         rows.extend(measured.map(row));
         let shape = [
             Column::keep(13),

@@ -27,7 +27,7 @@ pub fn chart(measurement: &Measurement) -> Option<Illustration> {
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
     };
     let axis = Axis::around(rows.iter().map(span))?;
-    let seen = seen(measurement, rows.iter().map(|(_, all)| all.len()).max().unwrap_or_default());
+    let seen = caveats_by_run(measurement, rows.iter().map(|(_, all)| all.len()).max().unwrap_or_default());
     let (mut drawn, top) = legend(rows.iter().map(|(row, _)| row.method.name()));
     let bottom = top + HEIGHT;
     drawn.extend(hatches(&seen, f64::midpoint(top, bottom)));
@@ -78,7 +78,7 @@ fn is_hatched(caveat: &Caveat) -> bool {
 }
 
 /// What was seen in each run, of so many.
-fn seen(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
+fn caveats_by_run(measurement: &Measurement, runs: usize) -> Vec<Vec<&Caveat>> {
     let rounds = usize::try_from(measurement.rounds).unwrap_or(usize::MAX).max(1);
     let hatched = || measurement.caveats.iter().filter(|caveat| is_hatched(caveat));
     // A run lies within one or more rounds, or several runs within a round.

@@ -7,7 +7,7 @@ use crate::durability::FlushHop;
 use crate::measure::sentence;
 use crate::report::price::in_force;
 use crate::report::telling::flush;
-use crate::report::telling::price::{PRICE as TITLE, basis};
+use crate::report::telling::price::PRICE as TITLE;
 use crate::ui::fill::{DashboardPart, height};
 use crate::ui::page::{Block, Enter};
 use crate::ui::room::PageLayout;
@@ -85,7 +85,7 @@ impl Dashboard<'_> {
         let mut lines = vec![Line::styled(TITLE, self.theme.style(TextRole::Heading))];
         let (says, role) = if let Some((measurement, when)) = price::of(self.data) {
             lines.extend(price::brief(self.data, self.report, measurement, room));
-            (format!("{}, {when}", basis(measurement)), TextRole::Dim)
+            (format!("{}, {when}", measurement.basis()), TextRole::Dim)
         } else {
             let (how, role) = price::unmeasured(self.data);
             (format!("not measured: {how}"), role)
@@ -107,7 +107,7 @@ impl Dashboard<'_> {
         let Some((measurement, when)) = price::of(self.data) else {
             return Vec::new();
         };
-        let mut page = self.section(TITLE, &format!("{}   {when}", basis(measurement)));
+        let mut page = self.section(TITLE, &format!("{}   {when}", measurement.basis()));
         let table = price::MethodTable { data: self.data, report: self.report, measurement, room: self.room };
         table.add(&mut page, self.state, |key| Enter::Open(ScreenId::Probe, key));
         let mut details = Details::new(self.theme, self.room);
