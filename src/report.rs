@@ -43,7 +43,6 @@ mod index {
 }
 mod layer;
 mod model;
-pub mod fixes;
 mod bound;
 pub mod axis;
 pub mod ratios {
@@ -306,6 +305,7 @@ pub mod needed {
 }
 mod options;
 mod mkfs;
+pub mod fixes;
 mod order {
     //! The urgency of a target, by which the text and the screens order targets. The causes are decided elsewhere; this
     //! module only compares.
@@ -401,11 +401,11 @@ mod plan;
 mod hop;
 mod origin;
 mod mysql;
-mod postgres;
 pub mod price;
 mod answers;
-mod build;
 pub mod conf;
+mod postgres;
+mod build;
 pub mod paste;
 pub mod script;
 pub mod telling;

@@ -16,9 +16,8 @@ use crate::rules::{Basis, Confidence, Finding, Level, Outcome};
 use crate::servers;
 use crate::settings::{self, Setting, SettingKind};
 
-/// All answers about a target, from the findings about it.
-/// `engine` is the kind of server where there is none yet.
-pub fn of_target(
+/// All answers about a target, from the findings about it; `engine` is the kind of server where there is none yet.
+pub fn target_answers(
     report: &Report,
     target: &TargetSummary,
     engine: Area,
@@ -30,7 +29,7 @@ pub fn of_target(
 
 impl Topic {
     /// What a setting answers.
-    pub fn of(setting: &Setting) -> Option<Self> {
+    pub fn from_setting(setting: &Setting) -> Option<Self> {
         match setting.kind {
             SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
             SettingKind::MkfsOptions | SettingKind::MkfsFeatures => Some(Self::MkfsOptions),
@@ -93,8 +92,10 @@ impl<'r> Context<'r> {
             Topic::Filesystem => self.filesystem(),
             Topic::MkfsOptions => self.mkfs_options(),
             Topic::MountOptions => self.mount_options(),
-            Topic::WalSyncMethod | Topic::MaxWalSize => self.of_server(Area::Pg, topic),
-            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => self.of_server(Area::Mysql, topic),
+            Topic::WalSyncMethod | Topic::MaxWalSize => self.server_setting(Area::Pg, topic),
+            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => {
+                self.server_setting(Area::Mysql, topic)
+            }
             Topic::CommitLatency => self.latency(),
         }
     }
@@ -111,7 +112,7 @@ impl<'r> Context<'r> {
             step.subject.scope() == Scope::Mount
                 && self.mount.as_ref().is_some_and(|own| step.subject != *own)
         };
-        let answers = |step: &Step| Topic::of(step.advice.setting) == Some(topic);
+        let answers = |step: &Step| Topic::from_setting(step.advice.setting) == Some(topic);
         let steps = steps.filter(|step| answers(step) && !elsewhere(step));
         let mut steps: Vec<&Step> = steps.collect();
         steps.sort_by_key(|step| step.keeps());
@@ -120,7 +121,7 @@ impl<'r> Context<'r> {
 
     /// Of the first step, else by what is undecided, else no advice.
     fn decided(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
-        let answers = |setting: &&'static Setting| Topic::of(setting) == Some(topic);
+        let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
         match steps.first() {
             Some(step) => self.of_step(step, current),
             None => match self.undecided.iter().find(|one| one.settings.iter().any(answers)) {
@@ -146,10 +147,7 @@ impl<'r> Context<'r> {
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
-            apply: match fixes::script(self.report, self.target).filter(|_| !step.keeps()) {
-                Some(script) => vec![script],
-                None => advice.apply.clone(),
-            },
+            apply: fixes::commands(self.report, self.target, advice),
             setting: None,
             risk: Some(advice.risk),
         }
@@ -204,7 +202,7 @@ impl<'r> Context<'r> {
     }
 
     /// The answer about a setting of a server of this kind, by the fact that the server has of it.
-    fn of_server(&self, area: Area, topic: Topic) -> Answer {
+    fn server_setting(&self, area: Area, topic: Topic) -> Answer {
         if self.area != area {
             return Answer::not_applicable(match area {
                 Area::Pg => "this is no PostgreSQL server",
@@ -276,7 +274,7 @@ impl<'r> Context<'r> {
             return Answer { apply: self.check(), ..Answer::undecided(reason.to_owned()) };
         };
         let current = Some(AnswerValue::Latency(current));
-        let reason = format!("one commit every 10 ms, {}, 1 client", measurement.log.page());
+        let reason = measurement.basis();
         let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
         let best = measurement.of_server().find(|row| row.method == measurement.best).and_then(latency);
         match (self.steps(Topic::WalSyncMethod).into_iter().find(changes), best) {

@@ -141,7 +141,7 @@ pub fn build(input: Input<'_>) -> Report {
     let index = Index::new(&report.findings);
     let answers = workers::each(&report.targets, |target| {
         let about = index.about(&target.subjects).into_iter().map(|(_, finding)| finding);
-        answers::of_target(&report, target, engine, &about.collect::<Vec<_>>())
+        answers::target_answers(&report, target, engine, &about.collect::<Vec<_>>())
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;

@@ -204,14 +204,6 @@ fn foreign(step: &Step, name: &str) -> Option<String> {
     }
 }
 
-/// The statement that changes a setting; `None` where there is none.
-pub fn statement(setting: &Setting, change: &Change) -> Option<String> {
-    let Change::Set(value) = change else { return None };
-    // Always quoted, because a bare `default` has another meaning; in an SQL string a backslash is literal.
-    let value = comment::inline(value).replace('\'', "''");
-    is_in_file(setting.kind).then(|| format!("ALTER SYSTEM SET {} = '{value}';", setting.own_name()))
-}
-
 /// Whether a line of postgresql.conf changes it.
 fn is_in_file(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres)
@@ -223,7 +215,7 @@ fn is_name(name: &str) -> bool {
 
 /// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in quotes, where a backslash
 /// would begin an escape (guc-file.l, GUC_scanstr).
-fn quoted(value: &str) -> String {
+pub fn quoted(value: &str) -> String {
     let value = comment::inline(value);
     let number = value.chars().all(|c| c.is_ascii_digit());
     let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_name(&value);

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
-use super::{Report, Step, TargetSummary};
+use super::{Report, Step, TargetSummary, mkfs};
 use crate::facts::{Reading, Scope, Subject, Value};
 use crate::quote::Command;
 use crate::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
@@ -29,23 +29,12 @@ pub struct Fix<'r> {
 }
 
 /// The entries about a target, with the findings about it.
-pub fn of_target<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Finding]) -> Vec<Fix<'r>> {
+pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Finding]) -> Vec<Fix<'r>> {
     let about: Vec<&Finding> =
         about.iter().copied().filter(|finding| finding.outcome == Outcome::Applies).collect();
     let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
-    let mut fixes: Vec<Fix<'_>> =
-        steps.filter(|step| !step.keeps()).flat_map(|step| of_step(step, &about)).collect();
-    if let Some(script) = script(report, target) {
-        let is_made = |fix: &&mut Fix<'_>| {
-            let topic = fix.setting.and_then(Topic::of);
-            matches!(topic, Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions))
-        };
-        fixes.iter_mut().filter(is_made).for_each(|fix| fix.commands = vec![script.clone()]);
-    }
-    let lines = fstab_lines(report, target);
-    for fix in fixes.iter_mut().filter(|fix| fix.commands.is_empty() && is_of_boot(fix)) {
-        fix.commands.extend(lines.clone());
-    }
+    let changes = steps.filter(|step| !step.keeps());
+    let mut fixes: Vec<Fix<'_>> = changes.flat_map(|step| of_step(report, target, step, &about)).collect();
     let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
     let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
     fixes.extend(beside.filter(|finding| finding.level >= Level::Warning).map(|finding| of_finding(finding)));
@@ -54,8 +43,22 @@ pub fn of_target<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Fi
     joined(fixes)
 }
 
-fn is_of_boot(fix: &Fix<'_>) -> bool {
-    fix.setting.is_some_and(|setting| setting.scope == Scope::Boot)
+/// The commands of an advice about a target: a file system is made by the script, which looks again, and a line of
+/// /etc/fstab is printed.
+pub fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
+    let is_made = target.kind.is_device()
+        && matches!(
+            Topic::from_setting(advice.setting),
+            Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions)
+        );
+    let instead = if is_made {
+        mkfs::asked_again(report, &target.target, " --format script --output setup.sh")
+    } else if advice.apply.is_empty() && advice.setting.scope == Scope::Boot {
+        fstab_lines(report, target)
+    } else {
+        None
+    };
+    instead.map_or_else(|| advice.apply.clone(), |command| vec![command])
 }
 
 /// The command that prints the lines of /etc/fstab for a target.
@@ -63,14 +66,8 @@ pub fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
     report.host.command(Command::check(target.target.name(), " --no-probe --format fstab")?)
 }
 
-/// The command that writes the script for a device, which looks again before it makes a file system.
-pub fn script(report: &Report, target: &TargetSummary) -> Option<Command> {
-    let check = Command::check(target.target.name(), " --format script --output setup.sh");
-    report.host.command(check.filter(|_| target.kind.is_device())?)
-}
-
 /// The entries about what belongs to no target.
-pub fn of_others<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
+pub fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     let applies = findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<Fix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)
@@ -86,7 +83,12 @@ pub fn is_of_verdict(rule: &str) -> bool {
 }
 
 /// A step of several rules is an entry for each.
-fn of_step<'r>(step: &'r Step, about: &[&'r Finding]) -> Vec<Fix<'r>> {
+fn of_step<'r>(
+    report: &Report,
+    target: &TargetSummary,
+    step: &'r Step,
+    about: &[&'r Finding],
+) -> Vec<Fix<'r>> {
     let advises = |finding: &Finding, advice: &Advice| {
         step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
     };
@@ -104,7 +106,7 @@ fn of_step<'r>(step: &'r Step, about: &[&'r Finding]) -> Vec<Fix<'r>> {
             fixes.push(Fix {
                 setting: Some(advice.setting),
                 risk: alone.risk,
-                commands: alone.apply.clone(),
+                commands: commands(report, target, alone),
                 seen: seen_in(&step.advice),
                 ..of_finding(finding)
             });
@@ -117,7 +119,7 @@ fn of_step<'r>(step: &'r Step, about: &[&'r Finding]) -> Vec<Fix<'r>> {
             subject: &step.subject,
             setting: Some(step.advice.setting),
             risk: step.advice.risk,
-            commands: step.advice.apply.clone(),
+            commands: commands(report, target, &step.advice),
             remedy: None,
             seen: seen_in(&step.advice),
             rules: step.rules.clone(),
@@ -191,6 +193,6 @@ fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
 
 /// The place of a setting among the answers; behind them where it is none.
 fn place(setting: Option<&'static Setting>) -> usize {
-    let topic = setting.and_then(Topic::of);
+    let topic = setting.and_then(Topic::from_setting);
     Topic::ALL.iter().position(|one| Some(*one) == topic).unwrap_or(Topic::ALL.len())
 }

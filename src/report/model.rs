@@ -440,6 +440,9 @@ pub struct FilesystemChoice {
     pub filesystem: NewFilesystem,
     /// Whether it is the first choice here.
     pub first: bool,
+    /// Its place by published figures; `None` where no rule offers it.
+    #[serde(skip)]
+    pub rank: Option<u32>,
     /// Whether the user wants it. The plan then makes it, unless it is refused.
     pub wanted: bool,
     /// One line: what its rule says of it, where it can be made.

@@ -41,6 +41,7 @@ mod filesystem {
             FilesystemChoice {
                 filesystem,
                 first: first == Some(filesystem),
+                rank: makes.map(|piece| piece.advice.rank.unwrap_or(1)),
                 wanted: wanted == Some(filesystem),
                 title: makes.map(|piece| piece.finding.title.clone()),
                 price: makes.and_then(|piece| piece.advice.price.clone()),

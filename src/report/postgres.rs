@@ -4,6 +4,7 @@
 //! ALTER SYSTEM writes postgresql.auto.conf, which wins over every other file (PostgreSQL manual, *Setting Parameters*).
 //! It is as old as the oldest release that the table of servers knows, 9.4.
 
+use super::conf::quoted;
 use super::origin::{self, Stronger};
 use crate::facts::catalog::{host, postgres};
 use crate::facts::{FactSet, Scope, Source, Subject};
@@ -26,7 +27,7 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
 /// The line of a server that is still to be made.
 fn complete_for_new(advice: &mut Advice) {
     if let (Change::Set(value), true) = (&advice.change, advice.apply.is_empty()) {
-        let line = format!("{} = '{value}'", advice.setting.own_name());
+        let line = format!("{} = {}", advice.setting.own_name(), quoted(value));
         advice.apply = vec![Command::remark(&format!("in postgresql.conf of the new server: {line}"))];
     }
 }
@@ -120,9 +121,9 @@ impl Server {
             (Some(Stronger::CommandLine), _, _) => {
                 format!("on the command line of the server, which wins over ALTER SYSTEM: -c {name}={value}")
             }
-            (_, Some(source @ Source::File { .. }), _) => format!("at {source}: {name} = '{value}'"),
-            (_, _, Some(file)) => format!("in {file}: {name} = '{value}'"),
-            (_, _, None) => format!("in postgresql.conf: {name} = '{value}'"),
+            (_, Some(source @ Source::File { .. }), _) => format!("at {source}: {name} = {}", quoted(value)),
+            (_, _, Some(file)) => format!("in {file}: {name} = {}", quoted(value)),
+            (_, _, None) => format!("in postgresql.conf: {name} = {}", quoted(value)),
         };
         let then = if self.is_stopped { "then start the server" } else { "then restart the server" };
         vec![Command::remark(&place), Command::remark(then)]

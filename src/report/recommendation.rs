@@ -113,7 +113,7 @@ impl<'r> Recommendation<'r> {
             asked: report.asked.as_deref(),
             host: &report.host,
             targets: targets.into_iter().map(|target| TargetAdvice::new(&by_target, target)).collect(),
-            fixes: fixes::of_others(&others).into_iter().map(FixEntry::from).collect(),
+            fixes: fixes::other_fixes(&others).into_iter().map(FixEntry::from).collect(),
             warnings: &report.warnings,
             baseline: report.baseline.as_ref(),
             what_if: report.what_if.as_ref(),
@@ -144,7 +144,7 @@ impl<'r> TargetAdvice<'r> {
             }),
             answers: &target.answers,
             candidates: report.plan(&target.target).map_or(&[], |plan| &plan.filesystems),
-            fixes: fixes::of_target(report, target, &about).into_iter().map(FixEntry::from).collect(),
+            fixes: fixes::target_fixes(report, target, &about).into_iter().map(FixEntry::from).collect(),
             undecided: open.collect(),
             withheld: withheld.map(words::withheld).collect(),
         }

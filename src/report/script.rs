@@ -24,8 +24,8 @@ mod existing {
 
     use super::remark::{commented, nothing};
     use crate::facts::SettingSyntax;
-    use crate::report::origin::{self, Stronger};
-    use crate::report::{Report, Step, TargetSummary, conf};
+    use crate::report::origin;
+    use crate::report::{Report, Step, TargetSummary};
     use crate::rules::{OwnCommand, Risk};
 
     /// The steps of a target's plan.
@@ -95,37 +95,16 @@ mod existing {
         )
     }
 
-    /// The place of a server's setting, and how to change it; empty for other settings.
+    /// The place of a server's setting, and what wins over its file; empty for other settings. The commands of the advice
+    /// say the rest.
     fn server(step: &Step) -> Vec<String> {
         let advice = &step.advice;
-        match advice.setting.kind.area().map(|area| area.database().syntax) {
-            None => Vec::new(),
-            Some(SettingSyntax::Conf) => postgres(step),
-            Some(SettingSyntax::Options) => mysql(step),
-        }
-    }
-
-    /// The statement that changes it, where one does.
-    fn postgres(step: &Step) -> Vec<String> {
-        let advice = &step.advice;
-        let mut lines = vec![format!("now: {}", origin::now(advice))];
-        match (origin::stronger(advice), conf::statement(advice.setting, &advice.change)) {
-            (Some(Stronger::CommandLine), _) => lines.push(Stronger::CommandLine.says("files")),
-            (_, Some(statement)) if advice.risk == Risk::NeedsRestart => {
-                lines.extend(["in psql, then restart the server:".to_owned(), format!("  {statement}")]);
-            }
-            (_, Some(statement)) => {
-                lines.extend(["in psql:".to_owned(), format!("  {statement} SELECT pg_reload_conf();")]);
-            }
-            (_, None) => lines.push("by hand: no command does this".to_owned()),
-        }
-        lines
-    }
-
-    /// What wins over an option file; the commands of the advice say the rest.
-    fn mysql(step: &Step) -> Vec<String> {
-        let advice = &step.advice;
-        let stronger = origin::stronger(advice).map(|stronger| stronger.says("option files"));
+        let file = match advice.setting.kind.area().map(|area| area.database().syntax) {
+            None => return Vec::new(),
+            Some(SettingSyntax::Conf) => "files",
+            Some(SettingSyntax::Options) => "option files",
+        };
+        let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
         let is_by_hand = advice.apply.is_empty() && advice.own.is_empty();
         let by_hand = is_by_hand.then(|| "by hand: no command does this".to_owned());
         [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).chain(by_hand).collect()
@@ -274,7 +253,7 @@ mod tests {
     use crate::deadline::ChildInTime as _;
     use crate::facts::{Reading, Scope, Source, Subject, Value, catalog};
     use crate::quote::{Command, shell};
-    use crate::report::{DeviceContent, sample};
+    use crate::report::{DeviceContent, postgres, sample};
     use crate::rules::{Advice, Change, Reach, Risk};
 
     /// The script where there is one.
@@ -433,19 +412,19 @@ mod tests {
                 "fdatasync",
                 "/etc/10.conf",
                 Risk::NeedsReload,
-                "in psql:\n#   ALTER SYSTEM SET wal_sync_method = 'fdatasync'; SELECT pg_reload_conf();\n",
+                "#   psql -c \"ALTER SYSTEM SET wal_sync_method = 'fdatasync'\" -c 'SELECT pg_reload_conf()'\n",
             ),
             (
                 "fdatasync",
                 "/etc/10.conf",
                 Risk::NeedsRestart,
-                "in psql, then restart the server:\n#   ALTER SYSTEM SET wal_sync_method = 'fdatasync';\n",
+                "#   psql -c \"ALTER SYSTEM SET wal_sync_method = 'fdatasync'\"\n#   # then restart the server\n",
             ),
             (
                 "o'x, \\y\nz",
                 "/etc/10.conf",
                 Risk::NeedsRestart,
-                "  ALTER SYSTEM SET wal_sync_method = 'o''x, \\y?z';\n",
+                r"  psql -c 'ALTER SYSTEM SET wal_sync_method = '\''o'\'''\''x, \y?z'\'''",
             ),
             (
                 "fdatasync",
@@ -457,18 +436,22 @@ mod tests {
         for (value, file, risk, told) in cases {
             let mut report = sample::at_risk();
             let step = report.plans[0].steps.first_mut().unwrap();
-            step.advice = Advice {
+            let advice = Advice {
                 risk,
                 current: Reading::known(Value::Text("open_sync".to_owned()), Source::line(file, 1)),
                 ..sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
             };
+            let cluster = Subject::cluster("/srv/pg/15/main");
+            let mut findings = [sample::finding("any", &cluster, step.level, vec![advice])];
+            postgres::complete(&mut findings, &report.facts);
+            step.advice = findings[0].advice[0].clone();
             let script = render(&report);
             assert!(
                 script.contains(&format!("# now: open_sync, set in {file}:1\n")) && script.contains(told),
                 "{script}"
             );
             assert!(!script.contains("by hand"), "{script}");
-            assert_eq!(script.contains("ALTER SYSTEM"), told.contains("ALTER SYSTEM"), "{script}");
+            assert_eq!(script.contains("ALTER SYSTEM SET"), told.contains("ALTER SYSTEM SET"), "{script}");
             assert_eq!(active(&script), active(&render(&sample::at_risk())), "{script}");
         }
     }

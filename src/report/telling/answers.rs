@@ -6,7 +6,7 @@ use crate::facts::Scope;
 use crate::quote::Command;
 use crate::report::fixes::Fix;
 use crate::report::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
-use crate::report::{Alternative, FilesystemChoice, Report, TargetSummary};
+use crate::report::{FilesystemChoice, Report, TargetSummary};
 use crate::rules::Risk;
 use crate::text::latency;
 
@@ -118,22 +118,13 @@ pub fn grid(rows: Vec<AnswerRow>) -> Grid {
 pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
     let plan = report.plan(&target.target)?;
     let is_first = |choice: &FilesystemChoice| plan.wanted().map_or(choice.first, |wanted| wanted == choice);
-    let is_alike = |choice: &FilesystemChoice| {
-        let is_it = |other: &&Alternative| other.value == choice.filesystem.word();
-        let step = plan.steps.iter().find(|step| Topic::of(step.advice.setting) == Some(Topic::Filesystem));
-        step.is_some_and(|step| {
-            step.alternatives
-                .iter()
-                .find(is_it)
-                .is_some_and(|other| Some(other.rank) == step.advice.rank.or(Some(1)))
-        })
-    };
+    let best = plan.filesystems.iter().find(|choice| choice.first).and_then(|choice| choice.rank);
     let row = |choice: &FilesystemChoice| {
         let has = choice.filesystem.traits();
         let yes = |one: bool| Phrase::plain(if one { "yes" } else { "no" });
         let published = match choice.first {
             true => "first choice",
-            false if is_alike(choice) => "equal",
+            false if best.is_some() && choice.rank == best => "equal",
             false => "for its features",
         };
         vec![

@@ -52,7 +52,7 @@ struct FixEntry {
 }
 
 /// What is shown of a list.
-pub struct ShownFixes {
+pub struct VisibleFixes {
     pub entries: Vec<(Option<usize>, Bullet)>,
     /// How many were cut, by their rules.
     pub more: Option<String>,
@@ -66,7 +66,7 @@ impl FixList {
     }
 
     /// All that is critical, warnings with a command, and others as far as there is room.
-    pub fn shown(&self, detail: FixDetail) -> ShownFixes {
+    pub fn visible(&self, detail: FixDetail) -> VisibleFixes {
         let (shown, cut) = self.entries.split_at(self.always.max(detail.entries).min(self.entries.len()));
         let more = (!cut.is_empty()).then(|| {
             let rules = words::distinct(cut.iter().flat_map(|entry| entry.rules.iter().map(String::as_str)));
@@ -86,7 +86,7 @@ impl FixList {
             (entry.number, fix)
         };
         let persists = detail.sources && shown.iter().any(|entry| entry.is_mount);
-        ShownFixes {
+        VisibleFixes {
             entries: shown.iter().map(entry).collect(),
             more,
             persist: self.persist.clone().filter(|_| persists),
@@ -116,7 +116,8 @@ impl FixEntry {
 /// How many targets the table names before it counts those of little urgency.
 const TARGETS: usize = 12;
 
-/// How much is said of what to fix. What is critical, and warnings with a command, are always said.
+/// How much is said of what to fix. What is critical, warnings with a command, and what makes a file system are always
+/// said.
 #[derive(Clone, Copy, Debug)]
 pub struct FixDetail {
     /// How many entries are shown, if so many are less urgent.
@@ -153,7 +154,7 @@ pub fn pieces(report: &Report) -> Vec<Piece> {
         let chapter = places.chapter(place);
         let limits = report.verdict(&target.target).map_or("", |verdict| &*verdict.limits);
         if place == 0 && report.baseline.is_none() {
-            lines.extend(whole(&chapter, target));
+            lines.extend(first_target(&chapter, target));
         } else if place == 0 {
             lines.extend(verdict(report, target));
         } else {
@@ -234,7 +235,7 @@ pub fn file_system(report: &Report, target: &TargetSummary) -> String {
     mounted.and_then(|mounted| report.facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default()
 }
 
-fn whole(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
+fn first_target(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     let report = chapter.report;
     let mut pieces = verdict(report, of);
     if let Some(verdict) = report.verdict(&of.target) {
@@ -255,9 +256,11 @@ fn findings_of<'a>(chapter: &Chapter<'_, 'a>, of: &TargetSummary) -> Vec<&'a Fin
 
 fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> FixList {
     let report = chapter.report;
-    let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
+    let fixes = fixes::target_fixes(report, of, &findings_of(chapter, of));
     let stays = |fix: &Fix<'_>| {
-        fix.level == Level::Critical || fix.level == Level::Warning && !fix.commands.is_empty()
+        fix.level == Level::Critical
+            || fix.level == Level::Warning && !fix.commands.is_empty()
+            || of.kind.is_device() && fix.setting.is_some()
     };
     let persist = fixes::fstab_lines(report, of);
     FixList {
@@ -273,7 +276,7 @@ fn fix_list(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> FixList {
 /// What no limit cuts, about a target that is not told in full.
 fn never_cut(chapter: &Chapter<'_, '_>, of: &TargetSummary) -> Vec<Piece> {
     let report = chapter.report;
-    let fixes = fixes::of_target(report, of, &findings_of(chapter, of));
+    let fixes = fixes::target_fixes(report, of, &findings_of(chapter, of));
     let mut pieces = vec![Piece::Fixes(FixList::critical(report, &fixes))];
     pieces.extend(undecided(chapter.about(of), "").map(Piece::Line));
     pieces.extend(withheld(report, of).into_iter().map(Piece::Line));
@@ -330,7 +333,7 @@ fn elsewhere(report: &Report) -> Vec<Piece> {
     let beside_asked = findings::beside(report, &beside);
     let told = if report.asked.is_some() { host } else { [host, beside].concat() };
     let all: Vec<&Finding> = told.iter().map(|(_, finding)| *finding).collect();
-    let fixes = fixes::of_others(&all);
+    let fixes = fixes::other_fixes(&all);
     let lesser = fixes.iter().filter(|fix| fix.level < Level::Critical).count();
     let mut pieces = vec![Piece::Fixes(FixList::critical(report, &fixes))];
     pieces.extend(undecided(&told, " about the host").map(Piece::Line));

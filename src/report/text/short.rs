@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::report::model::answer::AnswerAction;
 use crate::report::telling::answers::AnswerRow;
 use crate::report::telling::flush::UNBROKEN;
-use crate::report::telling::short::{FixDetail, Piece, ShownFixes, pieces};
+use crate::report::telling::short::{FixDetail, Piece, VisibleFixes, pieces};
 use crate::report::telling::{Bullet, Detail, Mark, Tone};
 use crate::text::page::{TextBuilder, WIDTH};
 use crate::text::wrap::{Overlong, columns, wrap};
@@ -48,7 +48,7 @@ fn draw(pieces: &[Piece], detail: FixDetail, style: LineStyle) -> String {
                 page.out.push_str(&table.finish());
             }
             Piece::Answers(rows) => page.answers(rows),
-            Piece::Fixes(list) => page.fixes(&list.shown(detail)),
+            Piece::Fixes(list) => page.fixes(&list.visible(detail)),
             Piece::Section(section) => {
                 page.out.push_str(&super::drawn(std::slice::from_ref(section)).finish());
             }
@@ -138,7 +138,7 @@ impl ShortPage {
         self.out.push('\n');
     }
 
-    fn fixes(&mut self, list: &ShownFixes) {
+    fn fixes(&mut self, list: &VisibleFixes) {
         if list.entries.is_empty() && list.more.is_none() {
             return;
         }
@@ -288,6 +288,7 @@ mod tests {
     use crate::facts::note::RunNote;
     use crate::report::{Withheld, sample};
     use crate::rules::{Level, Outcome};
+    use crate::settings::NewFilesystem;
 
     fn plain(report: &Report) -> String {
         render(report, LineStyle { colour: false, ascii: false })
@@ -319,6 +320,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_script_of_a_wanted_file_system_makes_that_one() {
+        let text = plain(&sample::wanting(NewFilesystem::Ext4));
+        let script = "  walwise check /dev/sdc --fs ext4 --format script --output setup.sh";
+        assert!(text.lines().any(|line| line == script), "{text}");
     }
 
     /// However much there is, nothing of this is cut.
