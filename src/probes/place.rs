@@ -1,8 +1,8 @@
 //! The place of the scratch directory: in the directory asked for, or beside it when that belongs to a database.
 //!
 //! A place is good when its figures are those of the target: same file system and subvolume (`st_dev`, of which btrfs
-//! has one per subvolume), same inode flags that change how data is written (ioctl_iflags(2)). The id of a quota
-//! project cannot be read without an unsafe call and is not compared; whether the directory passes one on is. The
+//! has one per subvolume). Inode flags that change how data is written (ioctl_iflags(2)) are given to the scratch
+//! directory where the place lacks them. The id of a quota project cannot be read without an unsafe call and is not compared; whether the directory passes one on is. The
 //! contents of its parent directories decide whether it is inside a database. Each parent is opened from the one below
 //! it, so that the directory that was examined is the one that is written in.
 
@@ -23,6 +23,8 @@ pub struct ScratchParent {
     pub directory: PathBuf,
     /// Its device and inode, so that it can be recognised when it is opened again.
     pub identity: (u64, u64),
+    /// The inode flags of the target, where the scratch directory would not inherit them.
+    pub flags: Option<IFlags>,
 }
 
 /// The space that must be available.
@@ -42,7 +44,7 @@ pub fn find(
     anywhere: bool,
     room: &Room,
 ) -> Result<ScratchParent, Refusal> {
-    let place = match scratch {
+    let (place, flags) = match scratch {
         Some(scratch) => named(scratch, target)?,
         None => beside(target)?,
     };
@@ -54,7 +56,7 @@ pub fn find(
     check_writable(&directory, &path)?;
     check_space(&directory, &path, room)?;
     let stat = rustix::fs::fstat(&directory).map_err(|e| Refusal::from_errno(e, &path))?;
-    Ok(ScratchParent { directory: path, identity: (stat.st_dev, stat.st_ino) })
+    Ok(ScratchParent { directory: path, identity: (stat.st_dev, stat.st_ino), flags })
 }
 
 /// An open directory, and its path for display.
@@ -109,7 +111,7 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
 }
 
 /// The directory that `--scratch` names, when it yields the same figures as the target would.
-fn named(scratch: &Path, target: &Path) -> Result<OpenDirectory, Refusal> {
+fn named(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let upward = OpenDirectory::open(scratch)?.upward();
     if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a place in it".to_owned();
@@ -117,17 +119,18 @@ fn named(scratch: &Path, target: &Path) -> Result<OpenDirectory, Refusal> {
     }
     let place = upward.into_iter().next().ok_or_else(|| Refusal::Missing(shown(scratch)))?;
     match OpenDirectory::open(target).map(|target| difference(&place, &target)) {
-        Ok(Some(why)) => {
+        Ok(Err(why)) => {
             Err(Refusal::ElsewhereScratch { scratch: shown(scratch), target: shown(target), why })
         }
-        Ok(None) | Err(_) => Ok(place),
+        Ok(Ok(flags)) => Ok((place, flags)),
+        Err(_) => Ok((place, None)),
     }
 }
 
 /// The target, or the parent of the database it belongs to.
-fn beside(target: &Path) -> Result<OpenDirectory, Refusal> {
+fn beside(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let mut upward = OpenDirectory::open(target)?.upward();
-    let Some(at) = database_of(&upward) else { return Ok(upward.swap_remove(0)) };
+    let Some(at) = database_of(&upward) else { return Ok((upward.swap_remove(0), None)) };
     let database = upward.get(at).map(|database| shown(&database.path)).unwrap_or_default();
     let refuse = |why: String| Refusal::NoPlaceBeside { database: database.clone(), why };
     if let Some(top) = top_of_mount(&upward).filter(|top| *top <= at).and_then(|top| upward.get(top)) {
@@ -140,8 +143,8 @@ fn beside(target: &Path) -> Result<OpenDirectory, Refusal> {
         return Err(refuse("there is nothing beside it".to_owned()));
     };
     match difference(parent, target) {
-        Some(why) => Err(refuse(format!("{} beside it will not do: {why}", shown(&parent.path)))),
-        None => Ok(upward.swap_remove(at + 1)),
+        Err(why) => Err(refuse(format!("{} beside it is unfit: {why}", shown(&parent.path)))),
+        Ok(flags) => Ok((upward.swap_remove(at + 1), flags)),
     }
 }
 
@@ -180,35 +183,46 @@ fn holds_tablespace(directory: &OwnedFd, mark: &str) -> bool {
     names.any(|entry| is_its(entry.file_name().to_bytes()))
 }
 
-/// A difference that makes figures in one directory invalid for the other.
-fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Option<String> {
+/// The inode flags that a scratch directory in this place needs to give the figures of the target; the error is a
+/// difference that no flag removes.
+fn difference(place: &OpenDirectory, target: &OpenDirectory) -> Result<Option<IFlags>, String> {
     match (place.device(), target.device()) {
         (Some(a), Some(b)) if a == b => {}
-        (Some(_), Some(_)) => return Some("it is another file system or subvolume".to_owned()),
-        _ => return Some("it cannot be looked at".to_owned()),
+        (Some(_), Some(_)) => return Err("it is another file system or subvolume".to_owned()),
+        _ => return Err("it cannot be looked at".to_owned()),
     }
     let (here, there) = (flags(place), flags(target));
-    (here != there).then(|| {
-        let words = |flags: Option<IFlags>| match flags {
-            None => "unreadable".to_owned(),
-            Some(flags) if flags.is_empty() => "none".to_owned(),
-            Some(flags) => flags.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" "),
-        };
-        format!("its inode flags differ ({} instead of {}), see chattr(1)", words(here), words(there))
-    })
+    match (here, there) {
+        (here, there) if here == there => Ok(None),
+        (Some(here), Some(there)) if INHERITED.contains(here ^ there) => Ok(Some(there)),
+        _ => {
+            let words = |flags: Option<IFlags>| match flags {
+                None => "unreadable".to_owned(),
+                Some(flags) if flags.is_empty() => "none".to_owned(),
+                Some(flags) => flags.iter_names().map(|(name, _)| name).collect::<Vec<_>>().join(" "),
+            };
+            Err(format!(
+                "its inode flags differ ({} instead of {}), see chattr(1)",
+                words(here),
+                words(there)
+            ))
+        }
+    }
 }
 
 /// FS_NOCOMP_FL of linux/fs.h, for which the library has no name.
 const NOT_COMPRESSED: IFlags = IFlags::from_bits_retain(0x400);
 
-/// The inode flags that change how data is written, or to which quota it counts. Empty where the file system has none.
+/// The inode flags that change how data is written, and that new files take over from their directory.
+pub const INHERITED: IFlags = IFlags::NOCOW
+    .union(IFlags::COMPRESSED)
+    .union(NOT_COMPRESSED)
+    .union(IFlags::JOURNALING)
+    .union(IFlags::SYNC);
+
+/// Those, and the one that decides to which quota data counts. Empty where the file system has none.
 fn flags(held: &OpenDirectory) -> Option<IFlags> {
-    let matter = IFlags::NOCOW
-        | IFlags::COMPRESSED
-        | NOT_COMPRESSED
-        | IFlags::JOURNALING
-        | IFlags::SYNC
-        | IFlags::PROJECT_INHERIT;
+    let matter = INHERITED | IFlags::PROJECT_INHERIT;
     let directory = reopen(&held.directory).ok()?;
     match rustix::fs::ioctl_getflags(&directory) {
         Ok(flags) => Some(flags & matter),

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rustix::fs::IFlags;
+
 use super::error::{Refusal, shown};
 use super::method::server_methods;
 use super::place::{self, Room, ScratchParent};
@@ -45,6 +47,7 @@ pub struct ProbePlan {
     pub log: MeasuredLog,
     pub(super) redo: RedoShape,
     pub(super) identity: (u64, u64),
+    pub(super) flags: Option<IFlags>,
     pub(super) leaves: Vec<String>,
     pub(super) leaves_count_flushes: bool,
     pub(super) speed_limit: Option<SpeedLimit>,
@@ -91,7 +94,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
     let at_a_time = if request.workloads.is_empty() { file_bytes } else { 2 * file_bytes + SMALL_THINGS };
     let room = Room { bytes: at_a_time, to_the_brim: request.options.force };
     let anywhere = request.scratch.is_some() || request.options.force;
-    let ScratchParent { directory, identity } =
+    let ScratchParent { directory, identity, flags } =
         place::find(&request.target, request.scratch.as_deref(), anywhere, &room)?;
     let seconds = request.seconds.clamp(0.1, 3_600.0);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped above")]
@@ -125,6 +128,7 @@ pub fn plan(request: &ProbeRequest) -> Result<ProbePlan, Refusal> {
         log,
         redo,
         identity,
+        flags,
         leaves: request.leaves.clone(),
         leaves_count_flushes: request.leaves_count_flushes && !request.leaves.is_empty(),
         speed_limit: request.speed_limit.clone(),

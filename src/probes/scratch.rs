@@ -7,7 +7,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::commit::again;
@@ -15,10 +15,21 @@ use super::directory::{
     file_name, leftovers, lock, make_directory, new_name, now_at, remove_all, remove_held,
 };
 use super::error::{ErrorKind, ProbeError, shown};
+use super::place::INHERITED;
 use super::plan::ProbePlan;
 use super::watcher::Watcher;
 use crate::quote::Command;
 use crate::text;
+
+/// Gives a directory these of the inode flags that its files inherit. One that the file system ignores is an error, since
+/// the figures would not be those of the target.
+fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
+    let inherited = flags & INHERITED;
+    let others = rustix::fs::ioctl_getflags(directory)? - INHERITED;
+    rustix::fs::ioctl_setflags(directory, others | inherited)?;
+    let now = rustix::fs::ioctl_getflags(directory)? & INHERITED;
+    if now == inherited { Ok(()) } else { Err(Errno::OPNOTSUPP) }
+}
 
 /// The number of bytes written between two checks of the cancel flag.
 const CHUNK: usize = 1 << 20;
@@ -52,6 +63,11 @@ impl Scratch {
         watcher.created(rustix::fs::fstat(&directory).map_err(failed)?.st_ino);
         // Without a lock the next probe goes by the name.
         let _ = lock(&directory);
+        if let Some(flags) = plan.flags {
+            give_flags(&directory, flags).map_err(|errno| {
+                ProbeError::from_errno(errno, "giving the scratch directory the flags of the target", &path)
+            })?;
+        }
         Ok(Self { place, path, name, directory, watcher: Some(watcher) })
     }
 
