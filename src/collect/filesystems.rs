@@ -110,7 +110,7 @@ mod superblocks {
     //! The live host reads and parses the superblock. No program is needed, so a run without programs has both too.
 
     use crate::collect::refusal::refused;
-    use crate::facts::catalog::{device, host as machine};
+    use crate::facts::catalog::{device, host as machine, mount};
     use crate::facts::{FactSet, Reading, Remedy, Source, Subject, Why};
     use crate::host::{Host, Question, Superblock};
     use crate::text::safe;
@@ -122,6 +122,8 @@ mod superblocks {
         pub features: Vec<String>,
         /// The size of a cluster in bytes, where space is given out in clusters.
         pub cluster: Option<u64>,
+        /// The UUID, as blkid prints it; captures of older releases lack it.
+        pub uuid: Option<String>,
     }
 
     /// The superblock of what is on this device.
@@ -145,14 +147,29 @@ mod superblocks {
         }
     }
 
-    /// Two lines: `features WORD…` and, where there are clusters, `cluster BYTES`.
+    /// Records the UUID of a mount, where its superblock holds one.
+    pub fn record_uuid(facts: &mut FactSet, mounted: &Subject, read: &Reading<Described>) {
+        if let Reading::Known { value: Described { uuid: Some(uuid), .. }, source } = read {
+            facts.know(mounted, &mount::UUID, uuid.clone(), source.clone());
+        }
+    }
+
+    /// Lines: `features WORD…`; where there are clusters, `cluster BYTES`; `uuid UUID`.
     fn parse(answer: &[u8]) -> Option<Described> {
         let mut lines = answer.split(|b| *b == b'\n');
         let words = lines.next()?.trim_ascii().strip_prefix(b"features ")?;
         let words = words.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
-        let cluster = lines
-            .find_map(|line| std::str::from_utf8(line.strip_prefix(b"cluster ")?).ok()?.trim().parse().ok());
-        Some(Described { features: words.map(safe).collect(), cluster })
+        let rest: Vec<&[u8]> = lines.collect();
+        let line = |name: &str| {
+            rest.iter()
+                .find_map(|line| line.strip_prefix(name.as_bytes()))
+                .map(|value| safe(value.trim_ascii()))
+        };
+        Some(Described {
+            features: words.map(safe).collect(),
+            cluster: line("cluster ").and_then(|size| size.parse().ok()),
+            uuid: line("uuid "),
+        })
     }
 }
 pub mod mounts;
@@ -262,14 +279,13 @@ pub mod xfs {
         }
         let devices: Vec<&Option<Subject>> = by_device.keys().collect();
         let readings = workers::each(&devices, |device| match device {
-            Some(device) => {
-                superblocks::read(host, facts, device, Superblock::Xfs).map(|found| found.features)
-            }
+            Some(device) => superblocks::read(host, facts, device, Superblock::Xfs),
             None => Reading::unknown(Why::Absent, "the device below is unknown"),
         });
         for (mounts, reading) in by_device.values().zip(readings) {
             for mount in mounts {
-                facts.put(mount, &mount::XFS_FEATURES, reading.clone());
+                facts.put(mount, &mount::XFS_FEATURES, reading.clone().map(|found| found.features));
+                superblocks::record_uuid(facts, mount, &reading);
             }
         }
     }

@@ -54,7 +54,10 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
         let names = devices.iter().map(|device| device.name().to_owned()).collect();
         let source = Source::file(safe(path_bytes(&home.join("devices"))));
         facts.know(subject, &mount::BTRFS_DEVICE_COUNT, devices.len() as u64, source.clone());
-        facts.know(subject, &mount::BTRFS_DEVICES, names, source);
+        facts.know(subject, &mount::BTRFS_DEVICES, names, source.clone());
+        if let Some(uuid) = home.file_name() {
+            facts.know(subject, &mount::UUID, safe(uuid.as_encoded_bytes()), source);
+        }
         for device in devices {
             facts.mention(device);
             facts.stand(subject, device);

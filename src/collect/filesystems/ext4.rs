@@ -144,6 +144,7 @@ struct Ext4 {
     errors: Reading<u64>,
     features: Reading<Vec<String>>,
     cluster: Reading<u64>,
+    superblock: Reading<superblocks::Described>,
     fast_commit: Reading<bool>,
 }
 
@@ -174,6 +175,7 @@ fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
             facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
             facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
             facts.put(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
+            superblocks::record_uuid(facts, subject, &found.superblock);
             facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
         }
     }
@@ -184,6 +186,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
     let read = superblocks::read(host, facts, device, Superblock::Ext);
     let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
         .unwrap_or_else(|| read.clone().map(|found| found.features));
+    let superblock = read.clone();
     let cluster = match features.value() {
         Some(words) if !words.iter().any(|word| word == "bigalloc") => {
             Reading::unknown(Why::Absent, "without bigalloc space is given out in blocks")
@@ -212,7 +215,7 @@ fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) 
             .unwrap_or(Reading::Unknown { why, detail, remedy }),
     };
     let errors = attribute::number(host, &sys.join("errors_count"));
-    Ext4 { options, task, journal, data, errors, features, cluster, fast_commit }
+    Ext4 { options, task, journal, data, errors, features, cluster, superblock, fast_commit }
 }
 
 /// The assumed value for the file system of these mounts.

@@ -11,6 +11,8 @@ facts! {
     ROOT: String = Mount "mount.root" ValueKind::Text, identifies;
     /// Major and minor number, from mountinfo; anonymous on btrfs.
     DEVNO: String = Mount "mount.devno" ValueKind::Text, drifting, identifies;
+    /// UUID of the file system: of ext4 and XFS from the superblock as root, of btrfs the name below /sys/fs/btrfs.
+    UUID: String = Mount "mount.uuid" ValueKind::Text, assigned, identifies;
     /// Per-mount options, from mountinfo's sixth field.
     OPTIONS: Vec<String> = Mount "mount.options" ValueKind::List, prices;
     /// Options of the superblock, shared by every mount of it, from mountinfo's last field.

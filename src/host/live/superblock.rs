@@ -34,6 +34,13 @@ mod block {
         block.get(at..)?.first_chunk().copied()
     }
 
+    /// The 16 bytes at this place as a UUID (RFC 4122).
+    pub fn uuid(block: &[u8], at: usize) -> Option<String> {
+        let digits = format!("{:032x}", u128::from_be_bytes(bytes(block, at)?));
+        let ranges = [0..8, 8..12, 12..16, 16..20, 20..32];
+        Some(ranges.map(|range| digits.get(range).unwrap_or_default().to_owned()).join("-"))
+    }
+
     /// Names of the bits that are set, the lowest first; a bit without a name is called by its number behind `prefix`.
     pub fn named<'a>(
         bits: u32,
@@ -104,6 +111,9 @@ mod ext {
 
     /// Offset of the checksum, which covers everything before it.
     const CHECKSUM: usize = 0x3fc;
+
+    /// Offset of the UUID (`s_uuid`).
+    pub const UUID: usize = 0x68;
 
     /// The feature `metadata_csum`, with which there is a checksum.
     const METADATA_CSUM: u32 = 0x400;
@@ -280,6 +290,9 @@ mod xfs {
     /// Offset of the checksum, which covers the whole sector with this field zero.
     const CHECKSUM: usize = 224;
 
+    /// Offset of the UUID (`sb_uuid`), which `xfs_admin -U` sets.
+    pub const UUID: usize = 32;
+
     /// Bits of the version's number that are features; the lowest four are the version.
     const VERSION: &[(u32, &str)] = &[
         (0x10, "attr"),
@@ -448,7 +461,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-use self::block::Unreadable;
+use self::block::{Unreadable, uuid};
 use super::device;
 use super::files::miss;
 use crate::host::{Miss, MissKind, Superblock};
@@ -459,18 +472,24 @@ const PAGE: usize = 4096;
 /// The answer to [`crate::host::Question::Superblock`]: a line of features, and one with the size of a cluster, in bytes,
 /// where an ext4 has any.
 pub fn answer(path: &Path, kind: Superblock) -> Result<Vec<u8>, Miss> {
-    let (features, cluster) = match kind {
+    let (features, cluster, uuid) = match kind {
         Superblock::Ext => {
             let device = device::open(path, OFlag::empty())?;
-            twice(|| cached(&device), ext::read)?
+            twice(
+                || cached(&device),
+                |block| ext::read(block).map(|(words, size)| (words, size, uuid(block, ext::UUID))),
+            )?
         }
         Superblock::Xfs => {
             let device = device::open(path, OFlag::O_DIRECT)?;
-            (twice(|| direct(&device), xfs::features)?, None)
+            let parse =
+                |block: &[u8]| xfs::features(block).map(|words| (words, None, uuid(block, xfs::UUID)));
+            twice(|| direct(&device), parse)?
         }
     };
     let cluster = cluster.map_or_else(String::new, |size| format!("cluster {size}\n"));
-    Ok(format!("features {}\n{cluster}", features.join(" ")).into_bytes())
+    let uuid = uuid.map_or_else(String::new, |uuid| format!("uuid {uuid}\n"));
+    Ok(format!("features {}\n{cluster}{uuid}", features.join(" ")).into_bytes())
 }
 
 /// Reads and parses, once more if the checksum is wrong: the kernel may have been writing.

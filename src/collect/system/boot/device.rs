@@ -14,7 +14,7 @@ use super::entry::COMMAND_LINE;
 use crate::collect::lookup::device_at;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::boot::{self, NamedDevice};
-use crate::facts::catalog::{device, host as machine};
+use crate::facts::catalog::{device, host as machine, mount};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::{Host, MissKind, path_bytes, path_of};
 use crate::text;
@@ -71,10 +71,13 @@ pub fn of(
             Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
             Err(miss) => refused(&miss, directory),
         });
-        names.as_ref().map(|names| {
-            let is_there = names.contains(OsStr::new(&encoded(value)));
-            if is_there { NamedDevice::There } else { NamedDevice::Missing }
-        })
+        match mounted_by_uuid(facts, given) {
+            Some(_) => Reading::known(NamedDevice::There, Source::derived([mount::UUID.name()])),
+            None => names.as_ref().map(|names| {
+                let is_there = names.contains(OsStr::new(&encoded(value)));
+                if is_there { NamedDevice::There } else { NamedDevice::Missing }
+            }),
+        }
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
@@ -110,7 +113,15 @@ pub fn link_of(given: &str) -> Option<PathBuf> {
 /// The block device that a line names, where it was found among those that were read.
 pub fn found(host: &dyn Host, facts: &FactSet, given: &str) -> Option<Subject> {
     let path = link_of(given).unwrap_or_else(|| path_of(text::raw(given)));
-    device_at(host, path_bytes(&path), facts)
+    let linked = device_at(host, path_bytes(&path), facts);
+    linked.or_else(|| facts.resolve(mounted_by_uuid(facts, given)?, Scope::Device))
+}
+
+/// A mounted file system with the UUID that a line names: known also where udev makes no links.
+fn mounted_by_uuid<'f>(facts: &'f FactSet, given: &str) -> Option<&'f Subject> {
+    let named = given.strip_prefix("UUID=")?.trim_matches('"');
+    let has_it = |mounted: &&Subject| facts.value(mounted, &mount::UUID).as_deref() == Some(named);
+    facts.subjects(Scope::Mount).find(has_it)
 }
 
 /// Mounts whose file system lies on this device itself.
