@@ -305,7 +305,6 @@ pub mod needed {
 }
 mod options;
 mod mkfs;
-pub mod fixes;
 mod order {
     //! The urgency of a target, by which the text and the screens order targets. The causes are decided elsewhere; this
     //! module only compares.
@@ -375,7 +374,7 @@ mod remedy {
         let all: Vec<String> = changes
             .map(|advice| {
                 if advice.setting.kind.is_placement() {
-                    format!("Move the data directory to {}.", advice.change.words())
+                    format!("Move {} to {}.", finding.subject.name(), advice.change.words())
                 } else {
                     format!("{}: {}", advice.setting, advice.change.words())
                 }
@@ -397,9 +396,11 @@ mod remedy {
     }
 }
 mod stack;
+mod mount;
 mod plan;
 mod hop;
 mod origin;
+pub mod fixes;
 mod mysql;
 pub mod price;
 mod answers;

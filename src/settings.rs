@@ -19,7 +19,7 @@ use SettingKind::{
 use serde::{Serialize, Serializer};
 
 use crate::facts::catalog::{boot, device, kernel, mount, mysql, postgres, target};
-use crate::facts::{Key, KeyInfo, Scope, SettingSyntax, Value, ValueKind};
+use crate::facts::{Area, Key, KeyInfo, Scope, SettingSyntax, Value, ValueKind};
 use crate::servers;
 
 pub use filesystem::NewFilesystem;
@@ -107,6 +107,21 @@ impl Setting {
             (Value::Whole(bytes), Some(ValueKind::Bytes)) if is_measure => servers::postgres_size(*bytes),
             (Value::Number(micros), Some(ValueKind::Micros)) if is_measure => servers::postgres_time(*micros),
             (value, _) => value.to_string(),
+        }
+    }
+
+    /// A value for people, with its unit: sizes of MySQL as its option files have them, timeouts in milliseconds.
+    pub fn measure(&self, value: &str) -> String {
+        let bytes = value.parse().ok().filter(|_| {
+            self.kind.area() == Some(Area::Mysql)
+                && self.current.is_some_and(|fact| fact.kind == ValueKind::Bytes)
+        });
+        match bytes {
+            Some(bytes) => servers::mysql_size(bytes),
+            None if self.current.is_some_and(|fact| fact.id == device::IO_TIMEOUT_MS.id()) => {
+                format!("{value} ms")
+            }
+            None => value.to_owned(),
         }
     }
 

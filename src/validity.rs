@@ -271,7 +271,7 @@ pub use making::can_make;
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
 pub use mount::{
     BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,
-    holding, layer, layer_again, lists, mount_option, mount_options, scheduler,
+    holding, inverse, layer, layer_again, lists, mount_option, mount_options, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};

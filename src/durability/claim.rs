@@ -107,10 +107,13 @@ mod sd {
     use super::statement::CacheStatement;
     use crate::durability::ask::Ask;
     use crate::facts::Subject;
-    use crate::facts::catalog::device::{self, CacheType, DriveCache};
+    use crate::facts::catalog::device::{self, CacheType, DriveCache, Transport};
 
     const ASK_IT: &str =
         "ask the disk itself as root: smartctl -g wcache DEVICE, hdparm -W DEVICE or sdparm --get=WCE DEVICE";
+
+    /// A guest's disk has no cache of its own to ask about.
+    const ASK_HYPERVISOR: &str = "ask whoever runs the hypervisor how it caches this disk";
 
     pub fn word(ask: &mut Ask, disk: &Subject) -> CacheStatement {
         let name = disk.name();
@@ -149,7 +152,14 @@ mod sd {
 
     /// Records the facts that would settle it as missing.
     pub fn miss(ask: &mut Ask, disk: &Subject) {
-        ask.miss(disk, &device::DRIVE_CACHE, Some(ASK_IT));
+        let is_guests = ask.value(disk, &device::TRANSPORT).is_some_and(|transport| {
+            matches!(
+                transport,
+                Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv | Transport::Xen
+            )
+        });
+        let remedy = if is_guests { ASK_HYPERVISOR } else { ASK_IT };
+        ask.miss(disk, &device::DRIVE_CACHE, Some(remedy));
         ask.miss(disk, &device::CACHE_TYPE, None);
     }
 }

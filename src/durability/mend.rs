@@ -150,10 +150,10 @@ impl Mend {
                 format!("Mount {} without the option that turns barriers off.", mount.name())
             }
             Self::Journal(mount) => {
-                format!(
-                    "Unmount {}, run e2fsck -f, then add a journal: tune2fs -O has_journal.",
-                    mount.name()
-                )
+                format!("{}run e2fsck -f, then add a journal: tune2fs -O has_journal.", unmounted(mount))
+            }
+            Self::Recovery(mount) if mount.name() == ROOT => {
+                "Boot without norecovery in rootflags= and in the line of / in /etc/fstab.".to_owned()
             }
             Self::Recovery(mount) => {
                 format!("Unmount {}, and mount it without norecovery, which loads its journal.", mount.name())
@@ -213,6 +213,17 @@ impl Mend {
                 target.name()
             ),
         }
+    }
+}
+
+/// The mount of the root file system, which cannot be unmounted while the system runs.
+const ROOT: &str = "/";
+
+/// What comes before a repair of an unmounted file system.
+fn unmounted(mount: &Subject) -> String {
+    match mount.name() {
+        ROOT => "Boot a rescue system, and there on the device of /: ".to_owned(),
+        point => format!("Unmount {point}, "),
     }
 }
 

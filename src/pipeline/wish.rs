@@ -163,7 +163,7 @@ mod tests {
             let report = session.report();
             let script = Format::Script.render(&report).unwrap();
             assert!(script.lines().any(|line| line.starts_with(makes)), "{script}");
-            assert!(script.contains(&format!(" {line}\\n' \"$uuid\"")), "{script}");
+            assert!(script.contains(&format!("$MOUNTPOINT {line}\"\n")), "{script}");
             let nocow = script.lines().any(|line| line.trim() == "chattr +C \"$directory\"");
             assert_eq!(nocow && script.contains("Price: No data checksums"), filesystem == Btrfs, "{script}");
             let document = Format::Fstab.render(&report).unwrap();

@@ -73,6 +73,13 @@ impl Command {
         Self(format!("{}\"$({})\"", self.0, inner.0))
     }
 
+    /// Appends a comment.
+    #[must_use]
+    pub fn remarked(mut self, says: &str) -> Self {
+        self.0.push_str(&Self::remark(says).0);
+        self
+    }
+
     /// The command as it is to be pasted.
     pub fn as_str(&self) -> &str {
         &self.0

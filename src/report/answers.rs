@@ -9,21 +9,19 @@ use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
 use super::{Report, Step, TargetSummary, fixes, options, price, stack};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::{mount, mysql, postgres};
-use crate::facts::{Area, KeyInfo, Scope, Subject, ValueKind};
+use crate::facts::{Area, KeyInfo, Scope, Subject};
 use crate::measure::MethodResult;
 use crate::quote::Command;
 use crate::rules::{Basis, Confidence, Finding, Level, Outcome};
-use crate::servers;
 use crate::settings::{self, Setting, SettingKind};
 
-/// All answers about a target, from the findings about it; `engine` is the kind of server where there is none yet.
+/// All answers about a target, from the findings about it.
 pub fn target_answers(
     report: &Report,
     target: &TargetSummary,
-    engine: Area,
     about: &[&Finding],
 ) -> BTreeMap<Topic, Answer> {
-    let context = Context::new(report, target, engine, about);
+    let context = Context::new(report, target, about);
     Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
 }
 
@@ -73,7 +71,7 @@ struct Context<'r> {
 }
 
 impl<'r> Context<'r> {
-    fn new(report: &'r Report, target: &'r TargetSummary, engine: Area, about: &[&'r Finding]) -> Self {
+    fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
         let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
         let is_open = |finding: &&Finding| {
             finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
@@ -81,7 +79,7 @@ impl<'r> Context<'r> {
         Self {
             report,
             target,
-            area: area.unwrap_or(engine),
+            area: area.unwrap_or(report.engine),
             mount: report.facts.resolve(&target.target, Scope::Mount),
             undecided: about.iter().copied().filter(is_open).collect(),
         }
@@ -125,7 +123,7 @@ impl<'r> Context<'r> {
         match steps.first() {
             Some(step) => self.of_step(step, current),
             None => match self.undecided.iter().find(|one| one.settings.iter().any(answers)) {
-                Some(open) => Answer { current: text(current), ..Answer::undecided(needed(open)) },
+                Some(open) => Answer { current: text(current), ..Answer::undecided(open.title.clone()) },
                 None => Answer { current: text(current), ..Answer::no_advice("no rule advises".to_owned()) },
             },
         }
@@ -229,14 +227,15 @@ impl<'r> Context<'r> {
         let setting = fact.and_then(|fact| settings::find(fact.name));
         let written = fact.and_then(|fact| {
             let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
-            Some(self.size(fact, setting?.written(&value)))
+            let setting = setting?;
+            Some(setting.measure(&setting.written(&value)))
         });
         let mut answer = self.decided(topic, &steps, written.clone());
-        if let (Some(AnswerValue::Text(value)), Some(fact)) = (&answer.value, fact) {
-            answer.value = text(Some(self.size(fact, value.clone())));
+        if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
+            answer.value = text(Some(setting.measure(value)));
         }
         if steps.is_empty() && written.is_none() {
-            answer = Answer::undecided("the value in force could not be read".to_owned());
+            answer = Answer::undecided("its value could not be read".to_owned());
         }
         let measured = self.report.probes.iter().any(|probe| probe.target == self.target.target);
         if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
@@ -245,12 +244,6 @@ impl<'r> Context<'r> {
         }
         let is_other = known.is_some_and(|place| place > 0);
         Answer { setting: setting.filter(|_| is_other).map(Setting::own_name), ..answer }
-    }
-
-    /// A size of MySQL in the units of its option files.
-    fn size(&self, fact: &KeyInfo, value: String) -> String {
-        let bytes = value.parse().ok().filter(|_| self.area == Area::Mysql && fact.kind == ValueKind::Bytes);
-        bytes.map_or(value, servers::mysql_size)
     }
 
     /// The command that measures the target.
@@ -300,18 +293,6 @@ fn latency(row: &MethodResult) -> Option<Latency> {
         high_us: paced.median_us.high,
         p99_us: paced.p99_us,
     })
-}
-
-/// What would decide a finding.
-fn needed(finding: &Finding) -> String {
-    let Outcome::Undecided { needs } = &finding.outcome else { return String::new() };
-    match needs.first().and_then(|set| set.first()) {
-        Some(need) => match &need.remedy {
-            Some(remedy) => format!("{} is unknown: {remedy}", need.fact),
-            None => format!("{} is unknown", need.fact),
-        },
-        None => format!("{} is not decidable here", finding.rule),
-    }
 }
 
 fn text(value: Option<String>) -> Option<AnswerValue> {

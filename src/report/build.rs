@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, hop, mysql, plan, postgres,
-    price, remedy, stack,
+    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, fixes, hop, mount, mysql,
+    plan, postgres, price, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -105,6 +105,7 @@ pub fn build(input: Input<'_>) -> Report {
         let new: Vec<Conflict> = between.into_iter().filter(|one| !conflicts.contains(one)).collect();
         conflicts.extend(new);
     }
+    mount::complete(&mut findings, facts);
     let stacks = workers::each(&subjects, |target| stack::stack(facts, target, verdict(target)));
     let mut report = Report {
         schema: SCHEMA_VERSION,
@@ -116,6 +117,7 @@ pub fn build(input: Input<'_>) -> Report {
         pack: circumstances.pack,
         when: circumstances.when,
         asked: circumstances.asked,
+        engine: circumstances.engine,
         host: HostSummary { capture: circumstances.capture, ..host_summary(facts, circumstances.live) },
         targets,
         stacks,
@@ -136,12 +138,12 @@ pub fn build(input: Input<'_>) -> Report {
         upgrade: None,
         facts: facts.clone(),
     };
+    fixes::complete(&mut report);
     report.prices = price::measured(&report);
-    let engine = circumstances.engine;
     let index = Index::new(&report.findings);
     let answers = workers::each(&report.targets, |target| {
         let about = index.about(&target.subjects).into_iter().map(|(_, finding)| finding);
-        answers::target_answers(&report, target, engine, &about.collect::<Vec<_>>())
+        answers::target_answers(&report, target, &about.collect::<Vec<_>>())
     });
     for (target, answers) in report.targets.iter_mut().zip(answers) {
         target.answers = answers;
@@ -165,7 +167,7 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
         advice.retain(|advice| match refusals.next().flatten() {
             None => true,
             Some(because) => {
-                let advice = format!("{}: {}", advice.setting, advice.change.words());
+                let advice = format!("{}: {}", advice.setting, advice.words());
                 withheld.push(Withheld { rule: rule.clone(), subject: subject.clone(), advice, because });
                 false
             }

@@ -50,8 +50,13 @@ pub fn render(report: &Report) -> String {
             parts.append(&mut lines);
         }
     }
-    if done.is_empty() {
-        parts.push("# No setting of a database server is part of the plan.\n".to_owned());
+    let changes = report
+        .plans
+        .iter()
+        .flat_map(|plan| &plan.steps)
+        .any(|step| !step.keeps() && is_in_file(step.advice.setting.kind));
+    if !changes {
+        parts.push("# No line is to be changed.\n".to_owned());
     }
     parts.concat()
 }
@@ -183,9 +188,15 @@ fn restart(step: &Step) -> &'static str {
 fn option(step: &Step, name: &str) -> Option<String> {
     let (why, note) = (comment::inline(&step.title), restart(step));
     match &step.advice.change {
-        Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quote::mysql::option(value))),
+        Change::Set(value) => Some(format!(
+            "{name} = {}   # {why}{note}\n",
+            quote::mysql::option(&step.advice.setting.measure(value))
+        )),
         Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
-            Some(now) => format!("# {name} = {}   # already so: {why}\n", quote::mysql::option(&now)),
+            Some(now) => format!(
+                "# {name} = {}   # already so: {why}\n",
+                quote::mysql::option(&step.advice.setting.measure(&now))
+            ),
             None => format!("# {name}   # leave it as it is: {why}\n"),
         }),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
@@ -196,9 +207,10 @@ fn option(step: &Step, name: &str) -> Option<String> {
 fn foreign(step: &Step, name: &str) -> Option<String> {
     let why = comment::inline(&step.title);
     match &step.advice.change {
-        Change::Set(value) => {
-            Some(format!("# my.cnf, [mysqld]: {name} = {}   # {why}\n", comment::inline(value)))
-        }
+        Change::Set(value) => Some(format!(
+            "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
+            comment::inline(&step.advice.setting.measure(value))
+        )),
         Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
@@ -206,7 +218,7 @@ fn foreign(step: &Step, name: &str) -> Option<String> {
 
 /// Whether a line of postgresql.conf changes it.
 fn is_in_file(kind: SettingKind) -> bool {
-    matches!(kind, SettingKind::Postgres)
+    matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }
 
 fn is_name(name: &str) -> bool {

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
-use super::{Report, Step, TargetSummary, mkfs};
+use super::{Report, Step, TargetSummary, mkfs, origin};
 use crate::facts::{Reading, Scope, Subject, Value};
 use crate::quote::Command;
 use crate::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
-use crate::settings::Setting;
+use crate::settings::{Mounting, Setting, SettingKind};
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -51,14 +51,70 @@ pub fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec
             Topic::from_setting(advice.setting),
             Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions)
         );
-    let instead = if is_made {
-        mkfs::asked_again(report, &target.target, " --format script --output setup.sh")
-    } else if advice.apply.is_empty() && advice.setting.scope == Scope::Boot {
-        fstab_lines(report, target)
-    } else {
-        None
+    let script =
+        is_made.then(|| mkfs::asked_again(report, &target.target, " --format script --output setup.sh"));
+    script.flatten().map_or_else(
+        || {
+            let [apply, ..] = all_commands(report, target, advice);
+            apply
+        },
+        |script| vec![script],
+    )
+}
+
+/// Gives each step of a plan all of its commands: where none can be run, a comment says what is done by hand, and what was
+/// before.
+pub fn complete(report: &mut Report) {
+    let of_target = |target: &TargetSummary| {
+        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        let missing = |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
+        (target.target.clone(), steps.iter().map(missing).collect())
     };
-    instead.map_or_else(|| advice.apply.clone(), |command| vec![command])
+    let mut found: BTreeMap<Subject, Vec<Option<[Vec<Command>; 3]>>> =
+        report.targets.iter().map(of_target).collect();
+    for plan in &mut report.plans {
+        let steps = found.remove(&plan.target).unwrap_or_default();
+        for (step, commands) in plan.steps.iter_mut().zip(steps) {
+            let Some([apply, verify, undo]) = commands else { continue };
+            step.advice = Advice { apply, verify, undo, ..step.advice.clone() };
+        }
+    }
+}
+
+/// What applies, verifies and undoes advice about a target.
+fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Vec<Command>; 3] {
+    let or = |commands: &[Command], other: &dyn Fn() -> Vec<Command>| {
+        if commands.is_empty() && advice.own.is_empty() { other() } else { commands.to_vec() }
+    };
+    let by_hand = |says: &str| vec![Command::remark(says)];
+    let apply = || match advice.setting.kind {
+        SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
+        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
+            by_hand("an option of the mkfs that makes the file system")
+        }
+        SettingKind::Filesystem | SettingKind::Placement => {
+            by_hand("by hand: stop the server, copy the directory to the new place, start the server there")
+        }
+        SettingKind::MountOptions
+        | SettingKind::FastCommit
+        | SettingKind::DirectoryFlags
+        | SettingKind::Trim
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Postgres
+        | SettingKind::InitDb
+        | SettingKind::Mysql
+        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.words())),
+    };
+    let verify = || {
+        let check = Command::check(target.target.name(), " --no-probe");
+        check.and_then(|check| report.host.command(check)).into_iter().collect()
+    };
+    let undo = || {
+        let before = if target.kind.is_device() { "a blank disk".to_owned() } else { origin::now(advice) };
+        by_hand(&format!("before: {before}"))
+    };
+    [or(&advice.apply, &apply), or(&advice.verify, &verify), or(&advice.undo, &undo)]
 }
 
 /// The command that prints the lines of /etc/fstab for a target.
@@ -82,7 +138,7 @@ pub fn is_of_verdict(rule: &str) -> bool {
     rule.starts_with("verdict.")
 }
 
-/// A step of several rules is an entry for each.
+/// A step of several rules is an entry for each; that of mount options is one, since one command makes all changes.
 fn of_step<'r>(
     report: &Report,
     target: &TargetSummary,
@@ -99,10 +155,16 @@ fn of_step<'r>(
     };
     let mut seen = BTreeSet::new();
     let mut fixes = Vec::new();
-    for finding in about.iter().filter(is_here) {
-        let Some(advice) = finding.advice.iter().find(|advice| advises(finding, advice)) else { continue };
+    let with_advice = |finding: &&'r Finding| {
+        Some((*finding, finding.advice.iter().find(|advice| advises(finding, advice))?))
+    };
+    let mut own: Vec<(&Finding, &Advice)> = about.iter().filter(is_here).filter_map(with_advice).collect();
+    // What interrupts most gives its title to the commands of all.
+    own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
+    for (finding, advice) in own {
         if seen.insert(&finding.rule) {
-            let alone = if step.rules.len() == 1 { &step.advice } else { advice };
+            let is_one = step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(Mounting::Now);
+            let alone = if is_one { &step.advice } else { advice };
             fixes.push(Fix {
                 setting: Some(advice.setting),
                 risk: alone.risk,

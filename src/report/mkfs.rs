@@ -2,7 +2,7 @@
 
 use super::{Plan, Report, Step, options};
 use crate::facts::catalog::target::Attribute;
-use crate::facts::{Choice as _, Subject};
+use crate::facts::{Area, Choice as _, Subject};
 use crate::quote::Command;
 use crate::settings::{NewFilesystem, SettingKind};
 use crate::validity::mkfs_flag;
@@ -139,6 +139,10 @@ pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> O
     let ask = match wanted {
         Some(wanted) => ask.code(" --fs ").value(wanted.filesystem.word())?,
         None => ask,
+    };
+    let ask = match report.engine {
+        Area::Pg => ask,
+        Area::Mysql => ask.code(" --db mysql"),
     };
     report.host.command(ask.code(format))
 }

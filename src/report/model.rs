@@ -144,7 +144,7 @@ use serde::{Serialize, Serializer};
 use super::content::DeviceContent;
 use crate::durability::{Standing, Verdict};
 use crate::facts::catalog::target::TargetKind;
-use crate::facts::{Choice, FactRow, FactSet, Note, Subject, Value};
+use crate::facts::{Area, Choice, FactRow, FactSet, Note, Subject, Value};
 use crate::measure::Measurement;
 use crate::quote::Command;
 use crate::rules::{Advice, Basis, Confidence, Finding, Level, Outcome, Pack, Study, Tally};
@@ -176,6 +176,10 @@ pub struct Report {
     /// The target that was asked for, as it was named; absent when everything found was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// Whose settings the answers are about where there is no server.
+    #[serde(skip)]
+    #[cfg_attr(test, schemars(skip))]
+    pub engine: Area,
     /// The machine in a line.
     pub host: HostSummary,
     /// What was looked at.

@@ -6,18 +6,22 @@
 
 use super::conf::quoted;
 use super::origin::{self, Stronger};
+use crate::facts::catalog::postgres::DATA_CHECKSUMS;
 use crate::facts::catalog::{host, postgres};
-use crate::facts::{FactSet, Scope, Source, Subject};
+use crate::facts::{Area, FactSet, Scope, Source, Subject};
 use crate::quote::{Command, comment};
 use crate::rules::{Advice, Change, Finding, Risk};
-use crate::settings::SettingKind;
+use crate::settings::{self, SettingKind};
 
 /// Gives the advice of findings its commands.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     for Finding { subject, advice, .. } in findings {
-        for advice in advice.iter_mut().filter(|advice| advice.setting.kind == SettingKind::Postgres) {
-            match facts.resolve(subject, Scope::Cluster) {
-                Some(cluster) => Server::from_facts(facts, &cluster).complete(advice),
+        let cluster = facts.resolve(subject, Scope::Cluster);
+        for advice in advice.iter_mut().filter(|advice| advice.setting.kind.area() == Some(Area::Pg)) {
+            let is_made_with = advice.setting.kind == SettingKind::InitDb;
+            match &cluster {
+                Some(cluster) => Server::from_facts(facts, cluster).complete(advice, is_made_with),
+                None if is_made_with => {}
                 None => complete_for_new(advice),
             }
         }
@@ -40,6 +44,9 @@ struct Server {
     socket_directory: Option<String>,
     port: Option<u64>,
     config_file: Option<String>,
+    data_directory: Option<String>,
+    /// The first number of its version, which names the directory of its programs.
+    major: Option<u64>,
     /// Whether it is known not to run: then no statement reaches it.
     is_stopped: bool,
 }
@@ -60,17 +67,23 @@ impl Server {
             socket_directory: facts.value(of, &postgres::SOCKET_DIRECTORY),
             port: facts.value(of, &postgres::PORT),
             config_file: facts.value(of, &postgres::CONFIG_FILE),
+            data_directory: facts.value(of, &postgres::DATA),
+            major: facts.value(of, &postgres::VERSION).map(|version| version.number(0)),
             is_stopped: facts.value(of, &postgres::RUNNING) == Some(false),
         }
     }
 
-    fn complete(&self, advice: &mut Advice) {
+    /// `is_made_with` says that the setting was chosen when the cluster was made.
+    fn complete(&self, advice: &mut Advice, is_made_with: bool) {
         let Change::Set(value) = advice.change.clone() else { return };
         let now = advice.current.value().map(|now| advice.setting.written(now));
         if now.as_ref() == Some(&value) {
             return;
         }
-        if advice.apply.is_empty() && advice.undo.is_empty() {
+        if is_made_with && advice.apply.is_empty() && settings::of(&DATA_CHECKSUMS) == Some(advice.setting) {
+            advice.apply = self.checksums(" --enable --progress -D ");
+            advice.undo = self.checksums(" --disable -D ");
+        } else if !is_made_with && advice.apply.is_empty() && advice.undo.is_empty() {
             let is_fixed = origin::stronger(advice) == Some(Stronger::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (self.line(advice, Some(&value)), self.line(advice, now.as_deref()))
@@ -127,6 +140,24 @@ impl Server {
         };
         let then = if self.is_stopped { "then start the server" } else { "then restart the server" };
         vec![Command::remark(&place), Command::remark(then)]
+    }
+
+    /// pg_checksums of the server's release as its owner: root is refused, and its directory is in no user's PATH.
+    fn checksums(&self, options: &'static str) -> Vec<Command> {
+        let run = || {
+            let run = match &self.runs_as {
+                Some(user) => Command::new("runuser -u ").value(user)?.code(" -- "),
+                None => Command::new(""),
+            };
+            let major = self.major?.to_string();
+            let path = run.code("env PATH=/usr/lib/postgresql/").value(&major)?.code("/bin:/usr/pgsql-");
+            path.value(&major)?
+                .code("/bin:/usr/bin pg_checksums")
+                .code(options)
+                .value(self.data_directory.as_ref()?)
+        };
+        let stop = Command::remark("stop the server and its standbys, and take a backup");
+        run().map_or_else(Vec::new, |run| vec![stop, run])
     }
 
     /// psql as the owner at the server's socket, with a statement for each `-c`; `None` where a name cannot be written.

@@ -383,21 +383,13 @@ fn at_risk_verdict() -> Verdict {
 fn at_risk_findings() -> Vec<Finding> {
     let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
     let now = |text: &str| Reading::known(Value::List(words(text)), Source::line("/proc/self/mountinfo", 24));
-    let remount = |option: &'static str| vec![Command::new("mount -o remount,").code(option).code(" /srv")];
     let barrier = Advice {
         current: now("rw,nobarrier,errors=remount-ro"),
         reach: Reach::WholeFilesystem,
-        apply: remount("barrier=1"),
-        verify: vec![Command::new("grep -w barrier /proc/fs/ext4/md0/options")],
-        undo: remount("nobarrier"),
         ..advice("mount.options", Change::Remove(words("nobarrier,barrier=0")))
     };
-    let noatime = Advice {
-        current: now("rw,relatime"),
-        apply: remount("noatime"),
-        undo: remount("relatime"),
-        ..advice("mount.options", Change::Add(words("noatime")))
-    };
+    let noatime =
+        Advice { current: now("rw,relatime"), ..advice("mount.options", Change::Add(words("noatime"))) };
     let at_boot = Advice {
         current: Reading::known(Value::List(words("defaults,nobarrier")), Source::line("/etc/fstab", 9)),
         reach: Reach::NextBoot,

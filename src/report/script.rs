@@ -66,23 +66,18 @@ mod existing {
                 step.level.word(),
                 advice.setting,
                 step.subject,
-                advice.change.words()
+                advice.words()
             ),
             step.title.clone(),
         ];
         lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
         lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
-        let server = server(step);
-        let by_hand = advice.apply.is_empty() && advice.own.is_empty() && server.is_empty();
-        lines.extend(server);
+        lines.extend(server(step));
         for (title, commands) in advice.commands() {
             lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
             lines.extend(commands.iter().map(|command| format!("  {command}")));
         }
         lines.extend(advice.own.iter().map(left_out));
-        if by_hand {
-            lines.push("by hand: no command does this".to_owned());
-        }
         format!("\n{}", commented(&lines.join("\n")))
     }
 
@@ -105,9 +100,7 @@ mod existing {
             Some(SettingSyntax::Options) => "option files",
         };
         let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
-        let is_by_hand = advice.apply.is_empty() && advice.own.is_empty();
-        let by_hand = is_by_hand.then(|| "by hand: no command does this".to_owned());
-        [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).chain(by_hand).collect()
+        [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).collect()
     }
 }
 mod apart {
@@ -289,7 +282,7 @@ mod tests {
         let part = &format!("# {part}");
         let told = "printf 'the commands that are no comments any more were run; nothing else was done\\n'";
         assert_eq!(active(part), [told, "exit 0"]);
-        assert!(part.contains("#   mount -o remount,barrier=1 /srv\n"), "{part}");
+        assert!(part.contains("#   mount -o remount,barrier=1,noatime /srv\n"), "{part}");
     }
 
     #[test]
@@ -305,7 +298,8 @@ mod tests {
         assert!(script.contains("\nMOUNTPOINT= "));
         // A mount point has no cluster, so its settings would not be found there.
         assert!(script.contains("\nDATABASE= ") && script.contains("    directory=$MOUNTPOINT/$DATABASE\n"));
-        assert!(script.contains("walwise check %s --format conf\\n' \"$directory\"\n"), "{script}");
+        assert!(script.contains("walwise check %s\\n' \"$directory\"\n"), "{script}");
+        assert!(script.contains("\nADD_TO_FSTAB=no ") && script.contains("initdb"), "{script}");
     }
 
     #[test]
@@ -331,7 +325,7 @@ mod tests {
     #[test]
     fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
         let script = render(&sample::free_disk());
-        let line = "printf 'UUID=%s %s xfs noatime 0 0\\n' \"$uuid\" \"$MOUNTPOINT\"";
+        let line = "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
         assert!(active(&script).contains(&line), "{script}");
         assert!(script.contains("# No mount, swap space or device uses it. No data found in "), "{script}");
     }

@@ -320,6 +320,16 @@ pub struct Advice {
 }
 
 impl Advice {
+    /// What it does in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
+    pub fn words(&self) -> String {
+        match &self.change {
+            Change::Set(value) => self.setting.measure(value),
+            change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
+                change.words()
+            }
+        }
+    }
+
     /// What is to be run for review, under its word: `apply`, `verify` and `undo`.
     pub fn commands(&self) -> [(&'static str, &[Command]); 3] {
         let of = |purpose: Purpose, commands| (purpose.word(), commands);

@@ -151,11 +151,11 @@ impl Template {
         self.written(Placeholder::source)
     }
 
-    /// As text for people, without a subject: facts by their names, optional ones left out.
+    /// As text for people, without a subject: facts left open, optional ones left out.
     pub fn unfilled(&self) -> String {
         self.written(|place| match place.means {
             _ if place.prefix.is_some() => String::new(),
-            Means::Fact(fact) => fact.name.to_owned(),
+            Means::Fact(_) => "…".to_owned(),
             Means::Subject => "it".to_owned(),
             Means::Which => listed(&[]),
         })

@@ -21,7 +21,6 @@ use crate::facts::catalog::kernel;
 use crate::facts::catalog::target::{self, TargetKind};
 use crate::facts::{Reading, Remedy, Source, Subject, Value, Why};
 use crate::measure::{Comparison, Conclusion, Estimate, Measurement, Method, MethodResult, Phase, Progress};
-use crate::quote::Command;
 use crate::report::{Assumed, Report, TargetSummary, WhatIf, sample};
 use crate::rules::{Advice, Change, Finding, Level, Risk, RuleFile, RuleSet, Seen, Tally, Trace};
 use crate::settings::NewFilesystem;
@@ -207,7 +206,6 @@ pub fn another_kernel() -> Supposed {
         own: Vec::new(),
         risk: Risk::DataLossIfWrong,
         price: Some("without power the last commits are gone".to_owned()),
-        apply: vec![Command::new("mount -o remount,nobarrier /srv")],
         ..sample::advice("mount.options", Change::Add(vec!["nobarrier".to_owned()]))
     };
     pretended.findings.push(sample::finding(

@@ -7,7 +7,7 @@
 use super::builder::{Builder, builder};
 use super::form::Wrong;
 use super::life::backports;
-use super::table::{OptionEntry, key, table};
+use super::table::{Inverse, OptionEntry, key, table};
 use super::{Effect, Ruling};
 use crate::text::suggest::did_you_mean;
 use crate::version::Version;
@@ -25,6 +25,11 @@ pub fn mount_option(fs: &str, option: &str, kernel: &Version, vendor: &str) -> R
 pub fn holding(fs: &str, options: &[String]) -> Vec<String> {
     let of = if fs == "ext3" { "ext4" } else { fs };
     table().holding(of, options)
+}
+
+/// How an option in force is taken back; `None` where only an unmount does it.
+pub fn inverse(fs: &str, option: &str) -> Option<&'static Inverse> {
+    table().inverse(fs, option)
 }
 
 /// The ruling of a kernel on each of these mount options together, given the options in force (empty where it is not

@@ -42,6 +42,26 @@ pub struct Undone {
     source: String,
 }
 
+/// Options that a remount takes back.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inverse {
+    /// The file systems it is about.
+    of: Vec<String>,
+    /// The options, by their names in rows.
+    words: Vec<String>,
+    /// The option of the remount; `None` where they need an unmount.
+    pub by: Option<String>,
+    /// Whether no remount brings them back.
+    #[serde(default)]
+    pub one_way: bool,
+    /// Options that the next mount needs once.
+    #[serde(default)]
+    pub with: Vec<String>,
+    #[cfg_attr(not(test), expect(dead_code, reason = "for those who read the table"))]
+    source: String,
+}
+
 /// Options that a kernel refuses beside others.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -175,6 +195,7 @@ pub struct Table {
     pub names: BTreeMap<(String, String), usize>,
     /// Options that revoke others.
     undone: Vec<Undone>,
+    inverse: Vec<Inverse>,
     /// Options that are refused beside others.
     conflict: Vec<OptionConflict>,
     /// The seam's: build.rs reads it.
@@ -267,6 +288,11 @@ impl Table {
         (0..left.len()).filter(holds).filter_map(|at| left.get(at).cloned()).collect()
     }
 
+    /// How an option in force is taken back; `None` where only an unmount does it.
+    pub fn inverse(&self, of: &str, option: &str) -> Option<&Inverse> {
+        self.inverse.iter().find(|row| is_of(&row.of, of) && named(&row.words, option))
+    }
+
     /// The options of a line beside which an option is refused.
     pub fn conflicts<'t>(
         &'t self,
@@ -318,6 +344,7 @@ mod tests {
         }
         assert!(table.options.iter().all(|row| !row.source.is_empty()));
         assert!(table.undone.iter().all(|row| !row.source.is_empty()));
+        assert!(table.inverse.iter().all(|row| !row.source.is_empty()));
         let lives = table.options.iter().map(|row| (&row.names, &row.life));
         for (names, life) in lives.chain(table.conflict.iter().map(|row| (&row.words, &row.life))) {
             for steps in life.vendors.values().chain([&life.steps]) {

@@ -82,7 +82,7 @@ pub fn edited(script: &str, point: &Path) -> String {
 pub fn with_directory(script: &str, directory: &str, owner: &str) -> String {
     script
         .replace("DATABASE=  ", &format!("DATABASE={directory} #"))
-        .replace("OWNER=  ", &format!("OWNER={owner} #"))
+        .replace("OWNER=postgres ", &format!("OWNER={owner} #"))
 }
 
 /// The output of a shell that runs it.
@@ -143,7 +143,7 @@ fn edited_it_makes_mounts_and_names_the_file_system() {
             "{shown}"
         );
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(printed.lines().any(|line| line.starts_with("UUID=")), "{printed}");
+        assert!(printed.lines().any(|line| line.trim_start().starts_with("UUID=")), "{printed}");
         if fstype == "btrfs" {
             let flags = run("lsattr", &["-d", directory]);
             assert!(flags.split_whitespace().next().is_some_and(|flags| flags.contains('C')), "{flags}");

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{Key, Note, Reading, Scope, Source, Subject, Why};
-use crate::quote::{Command, fstab};
+use crate::quote::fstab;
 use crate::report::{Report, Step, TargetSummary, options, stack};
 use crate::text::raw;
+use crate::validity::inverse;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclarationSite {
@@ -155,7 +156,17 @@ fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
             "{word} is current but not written here: a default of the file system or kernel, or a manual remount"
         ));
     }
-    let new = |word: &&String| !line.now.contains(word) && !line.add.contains(word);
+    // A word that only brings a default back is not needed where the line changes no default.
+    let fstype = report.facts.value(&step.subject, &mount::FSTYPE).unwrap_or_default();
+    let is_default = |word: &String| {
+        let takes_back =
+            |old: &String| inverse(&fstype, old).is_some_and(|row| row.by.as_ref() == Some(word));
+        in_force.iter().any(takes_back) && !line.now.iter().any(takes_back)
+    };
+    let new = |word: &&String| {
+        let is_needless = is_of_mounted(step) && is_default(word);
+        !(is_needless || line.now.contains(word) || line.add.contains(word))
+    };
     let added: Vec<String> = add.iter().filter(new).cloned().collect();
     let gone = |word: &&String| line.now.contains(word) && !line.remove.contains(word);
     let removed: Vec<String> = remove.iter().filter(gone).cloned().collect();
@@ -173,28 +184,20 @@ fn same_type(report: &Report, line: &Subject, mounted: &Subject) -> bool {
 }
 
 /// A target that will not be mounted after the next boot.
-pub struct AbsentMount {
-    pub title: String,
-    /// The statement that nothing mounts it, and the remedy.
-    pub says: Vec<String>,
+pub struct AbsentMount<'a> {
+    pub title: &'a str,
+    /// The line that mounts it, or why there is none.
+    pub line: Result<String, String>,
 }
 
-/// The targets without a known boot mount; empty where that is uncertain. The line is a comment with the command that
-/// prints the UUID, which walwise does not read.
-pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount> {
-    let missing = |target: &TargetSummary| {
-        let mut says = vec![
-            "Nothing in /etc/fstab or /etc/systemd/system was found that mounts it, so after the next boot it may not be there."
-                .to_owned(),
-        ];
-        says.extend(line_for(report, target).into_iter().flatten());
-        AbsentMount { title: target.title.clone(), says }
-    };
+/// The targets without a known boot mount; empty where that is uncertain.
+pub fn not_mounted_at_boot(report: &Report) -> Vec<AbsentMount<'_>> {
     let is_missing = |target: &&TargetSummary| {
         let mounted = report.facts.resolve(&target.target, Scope::Mount);
         mounted.and_then(|mounted| report.facts.value(&mounted, &mount::AT_BOOT)) == Some(false)
     };
-    report.targets.iter().filter(is_missing).map(missing).collect()
+    let missing = report.targets.iter().filter(is_missing);
+    missing.map(|target| AbsentMount { title: &target.title, line: line_for(report, target) }).collect()
 }
 
 /// Notes about sources of boot mounts that could not be read.
@@ -228,47 +231,32 @@ fn is_on_root(report: &Report, target: &TargetSummary) -> bool {
     mounted.and_then(|mounted| report.facts.value(&mounted, &mount::POINT)).as_deref() == Some("/")
 }
 
-/// The line of /etc/fstab for a target's file system: as mounted now, with the advised options.
-fn line_for(report: &Report, target: &TargetSummary) -> Option<[String; 2]> {
-    let mounted = report.facts.resolve(&target.target, Scope::Mount)?;
-    let text = |key: &Key<String>| report.facts.value(&mounted, key);
-    let point = text(&mount::POINT)?;
-    if !report.facts.value(&mounted, &mount::CLASS)?.is_block() {
-        return None;
-    }
-    let uuid = Command::new("blkid -o value -s UUID ").value(&text(&mount::SOURCE)?)?;
-    let fstype = text(&mount::FSTYPE)?;
-    let mut words = report.facts.value(&mounted, &mount::OPTIONS).unwrap_or_default();
-    // These two print requested options beside their own defaults, and accept them back; others print their defaults as
-    // well.
-    let shows_what_was_asked = ["ext4", "btrfs"].contains(&&*fstype);
-    if shows_what_was_asked {
-        let own = report.facts.value(&mounted, &mount::SUPER_OPTIONS)?;
-        words.extend(own.into_iter().filter(|word| word != "rw" && word != "ro"));
-    }
-    let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-    for step in advised.iter().filter(|step| step.subject == mounted && is_of_mounted(step)) {
-        let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
-        let excluded =
-            |word: &String| add.iter().any(|new| options::exclude(SettingKind::MountOptions, new, word));
-        words.retain(|word| !remove.contains(word) && !add.contains(word) && !excluded(word));
-        words.extend_from_slice(add);
-    }
-    let options = if words.is_empty() { "defaults".to_owned() } else { words.join(",") };
-    let pass = if fstype.starts_with("ext") { 2 } else { 0 };
-    let written = |shown: &str| fstab::field(&raw(shown));
-    let (field, kind, options) = (written(&point)?, written(&fstype)?, written(&options)?);
-    let fields = format!("{field} {kind} {options} 0 {pass}");
-    let command = Command::new("printf 'UUID=%s %s\\n' ").output_of(&uuid).code(" ").text(&fields)?;
-    let but = if shows_what_was_asked {
-        String::new()
-    } else {
-        format!(", but for what else `{}` shows", Command::new("findmnt -no FS-OPTIONS ").value(&point)?)
+/// The line of /etc/fstab for a target's file system: as mounted now, with the advised options; the error says why there
+/// is none.
+fn line_for(report: &Report, target: &TargetSummary) -> Result<String, String> {
+    let mounted = report.facts.resolve(&target.target, Scope::Mount).ok_or("it is not mounted")?;
+    let text = |key: &Key<String>| match report.facts.get(&mounted, key) {
+        Reading::Known { value, .. } => Ok(value),
+        Reading::Unknown { detail, .. } => Err(detail),
     };
-    Some([
-        format!("As it is mounted now, with what is advised{but}; this prints the line:"),
-        format!("  {command}"),
-    ])
+    if !report.facts.value(&mounted, &mount::CLASS).is_some_and(mount::MountClass::is_block) {
+        return Err("it is no file system on a block device of this machine".to_owned());
+    }
+    let (point, fstype) = (text(&mount::POINT)?, text(&mount::FSTYPE)?);
+    let uuid =
+        report.facts.value(&mounted, &mount::UUID).ok_or("its UUID is unknown: run walwise as root")?;
+    let now = stack::in_force(&report.facts, &mounted).unwrap_or_default();
+    let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+    let of_mount = advised.iter().find(|step| step.subject == mounted && is_of_mounted(step));
+    let (add, remove) = of_mount
+        .map_or((&[][..], &[][..]), |step| (step.advice.change.values(), step.advice.change.removed()));
+    let list = options::changed(&now, &[], add, remove);
+    let list = list.split(',').filter(|word| *word != "rw").collect::<Vec<_>>().join(",");
+    let list = if list.is_empty() { "defaults" } else { list.as_str() };
+    let pass = if fstype.starts_with("ext") { 2 } else { 0 };
+    let written = |shown: &str| fstab::field(&raw(shown)).ok_or_else(|| format!("fstab cannot hold {shown}"));
+    let (point, fstype, list) = (written(&point)?, written(&fstype)?, written(list)?);
+    Ok(format!("UUID={uuid} {point} {fstype} {list} 0 {pass}"))
 }
 
 /// Why none of these lines needs a change.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Subject, Value, catalog};
-use crate::report::{Alternative, Conflict, Step, options, stack};
+use crate::report::{Alternative, Conflict, Step, mount, options, stack};
 use crate::rules::{Advice, Change, Finding, Level, Reach};
 use crate::settings::Mounting;
 
@@ -216,6 +216,7 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[AdviceItem<'_>]) -> Opti
     }
     let prices = unique(pieces.iter().filter_map(|p| p.advice.price.clone()));
     advice.price = (!prices.is_empty()).then(|| prices.join("; "));
+    mount::add_commands(&mut advice, facts, subject);
     Some(advice)
 }
 

@@ -8,14 +8,12 @@
 use super::existing;
 use super::remark::{commented, nothing};
 use crate::facts::catalog::device;
-use crate::facts::catalog::postgres::DATA_CHECKSUMS;
-use crate::facts::{Scope, Subject, Value};
+use crate::facts::{Area, Scope, Subject, Value};
 use crate::quote::{Command, comment, shell};
 use crate::report::identity::{self, Identity};
 use crate::report::mkfs::{self, plain, step};
 use crate::report::{Plan, Report, Step, TargetSummary};
-use crate::rules::Change;
-use crate::settings::{self, NewFilesystem, SettingKind};
+use crate::settings::{NewFilesystem, SettingKind};
 
 /// The part for any disk, with the variable text between two `@`.
 const TEMPLATE: &str = include_str!("new.sh");
@@ -66,10 +64,24 @@ fn note(step: &Step) -> String {
     commented(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// Whether a step has a new PostgreSQL cluster made with checksums.
-fn makes_checksums(step: &Step) -> bool {
-    let is_of_checksums = settings::of(&DATA_CHECKSUMS) == Some(step.advice.setting);
-    is_of_checksums && step.advice.change == Change::Set("on".to_owned())
+/// The lines that print the command which makes the database, in the script's indentation. A new cluster is always advised
+/// to have data checksums; the programs of a PostgreSQL release lie in a directory of their own (Debian, RHEL).
+const fn database(engine: Area) -> &'static str {
+    match engine {
+        Area::Pg => {
+            r#"    initdb=initdb
+    for found in /usr/lib/postgresql/[1-9][0-9]/bin/initdb /usr/pgsql-[1-9][0-9]/bin/initdb; do
+        [ ! -x "$found" ] || initdb=$found
+    done
+    printf 'next:\n  runuser -u %s -- %s --data-checksums -D %s\n' "$OWNER" "$initdb" "$directory"
+"#
+        }
+        Area::Mysql => {
+            r#"    printf 'next, for MariaDB:\n  mariadb-install-db --user=%s --datadir=%s\n' "$OWNER" "$directory"
+    printf 'or for MySQL:\n  mysqld --initialize --user=%s --datadir=%s\n' "$OWNER" "$directory"
+"#
+        }
+    }
 }
 
 /// What overwriting in place costs.
@@ -95,8 +107,8 @@ struct Recipe {
     mount: String,
     /// What overwriting in place costs, as comments; `None` where the plan copies on write.
     nocow: Option<String>,
-    /// The command that makes a PostgreSQL cluster, without its directory.
-    initdb: &'static str,
+    /// Whose database the script prepares.
+    engine: Area,
     /// The extent to which the disk was read for the report.
     read: String,
     notes: String,
@@ -124,7 +136,7 @@ fn recipe(report: &Report, target: &TargetSummary, plan: &Plan) -> Result<Recipe
         serial: serial(report, disk).filter(by_lsblk),
         identity: identity.map(compared).transpose()?,
         nocow: attributes.filter(|step| mkfs::sets_nocow(step)).map(in_place),
-        initdb: if plan.steps.iter().any(makes_checksums) { "initdb --data-checksums" } else { "initdb" },
+        engine: report.engine,
         mkfs: mkfs::command(&plan.steps, fstype)?,
         read: comment::inline(&content.sentence()),
         notes: told(plan) + &plan.steps.iter().map(note).collect::<String>(),
@@ -164,6 +176,10 @@ impl Recipe {
         } else {
             ""
         };
+        let (owner, pad, example) = match self.engine {
+            Area::Pg => ("postgres", "          ", "16/main"),
+            Area::Mysql => ("mysql", "             ", "data"),
+        };
         let nocow = self.nocow.as_ref().map(|price| format!("{price}chattr +C \"$directory\"\n"));
         fill(
             TEMPLATE,
@@ -179,7 +195,10 @@ impl Recipe {
                 ("notes", notes),
                 ("known", known),
                 ("nocow", &indented(&nocow.unwrap_or_default())),
-                ("initdb", self.initdb),
+                ("owner", owner),
+                ("pad", pad),
+                ("example", example),
+                ("database", database(self.engine)),
                 ("mkfs", mkfs.as_ref()),
                 ("mount", mount),
                 ("pass", &pass.to_string()),

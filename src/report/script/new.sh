@@ -1,9 +1,10 @@
 # Makes @fstype@ on @node@ and mounts it. All that is on the disk would be lost.
 # @read@
 @notes@
-MOUNTPOINT=             # EDIT: an absolute path, such as /srv/postgresql
-DATABASE=               # EDIT: the directory to make for the database beneath it, such as 15/main; empty: none
-OWNER=                  # EDIT: whose that directory is to be, such as postgres
+MOUNTPOINT=             # EDIT: an absolute path, such as /srv/@owner@
+DATABASE=               # EDIT: the directory to make for the database beneath it, such as @example@; empty: none
+OWNER=@owner@@pad@# the user to whom that directory belongs
+ADD_TO_FSTAB=no         # EDIT: yes appends its line to /etc/fstab, so that the next boot mounts it
 
 DEVICE=@node@
 NAME=@name@
@@ -121,10 +122,12 @@ check_disk
 @mkfs@ "$DEVICE"
 mkdir -p "$MOUNTPOINT"
 mount -t @fstype@ -o @mount@ "$DEVICE" "$MOUNTPOINT"
-# For the next boot, in /etc/fstab; not written by this script:
-uuid=$(blkid -p -s UUID -o value "$DEVICE")
-printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT"
-# printf 'UUID=%s %s @fstype@ @mount@ 0 @pass@\n' "$uuid" "$MOUNTPOINT" >>/etc/fstab
+line="UUID=$(blkid -p -s UUID -o value "$DEVICE") $MOUNTPOINT @fstype@ @mount@ 0 @pass@"
+if [ "$ADD_TO_FSTAB" = yes ]; then
+    printf '%s\n' "$line" >>/etc/fstab
+else
+    printf 'for the next boot, in /etc/fstab:\n  %s\n' "$line"
+fi
 
 if [ -n "$DATABASE" ]; then
     # A mount point itself is no place for a database.
@@ -133,7 +136,5 @@ if [ -n "$DATABASE" ]; then
     mkdir -p "$directory"
     chown "$OWNER:$(id -gn -- "$OWNER")" "$directory"
     chmod 0700 "$directory"
-@nocow@    printf 'next, as %s, for PostgreSQL:\n  @initdb@ -D %s\n' "$OWNER" "$directory"
-    printf 'or for MariaDB, as root:\n  mariadb-install-db --user=%s --datadir=%s\n' "$OWNER" "$directory"
-    printf 'then for its settings, as root:\n  walwise check %s --format conf\n' "$directory"
+@nocow@@database@    printf 'start the server, then:\n  walwise check %s\n' "$directory"
 fi

@@ -129,7 +129,6 @@ pub fn how(report: &Report, target: &TargetSummary, about: &[&Finding], step: &S
             details.push(Detail::More((&*finding.because).into()));
         }
     }
-    details.extend(words::done_with(step).map(|with| Detail::Field("apply", with.into())));
     details.extend(commands(advice));
     details.extend(lasts(report, target, step).map(|lasts| Detail::Field("lasts", lasts.into())));
     details
@@ -155,12 +154,12 @@ fn now(advice: &Advice) -> Vec<Detail> {
 fn becomes(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
-        (None, Change::Set(value)) => vec![value.clone()],
+        (None, Change::Set(value)) => vec![step.advice.setting.measure(value)],
         (None, Change::Keep | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => return None,
     };
     let before = match &step.advice.current {
         Reading::Known { value: Value::List(now), .. } => now.clone(),
-        Reading::Known { value, .. } => vec![value.to_string()],
+        Reading::Known { value, .. } => vec![step.advice.setting.measure(&value.to_string())],
         Reading::Unknown { .. } => Vec::new(),
     };
     Some(Detail::Becomes { before, after, whole: step.result.clone() })

@@ -167,12 +167,6 @@ pub fn withheld(one: &Withheld) -> String {
     format!("{} for {}: {}", one.advice, subject(&one.subject), one.because)
 }
 
-/// Where a step that has no command of its own is done: what mkfs is to be told is one command with the file system.
-pub fn done_with(step: &Step) -> Option<&'static str> {
-    let of_mkfs = step.advice.setting.kind.is_of_mkfs() && step.advice.apply.is_empty();
-    of_mkfs.then_some("as an mkfs option")
-}
-
 /// A missing fact: what it is, why it is missing, what would supply it.
 pub fn need(need: &Need) -> String {
     let remedy = need.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();

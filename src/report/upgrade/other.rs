@@ -57,7 +57,8 @@ fn findings(real: &Report, supposed: &Report) -> Vec<Item> {
         if now.contains_key(&name) || is_open(finding) || of_boot(finding) {
             continue;
         }
-        let part = if finding.level == Level::Keep { Part::Changes } else { Part::Better };
+        // What is not advised any more may be what the new kernel cannot do; only a fault that ends is a gain.
+        let part = if finding.level >= Level::Warning { Part::Better } else { Part::Changes };
         let what = format!("no longer: {}", finding.title);
         items.push(Item { what, because: String::new(), ..item(part, finding, false) });
     }

@@ -109,7 +109,7 @@ impl RuleCatalog<'_> {
         // Words that fit any machine: what is said of this one would be said as if it applied.
         let rule = self.data.rules.find(&judged.rule);
         let level = rule.map(|rule| rule.level.word()).unwrap_or_default();
-        let title = rule.map(|rule| rule.title.unfilled()).unwrap_or_default();
+        let title = rule.map(|rule| rule.question.unfilled()).unwrap_or_default();
         let of = judged.not.first().map(words::subject).unwrap_or_default();
         let more = judged.not.len().saturating_sub(1);
         let of = if more > 0 { format!("{of} and {more} more") } else { of };

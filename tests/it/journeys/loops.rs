@@ -155,7 +155,7 @@ fn after_an_upgrade_from_what_is_worse_to_the_command() {
     pty.press("y");
     pty.until_shown("clipboard");
     let commands = copied(&pty);
-    assert!(commands.contains(&format!("mount -o remount,barrier=1 {}", mounted.path())), "{commands}");
+    assert!(commands.contains("mount -o remount,barrier=1,"), "{commands}");
     // What was copied does what was promised; read again, the danger is gone.
     for command in commands.lines() {
         run("sh", &["-c", command]);

@@ -48,11 +48,11 @@ pub fn ask(
     });
     if !lets_in {
         let whom = if root {
-            "such a server may require a password"
+            "a server of this release may require a password"
         } else {
             "only root is let in without a password"
         };
-        let remedy = if root { yourself(seen) } else { Remedy::RunAsRoot };
+        let remedy = if root { compare(seen) } else { Remedy::RunAsRoot };
         return silent(Why::NotCollected, format!("the server was not asked: {whom}"), remedy);
     }
     let named = conf.hint("socket").map(|value| within(seen, value));
@@ -90,6 +90,14 @@ pub fn ask(
             Reading::Known { .. } => silent(Why::NotCollected, shown, yourself(seen)),
         },
     }
+}
+
+/// The remedy for a server of a release that is never asked.
+fn compare(seen: &Path) -> Remedy {
+    Remedy::Do(format!(
+        "compare the report with SHOW GLOBAL VARIABLES of the server on {}",
+        safe(path_bytes(seen))
+    ))
 }
 
 /// The remedy where we cannot ask the server.
