@@ -15,6 +15,7 @@ mod assume;
 mod baseline;
 mod captures;
 mod cli;
+mod commands;
 mod contents;
 mod dashboard;
 mod databases;
