@@ -120,7 +120,7 @@ use super::model::difference::{
     Difference, FactChange, FindingChange, KeptFact, KeptFinding, Made, Renamed, VerdictChange,
 };
 use crate::durability::Standing;
-use crate::facts::{Nature, Subject, catalog};
+use crate::facts::{Nature, Scope, Subject, catalog};
 use crate::quote::Command;
 use crate::text::first_of;
 use names::Names;
@@ -141,6 +141,10 @@ pub fn difference(before: &Kept, now: &Kept) -> Difference {
         facts: facts(&old, now),
         probes: Vec::new(),
     };
+    if let Some(common) = common_subjects(&old, now) {
+        difference.findings.retain(|change| common.contains(&change.subject));
+        difference.facts.retain(|change| common.contains(&change.subject));
+    }
     difference.probes = probes::shifts(&old, now, &difference.facts);
     difference
 }
@@ -163,6 +167,18 @@ fn missing(from: &Kept, of: &Kept) -> Vec<Subject> {
 fn is_of_same(a: &Kept, b: &Kept) -> bool {
     let both = a.made.asked.is_some() && b.made.asked.is_some();
     a.made.asked == b.made.asked || (both && a.targets.keys().eq(b.targets.keys()))
+}
+
+/// Where the reports are about different targets: the subjects of those that both looked at, and the host.
+fn common_subjects(before: &Kept, now: &Kept) -> Option<BTreeSet<Subject>> {
+    if is_of_same(before, now) {
+        return None;
+    }
+    let both =
+        now.targets.iter().filter_map(|(target, new)| Some((target, before.targets.get(target)?, new)));
+    let own = both.flat_map(|(target, old, new)| old.subjects.iter().chain(&new.subjects).chain([target]));
+    let host = now.subjects().filter(|subject| subject.scope() == Scope::Host);
+    Some(own.chain(host).cloned().collect())
 }
 
 fn verdicts(before: &Kept, now: &Kept) -> Vec<VerdictChange> {

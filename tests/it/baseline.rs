@@ -13,6 +13,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::support::deadline::CommandInTime as _;
+use crate::support::recorded::file;
 use crate::support::running::Running;
 use crate::support::{names, stderr, stdout, walwise};
 
@@ -234,4 +235,20 @@ fn a_series_that_cannot_be_listed_is_a_warning() {
     assert!(compared.status.code() == Some(2) && said.contains("Permission denied"), "{said}");
     assert!(!said.contains("no baseline is kept"), "{said}");
     allow(&shelf, 0o700);
+}
+
+/// What else the baseline looked at is no part of the question.
+#[test]
+fn a_report_of_one_target_is_compared_with_that_target_alone() {
+    let host = file("real-loop-xfs");
+    let host = host.to_str().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let all = place.path().join("all.json");
+    let all = all.to_str().unwrap();
+    checked(&["--host", host, "-v", "--format", "json", "--output", all]);
+    let text = stdout(&checked(&["/mnt/capture-btrfs", "--host", host, "--baseline", all]));
+    assert!(text.contains("only what both looked at"), "{text}");
+    for other in ["/mnt/capture-xfs", "/mnt/capture-ext4", "/var/lib/postgresql"] {
+        assert!(!text.contains(other), "{other}:\n{text}");
+    }
 }
