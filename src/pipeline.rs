@@ -18,7 +18,7 @@ use crate::facts::note::{MeasurementNote, RulesNote};
 use crate::facts::{Area, FactSet, Note, Subject};
 use crate::host::Host;
 use crate::measure::Measurement;
-use crate::report::{self, Report};
+use crate::report::{self, Report, RunOption};
 use crate::rules::{self, RuleSet};
 use crate::settings::NewFilesystem;
 use crate::sizing;
@@ -288,8 +288,8 @@ pub struct Session {
     pub rules: Arc<RuleSet>,
     /// Whether the host is this machine.
     pub live: bool,
-    /// The file of the capture, as it was named, display-safe.
-    pub capture: Option<String>,
+    /// The options of this run that its commands repeat, display-safe.
+    pub options: Vec<RunOption>,
     /// The target that was asked for, as it was named, display-safe; `None` when everything found is examined.
     pub asked: Option<String>,
     /// Whose settings the answers are about where there is no server.
@@ -333,7 +333,7 @@ impl Session {
         Self {
             rules: rules.into(),
             live,
-            capture: None,
+            options: Vec::new(),
             asked: None,
             engine: Area::Pg,
             read,
@@ -410,7 +410,7 @@ impl Session {
             circumstances: report::RunContext {
                 when: now(),
                 live: self.live,
-                capture: self.capture.clone(),
+                options: self.options.clone(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 rules: self.rules.rules().len(),
                 asked: self.asked.clone(),

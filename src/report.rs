@@ -504,7 +504,7 @@ pub use model::upgrade::Upgrade;
 pub use model::what_if::{Assumed, StepChange, WhatIf, WouldBeOffered};
 pub use model::{
     Alternative, Conflict, DirectoryRow, FilesystemChoice, HostSummary, LayerRow, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
+    RunOption, SCHEMA_VERSION, Stack, Step, TargetSummary, ToolSummary, Withheld,
 };
 pub use monitoring::{Health, Protocol};
 

@@ -13,6 +13,7 @@ use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
 use crate::pipeline::Session;
 use crate::pipeline::assume::{self, Hypothesis};
+use crate::report::RunOption;
 use crate::report::inside::ReportReader;
 use crate::rules::RuleSet;
 use crate::text;
@@ -163,10 +164,26 @@ pub(super) fn look_assuming(
     Ok(session.assuming(&supposed(assumed, &session, &host, from, target)?))
 }
 
-/// The name by which a capture is read again, display-safe; `FILE` for a stream, which is gone once it is read.
-pub(super) fn name_again(file: &Path) -> String {
-    let is_stream = file == Path::new("-") || file.starts_with("/dev") || file.starts_with("/proc");
-    if is_stream { "FILE".to_owned() } else { text::safe(path_bytes(file)) }
+impl From {
+    /// The options that the commands of a report repeat, display-safe; `FILE` for a stream, which is gone once it is read.
+    pub(super) fn options(&self) -> Vec<RunOption> {
+        let Self { host, rules, new, servers, no_programs: _, drill, trial } = self;
+        let name = |file: &PathBuf| {
+            let is_stream = file == Path::new("-") || file.starts_with("/dev") || file.starts_with("/proc");
+            Some(if is_stream { "FILE".to_owned() } else { text::safe(path_bytes(file)) })
+        };
+        let one = |option, file: &Option<PathBuf>| file.as_ref().map(|file| (option, name(file)));
+        let single = [
+            one("--host", host),
+            one("--rules", rules),
+            one("--mysql-defaults", &servers.mysql_defaults),
+            one("--postgres-config", &servers.postgres_config),
+            new.then_some(("--new", None)),
+        ];
+        let drills = drill.iter().map(|file| ("--drill", name(file)));
+        let trials = trial.iter().map(|file| ("--trial", name(file)));
+        single.into_iter().flatten().chain(drills).chain(trials).collect()
+    }
 }
 
 /// Reads this host as the options say.
@@ -196,7 +213,7 @@ pub(super) fn look_at(
         .map(|file| Ok((text::safe(path_bytes(file)), drill_record(file)?)))
         .collect::<Result<_, CliError>>()?;
     session.trials = trials(&from.trial)?;
-    session.capture = from.host.as_deref().map(name_again);
+    session.options = from.options();
     session.asked = target.map(|target| text::safe(path_bytes(target)));
     if show {
         out::progress("");

@@ -24,7 +24,7 @@ use crate::output::{Destination, Existing, OutputError, Wish};
 use crate::pipeline::assume::{self, Assumption};
 use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::probes::{self, Control, ProbePlan};
-use crate::report::{Format, Report, host_summary, text};
+use crate::report::{Format, Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
 use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
@@ -64,7 +64,14 @@ pub(super) fn run(args: Bare) -> ExitResult {
     if let Some(mistake) = collect::mistake(machine.as_ref(), &request) {
         return Err(CliError::Usage(format!("nothing to check: {mistake}")));
     }
-    let desk = Desk { host: from.host, request, looked: Mutex::default(), failed: Mutex::default() };
+    let repeated = from.options();
+    let desk = Desk {
+        host: from.host,
+        options: repeated,
+        request,
+        looked: Mutex::default(),
+        failed: Mutex::default(),
+    };
     match ui::run(Arc::new(desk), options).context("the terminal failed")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
@@ -124,6 +131,7 @@ fn in_tmux() -> bool {
 /// The work that the screens request.
 struct Desk {
     host: Option<PathBuf>,
+    options: Vec<RunOption>,
     request: Request,
     looked: Mutex<Option<Looked>>,
     /// Why the last probe did not finish, if it did not; the report says so too.
@@ -191,7 +199,7 @@ impl Worker for Desk {
             progress(Partial::Report(Box::new(session.report())));
         };
         let mut session = Session::look(&machine, &self.request, rules, &mut so_far);
-        session.capture = self.host.as_deref().map(host::name_again);
+        session.options.clone_from(&self.options);
         session.asked = self.request.target.as_deref().map(|target| safe(path_bytes(target)));
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(before) = looked.take() {

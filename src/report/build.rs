@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
-    SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, fixes, hop, mount, mysql,
-    plan, postgres, price, remedy, stack,
+    RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, fixes, hop,
+    mount, mysql, plan, postgres, price, remedy, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -53,8 +53,8 @@ pub struct RunContext {
     pub when: String,
     /// Whether it is the machine itself rather than a capture.
     pub live: bool,
-    /// The file of the capture, as it was named.
-    pub capture: Option<String>,
+    /// The options of this run that its commands repeat.
+    pub options: Vec<RunOption>,
     pub version: String,
     /// The number of evaluated rules.
     pub rules: usize,
@@ -118,7 +118,7 @@ pub fn build(input: Input<'_>) -> Report {
         when: circumstances.when,
         asked: circumstances.asked,
         engine: circumstances.engine,
-        host: HostSummary { capture: circumstances.capture, ..host_summary(facts, circumstances.live) },
+        host: HostSummary { options: circumstances.options, ..host_summary(facts, circumstances.live) },
         targets,
         stacks,
         verdicts,
@@ -199,7 +199,7 @@ pub fn host_summary(facts: &FactSet, live: bool) -> HostSummary {
         seen_by: facts.value(&machine, &host::SEEN_BY).map_or("unknown", Choice::word).to_owned(),
         privileged: facts.value(&machine, &host::PRIVILEGED),
         live,
-        capture: None,
+        options: Vec::new(),
     }
 }
 

@@ -309,18 +309,24 @@ pub struct HostSummary {
     pub privileged: Option<bool>,
     /// Whether this is the machine itself (`true`) or a capture of one.
     pub live: bool,
-    /// The file of the capture, as it was named.
+    /// The options of this run that its commands repeat.
     #[serde(skip)]
-    pub capture: Option<String>,
+    pub options: Vec<RunOption>,
 }
 
+/// An option of walwise that says where facts come from, with its value.
+pub type RunOption = (&'static str, Option<String>);
+
 impl HostSummary {
-    /// A command of walwise about the same host; `None` where the name of the capture cannot be written.
+    /// A command of walwise about the same host, read in the same way; `None` where the name of a file cannot be written.
     pub fn command(&self, command: Command) -> Option<Command> {
-        match &self.capture {
-            Some(file) => command.code(" --host ").value(file),
-            None => Some(command),
-        }
+        self.options.iter().try_fold(command, |command, (option, value)| {
+            let command = command.code(" ").code(option);
+            match value {
+                Some(value) => command.code(" ").value(value),
+                None => Some(command),
+            }
+        })
     }
 }
 

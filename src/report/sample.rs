@@ -97,7 +97,7 @@ fn report_for(
         circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
-            capture: None,
+            options: Vec::new(),
             version: "0.1.0".to_owned(),
             rules: 12,
             asked: None,

@@ -176,16 +176,39 @@ fn the_engine_of_a_server_to_come_can_be_named() {
 }
 
 /// Commands of walwise in a report of a capture are about that capture, and run as they are printed.
+/// A user's rule, which `explain` knows only where it is told of its directory.
+const MINE: &str = r#"
+[[rule]]
+id = "mine.disk"
+since = "1"
+for = "target"
+title = "Mine says so of {target.path}"
+question = "Does mine say so?"
+level = "warning"
+confidence = "certain"
+because = "It is mine."
+refs = ["mine"]
+when = { fact = "mount.class", is = "block" }
+example = [
+    { name = "a disk", facts = { "mount.class" = "block" }, expect = "applies" },
+    { name = "memory", facts = { "mount.class" = "memory" }, expect = "does not apply" },
+    { name = "unread", facts = { "mount.class" = "?denied" }, expect = "undecided" },
+]
+"#;
+
 #[test]
 fn commands_of_a_capture_run_as_printed() {
     let directory = tempfile::tempdir().unwrap();
+    let rules = directory.path().join("rules");
+    std::fs::create_dir(&rules).unwrap();
+    std::fs::write(rules.join("mine.toml"), MINE).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_walwise")).parent().unwrap();
     let path_of_programs = format!("{}:/usr/bin:/bin", program.display());
-    let mut all = 0;
+    let (mut all, mut mine) = (0, 0);
     for path in files().iter().step_by(14) {
         let check = || {
             let mut command = walwise();
-            command.args(["check", "--host"]).arg(path.canonicalize().unwrap());
+            command.args(["check", "--host"]).arg(path.canonicalize().unwrap()).arg("--rules").arg(&rules);
             command
         };
         let text = [check(), {
@@ -204,6 +227,7 @@ fn commands_of_a_capture_run_as_printed() {
             assert_ne!(output.status.code(), Some(2), "{}: {line}: {}", path.display(), stderr(&output));
             assert_ne!(output.status.code(), Some(127), "{line}");
             all += 1;
+            mine += usize::from(line.contains("explain mine.disk"));
         }
         let bare = text
             .lines()
@@ -211,7 +235,7 @@ fn commands_of_a_capture_run_as_printed() {
             .find(|line| line.starts_with("walwise check /") && !line.contains("--host"));
         assert_eq!(bare, None, "{}", path.display());
     }
-    assert!(all > 10, "only {all} were run");
+    assert!(all > 10 && mine > 0, "only {all} were run, {mine} of them about a user's rule");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
         circumstances: RunContext {
             when: String::new(),
             live: true,
-            capture: None,
+            options: Vec::new(),
             version: String::new(),
             rules: 0,
             asked: None,

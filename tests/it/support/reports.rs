@@ -19,7 +19,7 @@ pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {
         circumstances: RunContext {
             when: "2026-11-20T14:03:11Z".to_owned(),
             live: true,
-            capture: None,
+            options: Vec::new(),
             version: "0.1.0".to_owned(),
             rules: 1,
             asked: None,
