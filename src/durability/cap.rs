@@ -55,8 +55,9 @@ impl Caps {
             if cap.applies == Truth::Unknown
                 && let Some(fact) = &cap.unread
             {
+                let name = fact.replace(['.', '_'], " ");
                 let says = format!(
-                    "{fact} could not be read, so a known fault that loses flushed data is not ruled out"
+                    "the {name} could not be read, so a known fault that loses flushed data is not ruled out"
                 );
                 found.push(Evidence::new(Layer::Rule, subject, Bears::Unproven, says, String::new()));
             }

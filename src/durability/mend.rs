@@ -149,8 +149,12 @@ impl Mend {
             Self::Barriers(mount) => {
                 format!("Mount {} without the option that turns barriers off.", mount.name())
             }
+            Self::Journal(mount) if mount.name() == ROOT => {
+                "From a rescue system, run e2fsck -f on the device of /, then tune2fs -O has_journal."
+                    .to_owned()
+            }
             Self::Journal(mount) => {
-                format!("{}run e2fsck -f, then add a journal: tune2fs -O has_journal.", unmounted(mount))
+                format!("Unmount {}, run e2fsck -f, then tune2fs -O has_journal.", mount.name())
             }
             Self::Recovery(mount) if mount.name() == ROOT => {
                 "Boot without norecovery in rootflags= and in the line of / in /etc/fstab.".to_owned()
@@ -219,14 +223,6 @@ impl Mend {
 /// The mount of the root file system, which cannot be unmounted while the system runs.
 const ROOT: &str = "/";
 
-/// What comes before a repair of an unmounted file system.
-fn unmounted(mount: &Subject) -> String {
-    match mount.name() {
-        ROOT => "Boot a rescue system, and there on the device of /: ".to_owned(),
-        point => format!("Unmount {point}, "),
-    }
-}
-
 /// The remedies of everything that decides, those for this machine first: whether there is one here, and the sentences.
 pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
     let mut distinct: Vec<&Mend> = Vec::new();
@@ -247,3 +243,17 @@ pub fn told(mends: &[&Mend]) -> Option<(bool, String)> {
 
 /// The largest number of remedies that are named.
 const MOST: usize = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_told_to_unmount_the_root_file_system() {
+        for remedy in [Mend::Journal, Mend::Recovery] {
+            let [root, data] = ["/", "/data"].map(|point| remedy(Subject::mount(point)).sentence());
+            assert!(!root.contains("nmount"), "{root}");
+            assert!(data.starts_with("Unmount /data, "), "{data}");
+        }
+    }
+}

@@ -43,23 +43,10 @@ pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r
     joined(fixes)
 }
 
-/// The commands of an advice about a target: a file system is made by the script, which looks again, and a line of
-/// /etc/fstab is printed.
+/// The commands that apply advice about a target.
 pub fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
-    let is_made = target.kind.is_device()
-        && matches!(
-            Topic::from_setting(advice.setting),
-            Some(Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions)
-        );
-    let script =
-        is_made.then(|| mkfs::asked_again(report, &target.target, " --format script --output setup.sh"));
-    script.flatten().map_or_else(
-        || {
-            let [apply, ..] = all_commands(report, target, advice);
-            apply
-        },
-        |script| vec![script],
-    )
+    let [apply, ..] = all_commands(report, target, advice);
+    apply
 }
 
 /// Gives each step of a plan all of its commands: where none can be run, a comment says what is done by hand, and what was
@@ -87,15 +74,19 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         if commands.is_empty() && advice.own.is_empty() { other() } else { commands.to_vec() }
     };
     let by_hand = |says: &str| vec![Command::remark(says)];
+    // The script makes the file system of a free disk with all that belongs to it, and looks again before.
+    let script = || {
+        mkfs::asked_again(report, &target.target, " --format script --output setup.sh").into_iter().collect()
+    };
     let apply = || match advice.setting.kind {
         SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
-        SettingKind::MkfsOptions | SettingKind::MkfsFeatures => {
-            by_hand("an option of the mkfs that makes the file system")
-        }
         SettingKind::Filesystem | SettingKind::Placement => {
-            by_hand("by hand: stop the server, copy the directory to the new place, start the server there")
+            let (from, to) = (target.target.name(), advice.words());
+            by_hand(&format!("by hand: stop the server, copy {from} to {to}, start the server there"))
         }
         SettingKind::MountOptions
+        | SettingKind::MkfsOptions
+        | SettingKind::MkfsFeatures
         | SettingKind::FastCommit
         | SettingKind::DirectoryFlags
         | SettingKind::Trim
@@ -114,7 +105,9 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         let before = if target.kind.is_device() { "a blank disk".to_owned() } else { origin::now(advice) };
         by_hand(&format!("before: {before}"))
     };
-    [or(&advice.apply, &apply), or(&advice.verify, &verify), or(&advice.undo, &undo)]
+    let is_free_disk = target.kind.is_device();
+    let apply: &dyn Fn() -> Vec<Command> = if is_free_disk { &script } else { &apply };
+    [or(&advice.apply, apply), or(&advice.verify, &verify), or(&advice.undo, &undo)]
 }
 
 /// The command that prints the lines of /etc/fstab for a target.

@@ -87,50 +87,6 @@ pub fn command(steps: &[Step], fstype: &str) -> Result<Command, String> {
     all.ok_or_else(|| format!("mkfs options that cannot be written in a command: {line}"))
 }
 
-/// Gives the steps for a free disk the commands that follow from all of them together, where no rule provided any.
-pub fn complete(steps: &mut [Step], node: &str) {
-    let Ok(Chosen { fstype, mount, .. }) = chosen(steps) else { return };
-    let Ok(command) = command(steps, fstype) else { return };
-    if !plain(node, "/_-.") {
-        return;
-    }
-    for step in steps.iter_mut().filter(|step| step.advice.apply.is_empty()) {
-        let nocow = sets_nocow(step);
-        let advice = &mut step.advice;
-        match advice.setting.kind {
-            SettingKind::Filesystem => {
-                advice.apply = command.clone().code(" ").value(node).into_iter().collect();
-                advice.verify = Command::new("blkid -p ").value(node).into_iter().collect();
-            }
-            SettingKind::MountOptions => {
-                let mount = |node| {
-                    let typed = Command::new("mount -t ").value(fstype)?.code(" -o ").value(&mount)?;
-                    Some(typed.code(" ").value(node)?.code(" MOUNTPOINT"))
-                };
-                advice.apply = mount(node).into_iter().collect();
-                advice.verify = vec![Command::new("findmnt MOUNTPOINT")];
-            }
-            SettingKind::DirectoryFlags if nocow => {
-                advice.apply = vec![Command::new("chattr +C MOUNTPOINT/DATABASE   # while it is empty")];
-                advice.verify = vec![Command::new("lsattr -d MOUNTPOINT/DATABASE   # shows C")];
-            }
-            SettingKind::MkfsOptions
-            | SettingKind::MkfsFeatures
-            | SettingKind::BootOptions
-            | SettingKind::FastCommit
-            | SettingKind::DirectoryFlags
-            | SettingKind::Trim
-            | SettingKind::Scheduler
-            | SettingKind::Queue
-            | SettingKind::Placement
-            | SettingKind::Postgres
-            | SettingKind::InitDb
-            | SettingKind::Mysql
-            | SettingKind::Other => {}
-        }
-    }
-}
-
 /// The command that asks for a document about a free disk, with the file system that the user wants; `None` where the
 /// name of the disk cannot be written.
 pub fn asked_again(report: &Report, target: &Subject, format: &'static str) -> Option<Command> {

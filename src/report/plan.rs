@@ -195,7 +195,7 @@ pub use join::Overrides;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{Conflict, Plan, Step, TargetSummary, mkfs};
+use super::{Conflict, Plan, Step, TargetSummary};
 use crate::facts::{FactSet, Scope, Subject};
 use crate::rules::{Change, Finding, Level, Outcome, Risk};
 use crate::settings::{NewFilesystem, Setting, SettingKind};
@@ -255,9 +255,6 @@ pub fn plan(
         .collect();
     let blank = target.kind.is_device();
     steps.sort_by_cached_key(|step| order(step, blank));
-    if blank {
-        mkfs::complete(&mut steps, target.target.name());
-    }
     options.sort_by_cached_key(|step| order(step, blank));
     Plan { target: target.target.clone(), steps, options, filesystems }
 }

@@ -18,7 +18,7 @@ use crate::support::postgres::{Cluster, PROGRAMS};
 use crate::support::{recorded, stderr};
 
 /// What is not executed here, by how it begins, with the reason.
-const NOT_HERE: [(&str, &str); 19] = [
+const NOT_HERE: [(&str, &str); 15] = [
     ("#", "a remark: done by hand"),
     ("walwise ", "run by answers::commands_of_a_capture_run_as_printed"),
     ("mount ", "by changes_of_mount_options_hold_and_are_undone"),
@@ -32,10 +32,6 @@ const NOT_HERE: [(&str, &str); 19] = [
     ("echo 30000 ", "only drivers with a timeout have the attribute: NVMe, SCSI"),
     ("cat /sys/class/block/nvme", "only drivers with a timeout have the attribute: NVMe, SCSI"),
     ("cat /proc/mdstat", "this kernel has no md; the lab boots one that has"),
-    ("mkfs.", "the script makes file systems: script.rs, tests/converge"),
-    ("blkid ", "the script makes file systems: script.rs, tests/converge"),
-    ("chattr +C MOUNTPOINT", "the script makes file systems: script.rs, tests/converge"),
-    ("lsattr -d MOUNTPOINT", "the script makes file systems: script.rs, tests/converge"),
     ("grep ", "finds what the machine of a test may lack"),
     ("swapon ", "only lists"),
 ];

@@ -31,7 +31,6 @@ mod hosts;
 mod html;
 mod in_force;
 mod interlock;
-mod job;
 mod journeys;
 mod kept;
 mod loops;

@@ -220,10 +220,10 @@ fn checksums_are_chosen_as_advised_when_a_cluster_is_made() {
         .flat_map(|one| &one.spec.apply)
         .filter_map(|command| Some(command.source()).filter(|source| source.starts_with("initdb ")))
         .collect();
-    assert!(commands.len() >= 2, "{commands:?}");
+    assert!(!commands.is_empty());
     for (number, command) in (0..).zip(commands) {
         let new = cluster.path(&format!("another{number}"));
-        let command = command.replace("MOUNTPOINT/DATABASE", &new).replace("DIRECTORY", &new);
+        let command = command.replace("DIRECTORY", &new);
         let words: Vec<&str> = command.split_whitespace().collect();
         cluster.program(words[0], &words[1..]);
         let shown = cluster.program("pg_controldata", &[&new]);

@@ -3,15 +3,17 @@
 
 use std::fs;
 
+use serde_json::Value;
 use walwise::inside::collect::Request;
+use walwise::inside::facts::catalog;
 use walwise::inside::host::RecordedHost;
 use walwise::inside::measure::Caveat;
 use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Report, telling, text};
+use walwise::inside::report::{Report, json, telling, text};
 use walwise::inside::rules::{Change, Level, Outcome, RuleSet};
-use walwise::inside::ui;
+use walwise::inside::{settings, ui};
 
-use crate::support::recorded::file;
+use crate::support::recorded::{file, files};
 
 /// Hosts that differ: at risk, durable, a guest, a RAID with a battery, btrfs, ZFS, a swamp of unknowns, a network.
 const HOSTS: [&str; 9] = [
@@ -120,5 +122,53 @@ fn those_sentences_are_on_the_screens() {
         let worst = report.verdicts.iter().filter(|verdict| verdict.standing == worst);
         let mut bare = worst.map(|verdict| verdict.sentence.split_whitespace().collect::<String>());
         assert!(bare.any(|bare| shown.contains(&bare)), "{name}");
+    }
+}
+
+/// The keys under which the JSON holds sentences.
+const SENTENCES: [&str; 9] =
+    ["title", "because", "remedy", "says", "sentence", "limits", "reason", "fix", "tradeoff"];
+
+/// What of a sentence is not for people: a placeholder, the name of a fact, a size in bytes.
+fn machine_words(sentence: &str) -> Vec<String> {
+    let is_edge = |c: char| !c.is_alphanumeric() && c != '_' && c != '}' && c != '{';
+    let words = sentence.split_whitespace().map(|word| word.trim_matches(is_edge));
+    let is_fact = |word: &str| catalog::find(word).is_some() && settings::find(word).is_none();
+    let is_size =
+        |word: &str| word.parse::<u64>().is_ok_and(|number| number > 1 << 20 && number < u64::from(u32::MAX));
+    let is_blank = |word: &str| word.starts_with('{') && word.ends_with('}');
+    words.filter(|word| is_fact(word) || is_size(word) || is_blank(word)).map(str::to_owned).collect()
+}
+
+fn sentences_of(json: &Value, found: &mut Vec<String>) {
+    match json {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                found.extend(value.as_str().filter(|_| SENTENCES.contains(&&**key)).map(str::to_owned));
+                sentences_of(value, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| sentences_of(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn no_sentence_holds_what_only_a_machine_reads() {
+    let (mut all, mut wrong) = (0, Vec::new());
+    for path in files() {
+        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+        let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| ()).report();
+        let mut sentences = Vec::new();
+        sentences_of(&serde_json::from_str(&json::render(&report)).unwrap(), &mut sentences);
+        all += sentences.len();
+        let said = |sentence: &String| (!machine_words(sentence).is_empty()).then(|| sentence.clone());
+        wrong.extend(sentences.iter().filter_map(said));
+    }
+    assert!(all > 1_000, "{all} sentences are no proof");
+    assert_eq!(wrong, [""; 0]);
+    for seen in ["pg.wal_size_fit is unknown", "Mount {mount.point} with noatime", "100663296 → 1073741824"]
+    {
+        assert!(!machine_words(seen).is_empty(), "{seen}");
     }
 }

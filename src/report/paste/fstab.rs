@@ -189,6 +189,20 @@ mod tests {
         }
     }
 
+    /// A remount names the default, where somebody had changed it by hand; the line needs it only where it names another.
+    #[test]
+    fn a_default_is_written_only_in_place_of_another_value() {
+        for (written, expected) in [("x-mine=1", None), ("commit=60", Some("commit=5"))] {
+            let written = Written { options: words(&[written]), ..Written::default() };
+            let mut report = report(&written, None, Some(add(&["commit=5"])));
+            let in_force = sample::words("rw,commit=60");
+            report.facts.know(&Subject::mount("/srv"), &mount::SUPER_OPTIONS, in_force, Source::Assumed);
+            let text = render(&report);
+            let options = active(&text).first().and_then(|line| line.split(' ').nth(3));
+            assert_eq!(options, expected, "{text}");
+        }
+    }
+
     #[test]
     fn nothing_is_said_of_a_line_that_is_right() {
         let written = Written { options: words(&["noatime", "rw"]), ..Written::default() };

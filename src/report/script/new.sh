@@ -31,6 +31,15 @@ case $DATABASE in
     /* | *[!A-Za-z0-9/._-]* | .. | ../* | */.. | */../*) stop 'DATABASE may hold letters, digits and /._- only, and must lie beneath; nothing was done' ;;
     *) id -u -- "$OWNER" >/dev/null 2>&1 || stop 'set OWNER to the user whom the directory DATABASE is to belong to; nothing was done' ;;
 esac
+case $ADD_TO_FSTAB in
+    no) ;;
+    yes)
+        if awk -v point="$MOUNTPOINT" '$2 == point { found = 1 } END { exit !found }' /etc/fstab; then
+            stop "/etc/fstab has a line for $MOUNTPOINT already; nothing was done"
+        fi
+        ;;
+    *) stop 'ADD_TO_FSTAB must be yes or no; nothing was done' ;;
+esac
 for tool in mkfs.@fstype@ blockdev wipefs blkid lsblk cmp mount; do
     command -v "$tool" >/dev/null || stop "$tool is not installed; nothing was done"
 done
@@ -124,6 +133,8 @@ mkdir -p "$MOUNTPOINT"
 mount -t @fstype@ -o @mount@ "$DEVICE" "$MOUNTPOINT"
 line="UUID=$(blkid -p -s UUID -o value "$DEVICE") $MOUNTPOINT @fstype@ @mount@ 0 @pass@"
 if [ "$ADD_TO_FSTAB" = yes ]; then
+    # A file without a newline at its end would swallow the line.
+    [ -z "$(tail -c 1 /etc/fstab)" ] || printf '\n' >>/etc/fstab
     printf '%s\n' "$line" >>/etc/fstab
 else
     printf 'for the next boot, in /etc/fstab:\n  %s\n' "$line"

@@ -95,8 +95,8 @@ fn a_new_server_from_a_free_disk_to_the_exported_plan() {
     let shown = pty.until_shown("in order of application");
     assert!(shown.contains("downtime"), "{shown}");
     pty.press("y");
-    let line = format!("mkfs.ext4 -m 1 {}", disk.device);
-    pty.until_shown(&format!("clipboard: {line}"));
+    let line = format!("walwise check {} --format script --output setup.sh", disk.device);
+    pty.until_shown("clipboard: walwise check");
     assert_eq!(copied(&pty), line);
     pty.press("\r");
     pty.until_shown("published figures");

@@ -177,6 +177,7 @@ mod tests {
             Source::file("sysfs"),
         );
         facts.know(&line, &boot::SOURCE, named.to_owned(), Source::line("/etc/fstab", 3));
+        facts.know(&Subject::mount("/srv"), &mount::UUID, "9f-3".to_owned(), Source::call("superblock"));
         look(host, &mut facts, &mut LinkDirectories::default());
         facts.value(&line, &boot::DEVICE).map(|found| found.word().to_owned())
     }
@@ -212,6 +213,8 @@ mod tests {
             ("UUID=0a-1", "none", Some("there")),
             ("UUID=\"0a-1\"", "none", Some("there")),
             ("UUID=0a-2", "none", Some("missing")),
+            ("UUID=9f-3", "none", Some("there")),
+            ("UUID=9F-3", "none", Some("missing")),
             ("UUID=0a-2", "docker", None),
             ("UUID=0a-1", "docker", Some("there")),
             ("LABEL=my data", "none", Some("there")),
