@@ -45,6 +45,25 @@ pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     advice.undo.extend(change.undo());
 }
 
+/// Words that a mount needs because what is taken away is in force without being shown in mountinfo: a default in the
+/// superblock (tune2fs -o), which only /proc/fs/ext4 lists.
+pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<String> {
+    let Some(fstype) = facts.value(mounted, &mount::FSTYPE) else { return Vec::new() };
+    let hidden = hidden(facts, mounted, change.removed());
+    let rows = hidden.iter().filter_map(|word| inverse(&fstype, word));
+    let mut words: Vec<String> =
+        rows.flat_map(|row| row.by.clone().map_or_else(|| row.with.clone(), |by| vec![by])).collect();
+    words.dedup();
+    words
+}
+
+/// Those of these words that are in force as a default of the file system.
+fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
+    let shown = stack::in_force(facts, mounted).unwrap_or_default();
+    let all = facts.value(mounted, &mount::EXT4_OPTIONS).unwrap_or_default();
+    words.iter().filter(|word| all.contains(word) && !shown.contains(word)).cloned().collect()
+}
+
 /// Puts the commands of advice about an unmounted file system between an unmount and a mount with the options in force.
 fn unmounted(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     let Some(change) = MountChange::from_facts(facts, mounted, &Change::Keep) else { return };
@@ -81,7 +100,10 @@ impl<'a> MountChange<'a> {
         let fstype = facts.value(mounted, &mount::FSTYPE)?;
         let in_force = stack::in_force(facts, mounted)?;
         let (add, removed) = (change.values(), change.removed());
-        let remove: Vec<String> = removed.iter().filter(|word| in_force.contains(word)).cloned().collect();
+        let explicit = explicit(facts, mounted, change);
+        let mut remove: Vec<String> =
+            removed.iter().filter(|word| in_force.contains(word)).cloned().collect();
+        remove.extend(hidden(facts, mounted, removed));
         if remove.is_empty() && add.is_empty() && *change != Change::Keep {
             return None;
         }
@@ -100,8 +122,7 @@ impl<'a> MountChange<'a> {
         let is_one_way = rows.iter().flatten().any(|row| row.one_way);
         let back = remove.iter().cloned().chain(add.iter().filter_map(replaced));
         let back = (inverses.is_some() && !is_one_way).then(|| back.collect());
-        let mut next = add.to_vec();
-        next.extend(once);
+        let next: Vec<String> = add.iter().cloned().chain(explicit).chain(once).collect();
         let class = facts.value(mounted, &mount::CLASS);
         Some(Self {
             point: facts.value(mounted, &mount::POINT)?,
@@ -109,7 +130,10 @@ impl<'a> MountChange<'a> {
             is_contained: facts
                 .value(&Subject::host(), &machine::CONTAINER)
                 .is_some_and(|kind| kind != "none"),
-            remount: inverses.map(|inverses| [inverses, add.to_vec()].concat()),
+            remount: inverses.map(|mut inverses| {
+                inverses.dedup();
+                [inverses, add.to_vec()].concat()
+            }),
             now: options::changed(&in_force, &[], &[], &[]),
             becomes: options::changed(&in_force, &[], &next, &remove),
             fstype,

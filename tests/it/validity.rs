@@ -289,6 +289,25 @@ fn what_a_remount_is_advised_for_is_in_force_after_it() {
     }
 }
 
+/// mountinfo shows no default that the superblock holds (tune2fs -o).
+#[test]
+#[ignore = "needs root: mounts loop devices"]
+fn a_default_of_the_superblock_is_taken_back_too() {
+    for (default, removed, rule) in [
+        ("nobarrier", "nobarrier", "barrier.ext4-off"),
+        ("journal_data", "data=journal", "ext4.data-journal"),
+    ] {
+        let disk = disk("ext4");
+        run("tune2fs", &["-o", default, &disk.device]);
+        let mounted = disk.mount("");
+        let in_force = || mounted.disk.in_force(&mounted.point).contains(&removed.to_owned());
+        assert!(in_force(), "{default}");
+        let [apply, _] = printed(&mounted, rule);
+        run("sh", &["-e", "-c", &apply]);
+        assert!(!in_force(), "{removed} after {apply}");
+    }
+}
+
 /// The tool that makes a file system, by what it says.
 fn tool(fs: &str) -> Version {
     let flag = if fs == "btrfs" { "--version" } else { "-V" };

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{Key, Note, Reading, Scope, Source, Subject, Why};
 use crate::quote::fstab;
-use crate::report::{Report, Step, TargetSummary, options, stack};
+use crate::report::{Report, Step, TargetSummary, mount as mount_commands, options, stack};
 use crate::text::raw;
 use crate::validity::inverse;
 
@@ -167,7 +167,17 @@ fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
         let is_needless = is_of_mounted(step) && is_default(word);
         !(is_needless || line.now.contains(word) || line.add.contains(word))
     };
-    let added: Vec<String> = add.iter().filter(new).cloned().collect();
+    let explicit = if is_of_mounted(step) {
+        mount_commands::explicit(&report.facts, &step.subject, &step.advice.change)
+    } else {
+        Vec::new()
+    };
+    let added: Vec<String> = add
+        .iter()
+        .filter(new)
+        .chain(explicit.iter().filter(|word| !line.now.contains(word)))
+        .cloned()
+        .collect();
     let gone = |word: &&String| line.now.contains(word) && !line.remove.contains(word);
     let removed: Vec<String> = remove.iter().filter(gone).cloned().collect();
     if !added.is_empty() || !removed.is_empty() {

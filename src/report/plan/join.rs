@@ -229,7 +229,8 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     match advice.setting.kind.mount() {
         Some(Mounting::Now) if subject.scope() == Scope::Mount => {
             let written = written(facts, subject);
-            return stack::in_force(facts, subject).map(|now| options::changed(&now, &written, add, remove));
+            let add = [add.to_vec(), mount::explicit(facts, subject, &advice.change)].concat();
+            return stack::in_force(facts, subject).map(|now| options::changed(&now, &written, &add, remove));
         }
         Some(Mounting::AtBoot) if subject.scope() == Scope::Boot => {
             return facts.value(subject, &boot::OPTIONS).map(|line| options::rewritten(&line, add, remove));
