@@ -57,11 +57,19 @@ pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<Stri
     words
 }
 
-/// Those of these words that are in force as a default of the file system.
+/// Those of these words that are in force as a default of the file system. Where none of them is seen anywhere, it is a
+/// default of the driver, as ext3 had without barriers: then the first that a remount takes back.
 fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     let shown = stack::in_force(facts, mounted).unwrap_or_default();
     let all = facts.value(mounted, &mount::EXT4_OPTIONS).unwrap_or_default();
-    words.iter().filter(|word| all.contains(word) && !shown.contains(word)).cloned().collect()
+    let is_hidden = |word: &&String| all.contains(word) && !shown.contains(word);
+    let listed: Vec<String> = words.iter().filter(is_hidden).cloned().collect();
+    if !listed.is_empty() || words.iter().any(|word| shown.contains(word)) {
+        return listed;
+    }
+    let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
+    let is_taken_back = |word: &&String| inverse(&fstype, word).is_some_and(|row| row.by.is_some());
+    words.iter().find(is_taken_back).cloned().into_iter().collect()
 }
 
 /// Puts the commands of advice about an unmounted file system between an unmount and a mount with the options in force.
