@@ -128,6 +128,10 @@ fn a_report_about_one_target_is_short() {
         let report = report(&std::fs::read_to_string(&path).unwrap(), Some(target_of(name)));
         let bytes = document::recommendation(&report).len();
         assert!(bytes <= 8 << 10, "{name}: {bytes} bytes");
+        for (topic, answer) in recommendation(&report)["targets"][0]["answers"].as_object().unwrap() {
+            let is_kept = answer["action"] == "keep";
+            assert!(!is_kept || answer["apply"] == json!([]), "{name}: {topic}: {answer}");
+        }
         let urgent = |fix: &Value| fix["level"] == "critical" || fix["level"] == "warning";
         let is_urgent = recommendation(&report)["targets"][0]["fixes"].as_array().unwrap().iter().any(urgent);
         let text = text::short(&report, style);

@@ -1,15 +1,12 @@
 //! Every command that walwise prints over all recorded machines: executed on a real machine of its kind, or listed with
-//! the reason why not. `tests/commands` prints the counts; options of mounts are tried in `validity.rs`.
+//! the reason why not. `tests/commands` prints the counts; a change of mount options is tried with its undo.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::process::Command;
 
-use walwise::inside::collect::Request;
+use tempfile::TempDir;
 use walwise::inside::facts::catalog::mount;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::rules::{Advice, RuleSet};
+use walwise::inside::rules::Advice;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, Mounted, btrfs, ext4};
@@ -39,9 +36,7 @@ const NOT_HERE: [(&str, &str); 15] = [
 /// Distinct sequences of advice: the setting with its three lists of commands.
 fn printed() -> BTreeSet<(String, [Vec<String>; 3])> {
     let mut all = BTreeSet::new();
-    for path in recorded::files() {
-        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-        let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {}).report();
+    for (_, report) in recorded::reports() {
         let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().filter(|step| !step.keeps()));
         let of_findings = report.findings.iter().flat_map(|finding| &finding.advice);
         for advice in steps.map(|step| &step.advice).chain(of_findings) {
@@ -58,7 +53,7 @@ enum Machine {
     Ext4(Mounted),
     Btrfs(Mounted),
     Postgres(Cluster),
-    Mariadb(Mariadb),
+    Mariadb { server: Mariadb, _data: TempDir },
 }
 
 fn machine(setting: &str) -> Option<Machine> {
@@ -67,10 +62,10 @@ fn machine(setting: &str) -> Option<Machine> {
         "ext4.fast_commit" | "block.write_cache" => Machine::Ext4(ext4(&[], "")),
         pg if pg.starts_with("pg.") => Machine::Postgres(Cluster::new()),
         mysql if mysql.starts_with("mysql.") => {
-            let beneath = std::env::temp_dir();
-            let mut server = Mariadb::beneath(&tempfile::tempdir_in(beneath).unwrap().keep(), "");
+            let data = tempfile::tempdir().unwrap();
+            let mut server = Mariadb::beneath(data.path(), "");
             server.start();
-            Machine::Mariadb(server)
+            Machine::Mariadb { server, _data: data }
         }
         _ => return None,
     })
@@ -84,7 +79,7 @@ fn renamed(word: &str, machine: &Machine) -> Option<String> {
             return Some(format!("PATH={PROGRAMS}:/usr/bin"));
         }
         Machine::Postgres(cluster) => return word.starts_with('/').then(|| cluster.path("data")),
-        Machine::Mariadb(server) => {
+        Machine::Mariadb { server, .. } => {
             return word
                 .starts_with("--socket=")
                 .then(|| format!("--socket={}/socket", server.own().display()));
@@ -164,9 +159,7 @@ fn every_printed_command_is_executed_or_listed() {
 #[ignore = "needs root: loop devices"]
 fn changes_of_mount_options_hold_and_are_undone() {
     let mut changes = BTreeMap::new();
-    for path in recorded::files() {
-        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
-        let report = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {}).report();
+    for (_, report) in recorded::reports() {
         for step in report.plans.iter().flat_map(|plan| &plan.steps) {
             let Some(fstype) = report.facts.value(&step.subject, &mount::FSTYPE) else { continue };
             if step.advice.setting.name == "mount.options" && !step.keeps() {

@@ -3,6 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use walwise::inside::collect::Request;
+use walwise::inside::host::RecordedHost;
+use walwise::inside::pipeline::Session;
+use walwise::inside::report::Report;
+use walwise::inside::rules::RuleSet;
+
 /// The situations: a name, the recorded host, and the target, where one is asked for.
 pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [
     ("quiet", "nvme-plp-pg16", Some("/data/pg")),
@@ -28,4 +34,13 @@ pub fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
+}
+
+/// The report of each of them.
+pub fn reports() -> impl Iterator<Item = (PathBuf, Report)> {
+    files().into_iter().map(|path| {
+        let host = RecordedHost::parse(&fs::read(&path).unwrap()).unwrap();
+        let session = Session::look(&host, &Request::default(), RuleSet::builtin(), &mut |_, _| {});
+        (path, session.report())
+    })
 }
