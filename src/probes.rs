@@ -298,5 +298,6 @@ pub use plan::{ProbePlan, plan};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
 pub use schedule::Dice;
+pub use scratch::give_flags;
 
 pub use crate::measure::Progress;

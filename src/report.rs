@@ -396,7 +396,7 @@ mod remedy {
     }
 }
 mod stack;
-mod mount;
+mod remount;
 mod plan;
 mod hop;
 mod origin;

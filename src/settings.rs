@@ -111,7 +111,7 @@ impl Setting {
     }
 
     /// A value for people, with its unit: sizes of MySQL as its option files have them, timeouts in milliseconds.
-    pub fn measure(&self, value: &str) -> String {
+    pub fn with_unit(&self, value: &str) -> String {
         let bytes = value.parse().ok().filter(|_| {
             self.kind.area() == Some(Area::Mysql)
                 && self.current.is_some_and(|fact| fact.kind == ValueKind::Bytes)

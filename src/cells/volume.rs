@@ -9,6 +9,7 @@ use rustix::fs::{IFlags, Mode, OFlags};
 
 use super::extent::CellExtent;
 use crate::host::MakerProgram;
+use crate::probes::give_flags;
 use crate::settings::NewFilesystem;
 use crate::trial::CandidateRecord;
 
@@ -65,10 +66,8 @@ impl<'a> Mounted<'a> {
         rustix::fs::mkdir(&self.log, Mode::RWXU).map_err(|e| format!("cannot make a directory: {e}"))?;
         if nocow {
             let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let set = rustix::fs::open(&self.log, directory, Mode::empty()).and_then(|directory| {
-                let now = rustix::fs::ioctl_getflags(&directory)?;
-                rustix::fs::ioctl_setflags(&directory, now | IFlags::NOCOW)
-            });
+            let set = rustix::fs::open(&self.log, directory, Mode::empty())
+                .and_then(|directory| give_flags(&directory, IFlags::NOCOW));
             set.map_err(|e| format!("cannot set +C: {e}"))?;
         }
         Ok(())

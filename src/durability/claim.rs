@@ -152,13 +152,8 @@ mod sd {
 
     /// Records the facts that would settle it as missing.
     pub fn miss(ask: &mut Ask, disk: &Subject) {
-        let is_guests = ask.value(disk, &device::TRANSPORT).is_some_and(|transport| {
-            matches!(
-                transport,
-                Transport::VirtioScsi | Transport::Vmware | Transport::Hyperv | Transport::Xen
-            )
-        });
-        let remedy = if is_guests { ASK_HYPERVISOR } else { ASK_IT };
+        let is_virtual = ask.value(disk, &device::TRANSPORT).is_some_and(Transport::is_virtual);
+        let remedy = if is_virtual { ASK_HYPERVISOR } else { ASK_IT };
         ask.miss(disk, &device::DRIVE_CACHE, Some(remedy));
         ask.miss(disk, &device::CACHE_TYPE, None);
     }

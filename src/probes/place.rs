@@ -45,8 +45,8 @@ pub fn find(
     room: &Room,
 ) -> Result<ScratchParent, Refusal> {
     let (place, flags) = match scratch {
-        Some(scratch) => named(scratch, target)?,
-        None => beside(target)?,
+        Some(scratch) => requested_parent(scratch, target)?,
+        None => default_parent(target)?,
     };
     let path = place.path;
     let directory = reopen(&place.directory).map_err(|e| Refusal::from_errno(e, &path))?;
@@ -111,7 +111,7 @@ fn errno(error: &std::io::Error) -> rustix::io::Errno {
 }
 
 /// The directory that `--scratch` names, when it yields the same figures as the target would.
-fn named(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+fn requested_parent(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let upward = OpenDirectory::open(scratch)?.upward();
     if let Some(database) = database_of(&upward).and_then(|at| upward.get(at)) {
         let why = "--scratch names a place in it".to_owned();
@@ -128,7 +128,7 @@ fn named(scratch: &Path, target: &Path) -> Result<(OpenDirectory, Option<IFlags>
 }
 
 /// The target, or the parent of the database it belongs to.
-fn beside(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
+fn default_parent(target: &Path) -> Result<(OpenDirectory, Option<IFlags>), Refusal> {
     let mut upward = OpenDirectory::open(target)?.upward();
     let Some(at) = database_of(&upward) else { return Ok((upward.swap_remove(0), None)) };
     let database = upward.get(at).map(|database| shown(&database.path)).unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::text;
 
 /// Gives a directory these of the inode flags that its files inherit. One that the file system ignores is an error, since
 /// the figures would not be those of the target.
-fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
+pub fn give_flags(directory: &OwnedFd, flags: IFlags) -> Result<(), Errno> {
     let inherited = flags & INHERITED;
     let others = rustix::fs::ioctl_getflags(directory)? - INHERITED;
     rustix::fs::ioctl_setflags(directory, others | inherited)?;

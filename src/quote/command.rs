@@ -75,9 +75,8 @@ impl Command {
 
     /// Appends a comment.
     #[must_use]
-    pub fn remarked(mut self, says: &str) -> Self {
-        self.0.push_str(&Self::remark(says).0);
-        self
+    pub fn with_comment(self, says: &str) -> Self {
+        Self(format!("{}   {}", self.0, Self::remark(says).0))
     }
 
     /// The command as it is to be pasted.

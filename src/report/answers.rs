@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
-use super::{Report, Step, TargetSummary, fixes, options, price, stack};
+use super::{Report, Step, TargetSummary, options, price, stack};
 use crate::facts::catalog::postgres::WalSyncMethod;
 use crate::facts::catalog::{mount, mysql, postgres};
 use crate::facts::{Area, KeyInfo, Scope, Subject};
@@ -145,7 +145,7 @@ impl<'r> Context<'r> {
             basis: Some(step.basis),
             confidence: Some(step.confidence),
             reason: step.title.trim_end_matches('.').to_owned(),
-            apply: fixes::commands(self.report, self.target, advice),
+            apply: advice.apply.clone(),
             setting: None,
             risk: Some(advice.risk),
         }
@@ -228,11 +228,11 @@ impl<'r> Context<'r> {
         let written = fact.and_then(|fact| {
             let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
             let setting = setting?;
-            Some(setting.measure(&setting.written(&value)))
+            Some(setting.with_unit(&setting.written(&value)))
         });
         let mut answer = self.decided(topic, &steps, written.clone());
         if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
-            answer.value = text(Some(setting.measure(value)));
+            answer.value = text(Some(setting.with_unit(value)));
         }
         if steps.is_empty() && written.is_none() {
             answer = Answer::undecided("its value could not be read".to_owned());

@@ -11,7 +11,7 @@ use super::index::Index;
 use super::{
     Conflict, DeviceContent, DirectoryRow, FilesystemRefusal, HostSummary, Plan, ProbeResult, Report,
     RunOption, SCHEMA_VERSION, TargetSummary, ToolSummary, Withheld, answers, bound, choice, fixes, hop,
-    mount, mysql, plan, postgres, price, remedy, stack,
+    mysql, plan, postgres, price, remedy, remount, stack,
 };
 use crate::durability::Verdict;
 use crate::facts::catalog::target::{self, TargetKind};
@@ -105,7 +105,7 @@ pub fn build(input: Input<'_>) -> Report {
         let new: Vec<Conflict> = between.into_iter().filter(|one| !conflicts.contains(one)).collect();
         conflicts.extend(new);
     }
-    mount::complete(&mut findings, facts);
+    remount::complete(&mut findings, facts);
     let stacks = workers::each(&subjects, |target| stack::stack(facts, target, verdict(target)));
     let mut report = Report {
         schema: SCHEMA_VERSION,
@@ -167,7 +167,7 @@ fn withhold(findings: &mut [Finding], guard: &Guard<'_>) -> Vec<Withheld> {
         advice.retain(|advice| match refusals.next().flatten() {
             None => true,
             Some(because) => {
-                let advice = format!("{}: {}", advice.setting, advice.words());
+                let advice = format!("{}: {}", advice.setting, advice.summary());
                 withheld.push(Withheld { rule: rule.clone(), subject: subject.clone(), advice, because });
                 false
             }

@@ -190,12 +190,12 @@ fn option(step: &Step, name: &str) -> Option<String> {
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "{name} = {}   # {why}{note}\n",
-            quote::mysql::option(&step.advice.setting.measure(value))
+            quote::mysql::option(&step.advice.setting.with_unit(value))
         )),
         Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
             Some(now) => format!(
                 "# {name} = {}   # already so: {why}\n",
-                quote::mysql::option(&step.advice.setting.measure(&now))
+                quote::mysql::option(&step.advice.setting.with_unit(&now))
             ),
             None => format!("# {name}   # leave it as it is: {why}\n"),
         }),
@@ -209,14 +209,14 @@ fn foreign(step: &Step, name: &str) -> Option<String> {
     match &step.advice.change {
         Change::Set(value) => Some(format!(
             "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
-            comment::inline(&step.advice.setting.measure(value))
+            comment::inline(&step.advice.setting.with_unit(value))
         )),
         Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
         Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
     }
 }
 
-/// Whether a line of postgresql.conf changes it.
+/// Whether a line of a server's file changes it.
 fn is_in_file(kind: SettingKind) -> bool {
     matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::model::answer::Topic;
-use super::{Report, Step, TargetSummary, mkfs, origin};
+use super::{Plan, Report, Step, TargetSummary, mkfs, origin};
 use crate::facts::{Reading, Scope, Subject, Value};
 use crate::quote::Command;
 use crate::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
@@ -34,7 +34,7 @@ pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r
         about.iter().copied().filter(|finding| finding.outcome == Outcome::Applies).collect();
     let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
     let changes = steps.filter(|step| !step.keeps());
-    let mut fixes: Vec<Fix<'_>> = changes.flat_map(|step| of_step(report, target, step, &about)).collect();
+    let mut fixes: Vec<Fix<'_>> = changes.flat_map(|step| step_fixes(report, target, step, &about)).collect();
     let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
     let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
     fixes.extend(beside.filter(|finding| finding.level >= Level::Warning).map(|finding| of_finding(finding)));
@@ -44,7 +44,7 @@ pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r
 }
 
 /// The commands that apply advice about a target.
-pub fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
+fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
     let [apply, ..] = all_commands(report, target, advice);
     apply
 }
@@ -52,15 +52,12 @@ pub fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec
 /// Gives each step of a plan all of its commands: where none can be run, a comment says what is done by hand, and what was
 /// before.
 pub fn complete(report: &mut Report) {
-    let of_target = |target: &TargetSummary| {
-        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
-        let missing = |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
-        (target.target.clone(), steps.iter().map(missing).collect())
+    let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
+        let step = |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
+        plan.steps.iter().map(step).collect::<Vec<_>>()
     };
-    let mut found: BTreeMap<Subject, Vec<Option<[Vec<Command>; 3]>>> =
-        report.targets.iter().map(of_target).collect();
-    for plan in &mut report.plans {
-        let steps = found.remove(&plan.target).unwrap_or_default();
+    let completed: Vec<_> = report.targets.iter().zip(&report.plans).map(of_plan).collect();
+    for (plan, steps) in report.plans.iter_mut().zip(completed) {
         for (step, commands) in plan.steps.iter_mut().zip(steps) {
             let Some([apply, verify, undo]) = commands else { continue };
             step.advice = Advice { apply, verify, undo, ..step.advice.clone() };
@@ -81,7 +78,7 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
     let apply = || match advice.setting.kind {
         SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
         SettingKind::Filesystem | SettingKind::Placement => {
-            let (from, to) = (target.target.name(), advice.words());
+            let (from, to) = (target.target.name(), advice.summary());
             by_hand(&format!("by hand: stop the server, copy {from} to {to}, start the server there"))
         }
         SettingKind::MountOptions
@@ -95,7 +92,7 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
         | SettingKind::Postgres
         | SettingKind::InitDb
         | SettingKind::Mysql
-        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.words())),
+        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.summary())),
     };
     let verify = || {
         let check = Command::check(target.target.name(), " --no-probe");
@@ -132,7 +129,7 @@ pub fn is_of_verdict(rule: &str) -> bool {
 }
 
 /// A step of several rules is an entry for each; that of mount options is one, since one command makes all changes.
-fn of_step<'r>(
+fn step_fixes<'r>(
     report: &Report,
     target: &TargetSummary,
     step: &'r Step,

@@ -59,7 +59,7 @@ pub fn now(advice: &Advice) -> String {
 pub fn of(setting: &Setting, current: &Reading<Value>) -> String {
     match current {
         Reading::Known { value, source } => {
-            let value = setting.measure(&setting.written(value));
+            let value = setting.with_unit(&setting.written(value));
             match source {
                 Source::File { .. } => format!("{value}, set in {source}"),
                 Source::Command { .. } => format!("{value}, says {source}"),

@@ -18,14 +18,18 @@ pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     for Finding { subject, advice, .. } in findings {
         let cluster = facts.resolve(subject, Scope::Cluster);
         for advice in advice.iter_mut().filter(|advice| advice.setting.kind.area() == Some(Area::Pg)) {
-            let is_made_with = advice.setting.kind == SettingKind::InitDb;
             match &cluster {
-                Some(cluster) => Server::from_facts(facts, cluster).complete(advice, is_made_with),
-                None if is_made_with => {}
+                Some(cluster) => Server::from_facts(facts, cluster).complete(advice),
+                None if is_made_with(advice) => {}
                 None => complete_for_new(advice),
             }
         }
     }
+}
+
+/// Whether the setting is chosen when a cluster is made.
+fn is_made_with(advice: &Advice) -> bool {
+    advice.setting.kind == SettingKind::InitDb
 }
 
 /// The line of a server that is still to be made.
@@ -73,17 +77,17 @@ impl Server {
         }
     }
 
-    /// `is_made_with` says that the setting was chosen when the cluster was made.
-    fn complete(&self, advice: &mut Advice, is_made_with: bool) {
+    fn complete(&self, advice: &mut Advice) {
         let Change::Set(value) = advice.change.clone() else { return };
         let now = advice.current.value().map(|now| advice.setting.written(now));
         if now.as_ref() == Some(&value) {
             return;
         }
-        if is_made_with && advice.apply.is_empty() && settings::of(&DATA_CHECKSUMS) == Some(advice.setting) {
+        let has_none = advice.apply.is_empty() && advice.undo.is_empty();
+        if has_none && settings::of(&DATA_CHECKSUMS) == Some(advice.setting) {
             advice.apply = self.checksums(" --enable --progress -D ");
             advice.undo = self.checksums(" --disable -D ");
-        } else if !is_made_with && advice.apply.is_empty() && advice.undo.is_empty() {
+        } else if has_none && !is_made_with(advice) {
             let is_fixed = origin::stronger(advice) == Some(Stronger::CommandLine);
             (advice.apply, advice.undo) = if self.is_stopped || is_fixed {
                 (self.line(advice, Some(&value)), self.line(advice, now.as_deref()))

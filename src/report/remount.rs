@@ -1,5 +1,5 @@
-//! The commands that change the options of a mounted file system: one remount where the table of inverses has a word
-//! for each change, else an unmount and a mount with the whole list.
+//! The commands that change a mounted file system: its options by one remount where the table of inverses has a word for
+//! each change, else by an unmount and a mount with the whole list; its features between such an unmount and mount.
 //!
 //! The root file system cannot be unmounted, and a container gets its mounts from outside: both get a remark that names
 //! the place of the change.
@@ -16,41 +16,54 @@ use crate::validity::inverse;
 /// Gives the advice of findings its commands.
 pub fn complete(findings: &mut [Finding], facts: &FactSet) {
     for Finding { subject, advice, .. } in findings {
-        for advice in advice {
-            if let Some(mounted) = facts.resolve(subject, Scope::Mount) {
+        if let Some(mounted) = facts.resolve(subject, Scope::Mount) {
+            for advice in advice {
                 add_commands(advice, facts, &mounted);
             }
         }
     }
 }
 
-/// Gives advice about the options of a mount its commands, behind those of its rule, and what they interrupt.
+/// Gives advice about a mounted file system its commands beside those of its rule, and says what they interrupt.
 pub fn add_commands(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
     if advice.change == Change::Keep || !advice.own.is_empty() {
         return;
     }
+    let parts = || Some((MountPoint::from_facts(facts, mounted)?, stack::in_force(facts, mounted)?));
+    let Some((place, in_force)) = parts() else { return };
+    let now = options::changed(&in_force, &[], &[], &[]);
     if advice.setting.kind == SettingKind::FastCommit {
-        return unmounted(advice, facts, mounted);
+        for commands in [&mut advice.apply, &mut advice.undo] {
+            *commands = place.unmounted(commands, &now);
+        }
     }
     if advice.setting.kind.mount() != Some(Mounting::Now) {
         return;
     }
-    let Some(change) = MountChange::from_facts(facts, mounted, &advice.change) else { return };
-    let loses = advice.risk == Risk::DataLossIfWrong;
-    if !loses && change.remount.is_none() {
+    let hidden = hidden(facts, mounted, advice.change.removed());
+    let change = OptionChange::new(&place.fstype, &in_force, &hidden, &advice.change);
+    if change.add.is_empty() && change.remove.is_empty() {
+        return;
+    }
+    if advice.risk != Risk::DataLossIfWrong && change.remount.is_none() {
         advice.risk = Risk::NeedsUnmount;
     }
-    advice.apply.extend(change.apply());
-    advice.verify.extend(change.verify());
-    advice.undo.extend(change.undo());
+    let becomes = options::changed(&in_force, &[], &change.next, &change.remove);
+    advice.apply.extend(place.commands(change.remount.as_deref(), &becomes));
+    advice.undo.extend(place.commands(change.back.as_deref(), &now));
+    advice.verify.extend(place.findmnt(&change));
 }
 
 /// Words that a mount needs because what is taken away is in force without being shown in mountinfo: a default in the
 /// superblock (tune2fs -o), which only /proc/fs/ext4 lists.
 pub fn explicit(facts: &FactSet, mounted: &Subject, change: &Change) -> Vec<String> {
-    let Some(fstype) = facts.value(mounted, &mount::FSTYPE) else { return Vec::new() };
-    let hidden = hidden(facts, mounted, change.removed());
-    let rows = hidden.iter().filter_map(|word| inverse(&fstype, word));
+    let fstype = facts.value(mounted, &mount::FSTYPE).unwrap_or_default();
+    replacements(&fstype, &hidden(facts, mounted, change.removed()))
+}
+
+/// The words that a mount needs in place of these.
+fn replacements(fstype: &str, hidden: &[String]) -> Vec<String> {
+    let rows = hidden.iter().filter_map(|word| inverse(fstype, word));
     let mut words: Vec<String> =
         rows.flat_map(|row| row.by.clone().map_or_else(|| row.with.clone(), |by| vec![by])).collect();
     words.dedup();
@@ -72,55 +85,33 @@ fn hidden(facts: &FactSet, mounted: &Subject, words: &[String]) -> Vec<String> {
     words.iter().find(is_taken_back).cloned().into_iter().collect()
 }
 
-/// Puts the commands of advice about an unmounted file system between an unmount and a mount with the options in force.
-fn unmounted(advice: &mut Advice, facts: &FactSet, mounted: &Subject) {
-    let Some(change) = MountChange::from_facts(facts, mounted, &Change::Keep) else { return };
-    for commands in [&mut advice.apply, &mut advice.undo].into_iter().filter(|commands| !commands.is_empty())
-    {
-        let around = change.commands(None, &change.now);
-        let at = around.len().min(1);
-        let (before, after) = around.split_at(at);
-        *commands = [before, commands.as_slice(), after].concat();
-    }
-}
-
-/// A change of the options of a mount.
-struct MountChange<'a> {
-    point: String,
-    fstype: String,
-    /// What is mounted, where the whole list of options is known and mount(8) takes it back.
-    source: Option<String>,
-    is_contained: bool,
+/// A change of the options in force.
+struct OptionChange<'a> {
     /// Words to add, and those in force to take away.
     add: &'a [String],
     remove: Vec<String>,
+    /// Words to add to the list of a mount: those, and what takes the place of defaults.
+    next: Vec<String>,
     /// The words of a remount; `None` where an unmount is needed.
     remount: Option<Vec<String>>,
     /// The words of the remount that takes it back.
     back: Option<Vec<String>>,
-    /// The whole list, now and after the change.
-    now: String,
-    becomes: String,
 }
 
-impl<'a> MountChange<'a> {
-    fn from_facts(facts: &FactSet, mounted: &Subject, change: &'a Change) -> Option<Self> {
-        let fstype = facts.value(mounted, &mount::FSTYPE)?;
-        let in_force = stack::in_force(facts, mounted)?;
-        let (add, removed) = (change.values(), change.removed());
-        let explicit = explicit(facts, mounted, change);
-        let mut remove: Vec<String> =
-            removed.iter().filter(|word| in_force.contains(word)).cloned().collect();
-        remove.extend(hidden(facts, mounted, removed));
-        if remove.is_empty() && add.is_empty() && *change != Change::Keep {
-            return None;
-        }
-        let rows: Vec<_> = remove.iter().map(|word| inverse(&fstype, word)).collect();
+impl<'a> OptionChange<'a> {
+    fn new(fstype: &str, in_force: &[String], hidden: &[String], change: &'a Change) -> Self {
+        let add = change.values();
+        let shown = change.removed().iter().filter(|word| in_force.contains(word));
+        let remove: Vec<String> = shown.chain(hidden).cloned().collect();
+        let rows: Vec<_> = remove.iter().map(|word| inverse(fstype, word)).collect();
         let inverses = rows.iter().map(|row| row.and_then(|row| row.by.clone())).collect::<Option<Vec<_>>>();
-        let once = rows.iter().flatten().flat_map(|row| row.with.iter().cloned());
+        let remount = inverses.map(|mut words| {
+            words.dedup();
+            [words, add.to_vec()].concat()
+        });
         let replaced = |word: &String| {
             let rival = |old: &&String| options::exclude(SettingKind::MountOptions, old, word);
-            let by = inverse(&fstype, word).and_then(|row| row.by.clone());
+            let by = inverse(fstype, word).and_then(|row| row.by.clone());
             match (in_force.iter().find(rival), by) {
                 (Some(old), Some(by)) if by.split(',').any(|one| one == old) => Some(by),
                 (Some(old), _) => Some(old.clone()),
@@ -128,77 +119,129 @@ impl<'a> MountChange<'a> {
             }
         };
         let is_one_way = rows.iter().flatten().any(|row| row.one_way);
-        let back = remove.iter().cloned().chain(add.iter().filter_map(replaced));
-        let back = (inverses.is_some() && !is_one_way).then(|| back.collect());
-        let next: Vec<String> = add.iter().cloned().chain(explicit).chain(once).collect();
-        let class = facts.value(mounted, &mount::CLASS);
+        let back = remount
+            .as_ref()
+            .filter(|_| !is_one_way)
+            .map(|_| remove.iter().cloned().chain(add.iter().filter_map(replaced)).collect());
+        let once = rows.iter().flatten().flat_map(|row| row.with.iter().cloned());
+        let next = add.iter().cloned().chain(replacements(fstype, hidden)).chain(once).collect();
+        Self { add, remove, next, remount, back }
+    }
+}
+
+/// Where a file system is mounted, and how it is mounted again.
+struct MountPoint {
+    point: String,
+    fstype: String,
+    /// What is mounted, where mount(8) takes the list of options back.
+    source: Option<String>,
+    is_contained: bool,
+}
+
+impl MountPoint {
+    fn from_facts(facts: &FactSet, mounted: &Subject) -> Option<Self> {
+        let is_block = facts.value(mounted, &mount::CLASS) == Some(MountClass::Block);
         Some(Self {
             point: facts.value(mounted, &mount::POINT)?,
-            source: facts.value(mounted, &mount::SOURCE).filter(|_| class == Some(MountClass::Block)),
+            fstype: facts.value(mounted, &mount::FSTYPE)?,
+            source: facts.value(mounted, &mount::SOURCE).filter(|_| is_block),
             is_contained: facts
                 .value(&Subject::host(), &machine::CONTAINER)
                 .is_some_and(|kind| kind != "none"),
-            remount: inverses.map(|mut inverses| {
-                inverses.dedup();
-                [inverses, add.to_vec()].concat()
-            }),
-            now: options::changed(&in_force, &[], &[], &[]),
-            becomes: options::changed(&in_force, &[], &next, &remove),
-            fstype,
-            add,
-            remove,
-            back,
         })
-    }
-
-    fn apply(&self) -> Vec<Command> {
-        self.commands(self.remount.as_deref(), &self.becomes)
-    }
-
-    fn undo(&self) -> Vec<Command> {
-        self.commands(self.back.as_deref(), &self.now)
-    }
-
-    fn verify(&self) -> Option<Command> {
-        let shown = |verb: &str, words: &[String]| {
-            (!words.is_empty()).then(|| format!("{verb} {}", words.join(", ")))
-        };
-        let says = [shown("shows", self.add), shown("must not show", &self.remove)];
-        let says = says.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        Some(Command::new("findmnt -no OPTIONS ").value(&self.point)?.code("   ").remarked(&says))
     }
 
     /// A remount with these words, else an unmount and a mount with this list.
     fn commands(&self, remount: Option<&[String]>, list: &str) -> Vec<Command> {
         if self.is_contained {
-            let outside = "outside the container, which declares this mount: in its volumes, or in the host's /etc/fstab";
-            return vec![Command::remark(&format!("{outside}: {list}"))];
+            return vec![Command::remark(&format!(
+                "outside the container, in its volumes or in the host's /etc/fstab: {list}"
+            ))];
         }
         let commands = match remount {
             Some(words) => self.remount(words).map(|command| vec![command]),
-            None if self.point == "/" => {
-                return vec![Command::remark(&format!(
-                    "at the next boot: put {list} in the line of / in /etc/fstab and in rootflags= of the kernel's command line"
-                ))];
-            }
-            None => self.mount_again(list),
+            None if self.point == "/" => Some(vec![Command::remark(&format!(
+                "at the next boot: put {list} in the line of / in /etc/fstab and in rootflags= of the kernel's command line"
+            ))]),
+            None => self.mount_again(list).map(Vec::from),
         };
         commands.unwrap_or_default()
+    }
+
+    /// Commands for the unmounted file system between an unmount and a mount with this list.
+    fn unmounted(&self, commands: &[Command], list: &str) -> Vec<Command> {
+        let elsewhere = |place: &str| {
+            let lines: Vec<&str> = commands.iter().map(Command::as_str).collect();
+            vec![Command::remark(&format!("{place}: {}", lines.join("; ")))]
+        };
+        match self.mount_again(list) {
+            _ if commands.is_empty() => Vec::new(),
+            _ if self.is_contained => elsewhere("on the container's host, unmounted"),
+            _ if self.point == "/" => elsewhere("from a rescue system"),
+            Some([unmount, mount]) => [&[unmount], commands, &[mount]].concat(),
+            None => Vec::new(),
+        }
     }
 
     fn remount(&self, words: &[String]) -> Option<Command> {
         Command::new("mount -o remount,").value(&words.join(","))?.code(" ").value(&self.point)
     }
 
-    fn mount_again(&self, list: &str) -> Option<Vec<Command>> {
+    fn mount_again(&self, list: &str) -> Option<[Command; 2]> {
         let unmount = Command::new("umount ").value(&self.point)?.code("   # stop what uses it first");
         let mount = if let Some(source) = &self.source {
             let typed = Command::new("mount -t ").value(&self.fstype)?.code(" -o ").value(list)?;
             typed.code(" ").value(source)?.code(" ").value(&self.point)?
         } else {
             let line = Command::new("mount ").value(&self.point)?;
-            line.code("   ").remarked("after this change in its line of /etc/fstab")
+            line.with_comment("after this change in its line of /etc/fstab")
         };
-        Some(vec![unmount, mount])
+        Some([unmount, mount])
+    }
+
+    /// The command that shows whether a change is in force.
+    fn findmnt(&self, change: &OptionChange<'_>) -> Option<Command> {
+        let lists = [("shows", change.add), ("must not show", change.remove.as_slice())];
+        let lists = lists.into_iter().filter(|(_, words)| !words.is_empty());
+        let says: Vec<String> = lists.map(|(verb, words)| format!("{verb} {}", words.join(", "))).collect();
+        Some(Command::new("findmnt -no OPTIONS ").value(&self.point)?.with_comment(&says.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Source;
+    use crate::report::sample;
+
+    /// fast_commit changes while the file system is unmounted, wherever that can be.
+    #[test]
+    fn a_feature_changes_between_an_unmount_and_a_mount_or_elsewhere() {
+        for (point, container, expected) in [
+            (
+                "/data",
+                "none",
+                "umount /data   # stop what uses it first|tune2fs x|mount -t ext4 -o rw /dev/sda /data",
+            ),
+            ("/", "none", "# from a rescue system: tune2fs x"),
+            ("/data", "docker", "# on the container's host, unmounted: tune2fs x"),
+        ] {
+            let (mut facts, mounted) = (FactSet::default(), Subject::mount(point));
+            let from = || Source::file("test");
+            facts.know(&Subject::host(), &machine::CONTAINER, container.to_owned(), from());
+            facts.know(&mounted, &mount::POINT, point.to_owned(), from());
+            facts.know(&mounted, &mount::FSTYPE, "ext4".to_owned(), from());
+            facts.know(&mounted, &mount::SOURCE, "/dev/sda".to_owned(), from());
+            facts.know(&mounted, &mount::CLASS, MountClass::Block, from());
+            facts.know(&mounted, &mount::OPTIONS, sample::words("rw"), from());
+            let change = Change::Set("off".to_owned());
+            let mut advice = Advice {
+                apply: vec![Command::new("tune2fs x")],
+                ..sample::advice("ext4.fast_commit", change)
+            };
+            add_commands(&mut advice, &facts, &mounted);
+            let lines: Vec<&str> = advice.apply.iter().map(Command::as_str).collect();
+            assert_eq!(lines.join("|"), expected);
+        }
     }
 }

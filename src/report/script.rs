@@ -66,7 +66,7 @@ mod existing {
                 step.level.word(),
                 advice.setting,
                 step.subject,
-                advice.words()
+                advice.summary()
             ),
             step.title.clone(),
         ];

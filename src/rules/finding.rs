@@ -321,9 +321,9 @@ pub struct Advice {
 
 impl Advice {
     /// What it does in words, with units: `1G`, `add noatime`, `remove nobarrier`, `keep`.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         match &self.change {
-            Change::Set(value) => self.setting.measure(value),
+            Change::Set(value) => self.setting.with_unit(value),
             change @ (Change::Add(_) | Change::Remove(_) | Change::Edit { .. } | Change::Keep) => {
                 change.words()
             }

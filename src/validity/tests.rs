@@ -122,7 +122,7 @@ fn mount_options_of_documented_kernels() {
         // ext3 by the ext4 driver since 4.3, in Red Hat 7 before.
         ("ext3", "nobarrier", "6.1", "mainline", Effect::Ok),
         ("ext3", "delalloc", "6.1", "mainline", Refused),
-        ("ext3", "barrier=0", "4.2", "mainline", Effect::Ok),
+        ("ext3", "barrier=0", "4.2", "mainline", Unknown),
         ("ext3", "barrier=0", "3.10.0-1160.el7", "el7", Effect::Ok),
         // btrfs(5), btrfs: Kernel by version.
         ("btrfs", "nobarrier", "6.1", "mainline", Effect::Ok),

@@ -369,6 +369,11 @@ mod transport {
             matches!(self, Self::Network)
         }
 
+        /// Whether a hypervisor shows it to its guest.
+        pub fn is_virtual(self) -> bool {
+            matches!(self, Self::Virtio | Self::VirtioScsi | Self::Xen | Self::Vmware | Self::Hyperv)
+        }
+
         /// Whether it is memory that the kernel calls persistent.
         pub fn is_pmem(self) -> bool {
             matches!(self, Self::Pmem)

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use crate::facts::catalog::{boot, mount};
 use crate::facts::{Key, Note, Reading, Scope, Source, Subject, Why};
 use crate::quote::fstab;
-use crate::report::{Report, Step, TargetSummary, mount as mount_commands, options, stack};
+use crate::report::{Report, Step, TargetSummary, options, remount, stack};
 use crate::text::raw;
 use crate::validity::inverse;
 
@@ -168,7 +168,7 @@ fn follow<'a>(report: &Report, line: &mut BootMountEdit<'a>, step: &'a Step) {
         !(is_needless || line.now.contains(word) || line.add.contains(word))
     };
     let explicit = if is_of_mounted(step) {
-        mount_commands::explicit(&report.facts, &step.subject, &step.advice.change)
+        remount::explicit(&report.facts, &step.subject, &step.advice.change)
     } else {
         Vec::new()
     };
@@ -255,12 +255,11 @@ fn line_for(report: &Report, target: &TargetSummary) -> Result<String, String> {
     let (point, fstype) = (text(&mount::POINT)?, text(&mount::FSTYPE)?);
     let uuid =
         report.facts.value(&mounted, &mount::UUID).ok_or("its UUID is unknown: run walwise as root")?;
-    let now = stack::in_force(&report.facts, &mounted).unwrap_or_default();
     let advised = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
     let of_mount = advised.iter().find(|step| step.subject == mounted && is_of_mounted(step));
-    let (add, remove) = of_mount
-        .map_or((&[][..], &[][..]), |step| (step.advice.change.values(), step.advice.change.removed()));
-    let list = options::changed(&now, &[], add, remove);
+    let now =
+        || options::changed(&stack::in_force(&report.facts, &mounted).unwrap_or_default(), &[], &[], &[]);
+    let list = of_mount.and_then(|step| step.result.clone()).unwrap_or_else(now);
     let list = list.split(',').filter(|word| *word != "rw").collect::<Vec<_>>().join(",");
     let list = if list.is_empty() { "defaults" } else { list.as_str() };
     let pass = if fstype.starts_with("ext") { 2 } else { 0 };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::catalog::boot;
 use crate::facts::{FactSet, Scope, Subject, Value, catalog};
-use crate::report::{Alternative, Conflict, Step, mount, options, stack};
+use crate::report::{Alternative, Conflict, Step, options, remount, stack};
 use crate::rules::{Advice, Change, Finding, Level, Reach};
 use crate::settings::Mounting;
 
@@ -61,7 +61,8 @@ pub fn join(
     // An alternative with the advised value is no alternative, and what several rules offer is one.
     let mut seen: BTreeSet<String> = leader.advice.change.values().iter().take(1).cloned().collect();
     alternatives.retain(|other: &Alternative| seen.insert(other.value.clone()));
-    let advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
+    let mut advice = if is_list { joined(facts, subject, &used)? } else { single(&used)? };
+    remount::add_commands(&mut advice, facts, subject);
     Some(Step {
         subject: subject.clone(),
         level: used.iter().map(|p| p.finding.level).max().unwrap_or(leader.finding.level),
@@ -216,7 +217,6 @@ fn joined(facts: &FactSet, subject: &Subject, pieces: &[AdviceItem<'_>]) -> Opti
     }
     let prices = unique(pieces.iter().filter_map(|p| p.advice.price.clone()));
     advice.price = (!prices.is_empty()).then(|| prices.join("; "));
-    mount::add_commands(&mut advice, facts, subject);
     Some(advice)
 }
 
@@ -229,7 +229,7 @@ fn result(facts: &FactSet, subject: &Subject, advice: &Advice) -> Option<String>
     match advice.setting.kind.mount() {
         Some(Mounting::Now) if subject.scope() == Scope::Mount => {
             let written = written(facts, subject);
-            let add = [add.to_vec(), mount::explicit(facts, subject, &advice.change)].concat();
+            let add = [add.to_vec(), remount::explicit(facts, subject, &advice.change)].concat();
             return stack::in_force(facts, subject).map(|now| options::changed(&now, &written, &add, remove));
         }
         Some(Mounting::AtBoot) if subject.scope() == Scope::Boot => {

@@ -64,23 +64,28 @@ fn note(step: &Step) -> String {
     commented(&format!("{}: {}.{price}", step.advice.setting, step.title))
 }
 
-/// The lines that print the command which makes the database, in the script's indentation. A new cluster is always advised
-/// to have data checksums; the programs of a PostgreSQL release lie in a directory of their own (Debian, RHEL).
-const fn database(engine: Area) -> &'static str {
+/// The owner of a database's directory, an example of its name, and the lines that print the command which makes the
+/// database. A new cluster is always advised to have data checksums; the programs of a PostgreSQL release lie in a
+/// directory of their own (Debian, RHEL).
+const fn database(engine: Area) -> (&'static str, &'static str, &'static str) {
     match engine {
-        Area::Pg => {
+        Area::Pg => (
+            "postgres",
+            "16/main",
             r#"    initdb=initdb
     for found in /usr/lib/postgresql/[1-9][0-9]/bin/initdb /usr/pgsql-[1-9][0-9]/bin/initdb; do
         [ ! -x "$found" ] || initdb=$found
     done
     printf 'next:\n  runuser -u %s -- %s --data-checksums -D %s\n' "$OWNER" "$initdb" "$directory"
-"#
-        }
-        Area::Mysql => {
+"#,
+        ),
+        Area::Mysql => (
+            "mysql",
+            "data",
             r#"    printf 'next, for MariaDB:\n  mariadb-install-db --user=%s --datadir=%s\n' "$OWNER" "$directory"
     printf 'or for MySQL:\n  mysqld --initialize --user=%s --datadir=%s\n' "$OWNER" "$directory"
-"#
-        }
+"#,
+        ),
     }
 }
 
@@ -176,10 +181,7 @@ impl Recipe {
         } else {
             ""
         };
-        let (owner, pad, example) = match self.engine {
-            Area::Pg => ("postgres", "          ", "16/main"),
-            Area::Mysql => ("mysql", "             ", "data"),
-        };
+        let (owner, example, database) = database(self.engine);
         let nocow = self.nocow.as_ref().map(|price| format!("{price}chattr +C \"$directory\"\n"));
         fill(
             TEMPLATE,
@@ -196,9 +198,9 @@ impl Recipe {
                 ("known", known),
                 ("nocow", &indented(&nocow.unwrap_or_default())),
                 ("owner", owner),
-                ("pad", pad),
+                ("owner padded", &format!("{owner:<18}")),
                 ("example", example),
-                ("database", database(self.engine)),
+                ("database", database),
                 ("mkfs", mkfs.as_ref()),
                 ("mount", mount),
                 ("pass", &pass.to_string()),

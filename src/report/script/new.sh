@@ -3,7 +3,7 @@
 @notes@
 MOUNTPOINT=             # EDIT: an absolute path, such as /srv/@owner@
 DATABASE=               # EDIT: the directory to make for the database beneath it, such as @example@; empty: none
-OWNER=@owner@@pad@# the user to whom that directory belongs
+OWNER=@owner padded@# the user to whom that directory belongs
 ADD_TO_FSTAB=no         # EDIT: yes appends its line to /etc/fstab, so that the next boot mounts it
 
 DEVICE=@node@

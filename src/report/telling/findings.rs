@@ -105,7 +105,7 @@ fn bullet(report: &Report, finding: &Finding) -> Bullet {
     let mut beneath = vec![Detail::Sentence((&*finding.because).into())];
     beneath.extend(remedy(finding));
     for advice in &finding.advice {
-        let setting = Phrase::code(advice.setting.name).and(format!(": {}", advice.words()));
+        let setting = Phrase::code(advice.setting.name).and(format!(": {}", advice.summary()));
         beneath.push(Detail::Sentence(setting));
         beneath.extend(plan::commands(advice));
     }

@@ -86,7 +86,7 @@ impl<'a> FindingsByTarget<'a> {
             return None;
         }
         let steps = self.report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
-        let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.words()));
+        let steps = steps.map(|step| format!("{}: {}", step.advice.setting, step.advice.summary()));
         let told = self.about(target).iter();
         let told = told.map(|(_, finding)| format!("{} {}", finding.rule, finding.outcome.word()));
         let content = target.content.iter().map(DeviceContent::words);

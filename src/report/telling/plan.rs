@@ -154,12 +154,12 @@ fn now(advice: &Advice) -> Vec<Detail> {
 fn becomes(step: &Step) -> Option<Detail> {
     let after = match (&step.result, &step.advice.change) {
         (Some(result), _) => result.split(',').map(str::to_owned).collect(),
-        (None, Change::Set(value)) => vec![step.advice.setting.measure(value)],
+        (None, Change::Set(value)) => vec![step.advice.setting.with_unit(value)],
         (None, Change::Keep | Change::Add(_) | Change::Remove(_) | Change::Edit { .. }) => return None,
     };
     let before = match &step.advice.current {
         Reading::Known { value: Value::List(now), .. } => now.clone(),
-        Reading::Known { value, .. } => vec![step.advice.setting.measure(&value.to_string())],
+        Reading::Known { value, .. } => vec![step.advice.setting.with_unit(&value.to_string())],
         Reading::Unknown { .. } => Vec::new(),
     };
     Some(Detail::Becomes { before, after, whole: step.result.clone() })

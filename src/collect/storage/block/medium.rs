@@ -95,17 +95,7 @@ fn of_disk(disk: &Subject, facts: &FactSet) -> Reading<Medium> {
 
 /// Whether only a hypervisor, a controller or another machine knows the disks behind it.
 fn hides_its_disks(transport: Transport) -> bool {
-    matches!(
-        transport,
-        Transport::Virtio
-            | Transport::VirtioScsi
-            | Transport::Xen
-            | Transport::Vmware
-            | Transport::Hyperv
-            | Transport::Network
-            | Transport::Megaraid
-            | Transport::Raid
-    )
+    transport.is_virtual() || transport.is_network() || transport.is_raid()
 }
 
 /// `queue/zoned` covers disks that report their zones. A disk that hides them is suspected where platters take

@@ -66,18 +66,17 @@ pub fn of(
     written: &Source,
     listed: &mut LinkDirectories,
 ) -> Reading<NamedDevice> {
-    let found = if let Some((directory, value)) = tagged(given) {
+    let found = if mounted_by_uuid(facts, given).is_some() {
+        Reading::known(NamedDevice::There, Source::derived([mount::UUID.name()]))
+    } else if let Some((directory, value)) = tagged(given) {
         let names = listed.entry(directory).or_insert_with(|| match host.list(Path::new(directory)) {
             Ok(names) => Reading::known(names.into_iter().collect(), Source::file(directory)),
             Err(miss) => refused(&miss, directory),
         });
-        match mounted_by_uuid(facts, given) {
-            Some(_) => Reading::known(NamedDevice::There, Source::derived([mount::UUID.name()])),
-            None => names.as_ref().map(|names| {
-                let is_there = names.contains(OsStr::new(&encoded(value)));
-                if is_there { NamedDevice::There } else { NamedDevice::Missing }
-            }),
-        }
+        names.as_ref().map(|names| {
+            let is_there = names.contains(OsStr::new(&encoded(value)));
+            if is_there { NamedDevice::There } else { NamedDevice::Missing }
+        })
     } else if given.starts_with("/dev/") {
         path(host, facts, given)
     } else {
