@@ -105,7 +105,10 @@ fn kinds() -> Vec<Kind> {
     kinds.extend([
         made("ext2", &["mke2fs", "-q", "-t", "ext2"]),
         made("ext3 with blocks of 1 KiB", &["mke2fs", "-q", "-t", "ext3", "-b", "1024"]),
-        made("an ext journal", &["mke2fs", "-q", "-b", "4096", "-O", "journal_dev"]),
+        // mke2fs writes all of a journal; on the largest disk that would fill the one below.
+        kind("an ext journal of 64 MiB", |disk, _| {
+            run("mke2fs", &["-q", "-b", "4096", "-O", "journal_dev", &disk.device, "16384"]);
+        }),
         made("swap", &["mkswap"]),
         kind("a GPT", |disk, _| {
             let table =
