@@ -26,21 +26,13 @@
 //! - [`pipeline`] — joins them in order
 //! - [`ui`], [`cli`] — front ends
 
-mod truth;
-mod version;
-mod text;
-mod bounds;
-mod checked;
-mod quote;
-mod workers;
+use walwise_model::{
+    bounds, checked, drivers, facts, quote, rows, servers, settings, text, truth, version, workers,
+};
+
 mod subprocess;
 mod way;
 mod output;
-mod facts;
-mod rows;
-mod servers;
-mod settings;
-mod drivers;
 mod drill;
 mod host;
 mod collect;
@@ -59,8 +51,7 @@ mod cli;
 #[doc(hidden)]
 pub mod inside;
 #[cfg(test)]
-#[path = "../tests/it/support/deadline.rs"]
-mod deadline;
+use walwise_testkit::deadline;
 
 use std::env::args_os;
 use std::io;

@@ -40,7 +40,7 @@ mod trial;
 
 use std::path::PathBuf;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use drill::{Drill, DrillMethod, DrillSegments, DrillStep, DrillWrite};
@@ -229,7 +229,7 @@ pub struct Check {
     pub assume: Vec<String>,
     /// The file system that TARGET, a free device, is to get instead of the first choice: plan, script and lines follow it.
     /// It allows nothing that is refused without it.
-    #[arg(long, value_enum, value_name = "NAME", requires = "target")]
+    #[arg(long, value_parser = filesystem(), value_name = "NAME", requires = "target")]
     pub fs: Option<NewFilesystem>,
     /// Whose settings to answer for where there is no server yet.
     #[arg(long, value_enum, default_value_t = Engine::Postgres, value_name = "ENGINE")]
@@ -482,17 +482,12 @@ impl Shell {
     pub const ALL: [Self; 3] = [Self::Bash, Self::Zsh, Self::Fish];
 }
 
-// The forms of a report are the report's own; here they become words of the command line.
-impl ValueEnum for NewFilesystem {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.word()))
-    }
+fn filesystem() -> impl TypedValueParser<Value = NewFilesystem> {
+    PossibleValuesParser::new(NewFilesystem::ALL.map(NewFilesystem::word))
+        .try_map(|word| NewFilesystem::from_word(&word).ok_or("no file system that can be made"))
 }
 
+// The forms of a report are the report's own; here they become words of the command line.
 impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Self] {
         &Self::ALL

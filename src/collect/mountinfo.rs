@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::bounds::MOUNT_TABLE;
 use crate::host::{Host, Miss};
+use crate::quote::fstab::unescape;
 
 /// One mounted file system.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,23 +123,6 @@ fn split_options(field: &[u8]) -> Vec<Vec<u8>> {
         *b == b',' && !quoted
     };
     field.split(apart).filter(|option| !option.is_empty()).map(unescape).collect()
-}
-
-/// Undoes the kernel's escapes: a backslash and three octal digits stand for a byte. Anything else stays.
-pub fn unescape(field: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|_| first == b'\\').and_then(octal);
-        out.push(octal.unwrap_or(first));
-        rest = if octal.is_some() { after.get(3..).unwrap_or_default() } else { after };
-    }
-    out
-}
-
-fn octal(digits: &[u8]) -> Option<u8> {
-    let text = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|b| b.is_ascii_digit()))?;
-    u8::from_str_radix(text, 8).ok()
 }
 
 #[cfg(test)]

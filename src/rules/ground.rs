@@ -73,7 +73,7 @@ impl<'a> BoundCondition<'a> {
         match &self.node {
             ConditionNode::All(kids) => Truth::every(kids.iter().map(Self::truth)),
             ConditionNode::Any(kids) => Truth::some(kids.iter().map(Self::truth)),
-            ConditionNode::Not(kid) => kid.truth().not(),
+            ConditionNode::Not(kid) => !kid.truth(),
             ConditionNode::Test(test, seen) => test.holds(&seen.reading),
             ConditionNode::Blind => Truth::Unknown,
         }
@@ -86,7 +86,7 @@ impl<'a> BoundCondition<'a> {
         let truth = match &self.node {
             ConditionNode::All(_) => Truth::every(truths()),
             ConditionNode::Any(_) => Truth::some(truths()),
-            ConditionNode::Not(_) => Truth::every(truths()).not(),
+            ConditionNode::Not(_) => !Truth::every(truths()),
             ConditionNode::Test(..) | ConditionNode::Blind => self.truth(),
         };
         let seen = match &self.node {
@@ -108,7 +108,7 @@ impl<'a> BoundCondition<'a> {
             let fitting = kids.iter().filter(|kid| kid.truth() == wanted);
             return Some(fitting.filter_map(|kid| kid.element.as_ref()).collect());
         }
-        let wanted = if matches!(self.node, ConditionNode::Not(_)) { wanted.not() } else { wanted };
+        let wanted = if matches!(self.node, ConditionNode::Not(_)) { !wanted } else { wanted };
         kids.iter().find_map(|kid| kid.which_come_to(wanted))
     }
 
@@ -187,7 +187,7 @@ impl LookupScope<'_, '_> {
         match cond {
             Cond::All(conds) => Truth::every(conds.iter().map(|one| self.truth(one))),
             Cond::Any(conds) => Truth::some(conds.iter().map(|one| self.truth(one))),
-            Cond::Not(cond) => self.truth(cond).not(),
+            Cond::Not(cond) => !self.truth(cond),
             Cond::Every(relation, cond) => {
                 let stack = self.stack();
                 Truth::every(self.truths(&stack, *relation, cond))

@@ -2,8 +2,7 @@
 
 #![allow(dead_code, reason = "each part is shared with other tests")]
 
-#[path = "../it/support/deadline.rs"]
-pub mod deadline;
+pub use walwise_testkit::deadline;
 #[path = "../it/support/fuse.rs"]
 pub mod fuse;
 #[path = "../it/support/loops.rs"]

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "every test module uses its own share")]
 
 pub mod advised;
-pub mod deadline;
+pub use walwise_testkit::deadline;
 pub mod fuse;
 pub mod loops;
 pub mod machine;

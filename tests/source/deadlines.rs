@@ -1,5 +1,5 @@
 //! Waits of tests have deadlines: what waits for a child, a pipe, a socket, a terminal or a thread is called in
-//! `tests/it/support/deadline.rs` alone, which gives up and says what it waited for.
+//! `crates/testkit/src/deadline.rs` alone, which gives up and says what it waited for.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -35,8 +35,8 @@ const TESTS: [&str; 4] = ["tests/it", "tests/attacks", "tests/trials", "tests/se
 
 /// What may wait: the helper, and what ends with something that has a deadline.
 const MAY: [(&str, &str, &str); 11] = [
-    ("tests/it/support/deadline.rs", "read", "asked before whether something is there"),
-    ("tests/it/support/deadline.rs", "join", "asked before whether it has ended"),
+    ("crates/testkit/src/deadline.rs", "read", "asked before whether something is there"),
+    ("crates/testkit/src/deadline.rs", "join", "asked before whether it has ended"),
     ("tests/it/support/pty.rs", "read", "a thread that nobody waits for"),
     ("tests/it/support/fuse.rs", "read", "a thread that is waited for with a deadline"),
     ("tests/attacks/stranger.rs", "incoming", "a child that is killed"),
@@ -133,7 +133,7 @@ fn no_test_waits_without_a_deadline() {
             }
         }
     }
-    assert!(wrong.is_empty(), "use tests/it/support/deadline.rs instead:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "use crates/testkit/src/deadline.rs instead:\n{}", wrong.join("\n"));
     assert_eq!(needed.len(), MAY.len(), "an exception that nothing needs: {needed:?}");
 }
 

@@ -27,13 +27,16 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
 pub fn all_sources() -> Vec<(String, syn::File, bool)> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
-    for path in rust_files(&home.join("src")) {
+    let crates = fs::read_dir(home.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    for path in crates.chain([home.join("src")]).flat_map(|source| rust_files(&source)) {
         let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
         files.insert(name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap());
     }
     let tests: BTreeSet<String> = files.iter().flat_map(|(name, file)| test_modules(name, file)).collect();
-    let is_test =
-        |name: &str| tests.iter().any(|of| name == format!("{of}.rs") || name.starts_with(&format!("{of}/")));
+    let is_test = |name: &str| {
+        name.starts_with("crates/testkit/")
+            || tests.iter().any(|of| name == format!("{of}.rs") || name.starts_with(&format!("{of}/")))
+    };
     files.into_iter().map(|(name, file)| (name.clone(), file, is_test(&name))).collect()
 }
 
@@ -45,7 +48,7 @@ pub fn sources() -> Vec<(String, syn::File)> {
 /// The files of modules that are compiled for tests alone, without their ending.
 fn test_modules(name: &str, file: &syn::File) -> Vec<String> {
     let own = name.strip_suffix(".rs").unwrap();
-    let home = if own.ends_with("/lib") || own.ends_with("/main") { "src" } else { own };
+    let home = own.strip_suffix("/lib").or_else(|| own.strip_suffix("/main")).unwrap_or(own);
     let mut found = Vec::new();
     for item in &file.items {
         if let Item::Mod(module) = item

@@ -12,7 +12,7 @@ use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
 use crate::files::{is_for_tests, sources};
 
-/// The names on the way from the root to a module; empty for the root itself.
+/// A crate, and the names on the way from its root to a module.
 pub type Place = Vec<String>;
 
 /// All modules that are files, and the paths between them.
@@ -112,10 +112,16 @@ impl Graph {
 
 /// The module of a file; none for the program that calls the library.
 fn place(file: &str) -> Option<Place> {
-    match file.strip_prefix("src/")?.strip_suffix(".rs")? {
+    let (home, path) =
+        file.strip_suffix(".rs")?.rsplit_once("src/").filter(|(home, _)| !home.contains("/src/"))?;
+    let krate = match home.strip_prefix("crates/") {
+        Some(name) => format!("walwise_{}", name.trim_end_matches('/')),
+        None => "walwise".to_owned(),
+    };
+    match path {
         "main" => None,
-        "lib" => Some(Vec::new()),
-        path => Some(path.split('/').map(str::to_owned).collect()),
+        "lib" => Some(vec![krate]),
+        path => Some([krate].into_iter().chain(path.split('/').map(str::to_owned)).collect()),
     }
 }
 
@@ -137,11 +143,12 @@ struct Reader {
 }
 
 impl Reader {
-    /// From the root, a path that begins with `crate`, `self` or `super`.
+    /// From a crate, a path that begins with its name, `crate`, `self` or `super`.
     fn absolute(&self, words: &[String]) -> Option<Place> {
         let (first, rest) = words.split_first()?;
         match first.as_str() {
-            "crate" => Some(rest.to_vec()),
+            "crate" => Some([self.at.get(..1)?, rest].concat()),
+            krate if krate.starts_with("walwise_") => Some(words.to_vec()),
             "self" => Some([self.at.as_slice(), rest].concat()),
             "super" => {
                 let ups = words.iter().take_while(|word| *word == "super").count();

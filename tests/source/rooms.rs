@@ -10,7 +10,7 @@ use crate::graph::{Graph, Room, circles};
 static GRAPH: LazyLock<Graph> = LazyLock::new(Graph::new);
 
 fn name(room: &Room) -> String {
-    ["src".to_owned()].iter().chain(&room.parent).cloned().collect::<Vec<_>>().join("/")
+    room.parent.join("/")
 }
 
 #[test]

@@ -1,4 +1,3 @@
 //! Helpers that the trials share with the integration tests.
 
-#[path = "../it/support/deadline.rs"]
-pub mod deadline;
+pub use walwise_testkit::deadline;

@@ -43,6 +43,13 @@ pub struct Module {
 pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     let mut modules = BTreeMap::new();
     walk(&checkout.join("src"), None, false, &mut modules)?;
+    let crates = checkout.join("crates");
+    // A checkout from before the workspace has none.
+    for entry in crates.is_dir().then(|| fs::read_dir(&crates)).transpose()?.into_iter().flatten() {
+        let path = entry?.path();
+        let is_test = path.ends_with("testkit");
+        walk(&path.join("src"), is_test.then_some("testkit"), is_test, &mut modules)?;
+    }
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);
         if path.is_dir() {
@@ -76,6 +83,10 @@ fn walk(
     Ok(())
 }
 
+/// Attributes of what is compiled for tests alone, of this crate or of those above it.
+const TEST_ONLY: [&[&str]; 2] =
+    [&["#", "[", "cfg", "(", "test", ")", "]"], &["#", "[", "cfg", "(", "any", "(", "test", ","]];
+
 /// The product and the tests in a file.
 fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
     let tokens = tokens(text);
@@ -85,7 +96,7 @@ fn amounts(text: &str, is_test: bool) -> (Amount, Amount) {
     let (mut product, mut tests) = (Vec::new(), Vec::new());
     let mut rest = tokens.as_slice();
     while let Some((first, after)) = rest.split_first() {
-        if starts(rest, &["#", "[", "cfg", "(", "test", ")", "]"]) {
+        if TEST_ONLY.iter().any(|attribute| starts(rest, attribute)) {
             let (item, after) = rest.split_at(item_length(rest));
             tests.extend_from_slice(item);
             rest = after;

@@ -130,7 +130,7 @@ fn xfs_obeys(facts: &FactSet) -> Truth {
         return build.map_or(Truth::Unknown, |build| Truth::from(build < 1127));
     }
     // An enterprise kernel with a lower number may have dropped it early: then it is not known.
-    is_at_least(facts, "4.10").not()
+    !is_at_least(facts, "4.10")
 }
 
 fn is_at_least(facts: &FactSet, version: &str) -> Truth {

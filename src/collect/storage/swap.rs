@@ -8,11 +8,11 @@ use std::path::Path;
 
 use crate::collect::collector::{Collector, Request};
 use crate::collect::lookup::{device_at, mount_of};
-use crate::collect::mountinfo::unescape;
 use crate::collect::refusal::refused;
 use crate::facts::catalog::{device, host as machine};
 use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
 use crate::host::Host;
+use crate::quote::fstab::unescape;
 use crate::text::safe;
 
 pub const COLLECTOR: Collector = Collector { id: "swap", run };

@@ -102,11 +102,11 @@ use std::path::Path;
 
 use self::entry::{BootEntry, FSTAB, Unread, mounts_itself, note, options};
 use crate::collect::collector::{Collector, Request};
-use crate::collect::mountinfo;
 use crate::facts::catalog::boot;
 use crate::facts::note::BootNote;
 use crate::facts::{FactSet, Reading, Source, Subject};
 use crate::host::{ConfigDirective, Dialect, Host};
+use crate::quote::fstab::unescape;
 use crate::text::safe;
 
 /// Reads what the next boot will mount.
@@ -164,8 +164,8 @@ fn fstab(
 }
 
 fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
-    let point = mountinfo::unescape(&setting.key);
-    let mut fields = setting.value.split(|b| *b == b'\t').map(mountinfo::unescape);
+    let point = unescape(&setting.key);
+    let mut fields = setting.value.split(|b| *b == b'\t').map(unescape);
     let (source, fstype) = (fields.next()?, fields.next()?);
     let options = fields.next().unwrap_or_default();
     let (numbers, kept) = (fields.next(), fields.next());

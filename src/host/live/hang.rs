@@ -9,6 +9,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::quote::fstab::unescape;
+
 /// File systems that depend on more than a local disk: on another machine or a process.
 const TYPES: [&str; 26] = [
     "9p",
@@ -116,21 +118,6 @@ fn mount(line: &[u8]) -> Option<(PathBuf, bool)> {
     let fuse = fstype.starts_with("fuse") && fstype != "fusectl";
     let remote = SOURCES.iter().any(|prefix| source.starts_with(prefix.as_bytes()));
     Some((point, fuse || remote || TYPES.contains(&fstype)))
-}
-
-/// Undoes the octal escapes of the mount table.
-fn unescape(mut word: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(word.len());
-    while let [first, rest @ ..] = word {
-        if let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] = word {
-            out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
-            word = rest;
-        } else {
-            out.push(*first);
-            word = rest;
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ mod value {
 
     /// A fact's value. Text is display-safe already: it was made so where it entered ([`crate::text::safe`]).
     #[derive(Clone, Debug, PartialEq, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(untagged)]
     pub enum Value {
         /// Yes or no.
@@ -30,8 +30,8 @@ mod value {
         /// A version, shown with its vendor tail.
         // Back from JSON, it is text.
         #[serde(skip_deserializing)]
-        #[cfg_attr(test, schemars(!skip_deserializing))]
-        Version(#[cfg_attr(test, schemars(with = "String"))] Version),
+        #[cfg_attr(any(test, feature = "testing"), schemars(!skip_deserializing))]
+        Version(#[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))] Version),
         /// Several words, in the order of the source.
         List(Vec<String>),
     }
@@ -277,6 +277,7 @@ mod choice {
     }
 
     /// Declares a closed set of words: a type, its values, and the word of each.
+    #[macro_export]
     macro_rules! choice {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$of_value:meta])* $value:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
@@ -306,13 +307,13 @@ mod choice {
         }
     };
 }
-    pub(crate) use choice;
 }
 mod area {
     //! Database servers, and areas of facts and settings: the word before the dot of a name, where it applies to some
     //! subjects only. A server has the settings of its own line and not those of another.
 
-    use super::{Choice, choice};
+    use super::Choice;
+    use crate::choice;
 
     choice! {
         /// The server line that settings belong to.
@@ -380,7 +381,7 @@ mod need {
 
     /// A fact that would settle something.
     #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Need {
         /// What it is about.
         pub subject: Subject,
@@ -520,9 +521,9 @@ mod row {
 mod set;
 mod database;
 
+pub use crate::choice;
 pub use area::{Area, ServerKind, area};
 pub use choice::Choice;
-pub(crate) use choice::choice;
 pub use database::{Database, DirectorySpec, SettingSyntax};
 pub use key::{FactGroup, FactId, Key, KeyInfo, Nature};
 pub use kind::{FactValue, ValueKind};
@@ -534,15 +535,17 @@ pub use set::{FactRow, FactSet};
 pub use subject::{Scope, Subject};
 pub use value::Value;
 
-#[cfg(test)]
-pub(crate) mod testing {
+#[cfg(any(test, feature = "testing"))]
+pub mod testing {
     //! Values of facts as tests write them.
+
+    #![allow(clippy::unwrap_used, clippy::panic, clippy::missing_panics_doc, reason = "for tests")]
 
     use super::{KeyInfo, Value, ValueKind, catalog};
     use crate::version::Version;
 
     /// The value of a fact from a word: `yes` or `true` for a switch, commas between the words of a list.
-    pub(crate) fn value(info: &KeyInfo, word: &str) -> Value {
+    pub fn value(info: &KeyInfo, word: &str) -> Value {
         let list = || word.split_terminator(',').map(str::to_owned).collect::<Vec<String>>();
         let value = match info.kind {
             ValueKind::Bool => match word {

@@ -11,7 +11,7 @@ use crate::facts::{Area, ServerKind};
 use crate::rows::read;
 
 /// The table, compiled in.
-pub const TEXT: &str = include_str!("../../rules/tables/leaving.toml");
+pub const TEXT: &str = include_str!("../../tables/leaving.toml");
 
 /// The part of a setting that may leave a configuration file, a command line or a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -158,7 +158,7 @@ mod verdict {
     choice! {
         /// The verdicts, worst first.
         #[derive(Serialize, Deserialize)]
-        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum Standing {
             /// A committed transaction may be lost.
@@ -225,7 +225,7 @@ mod verdict {
         /// What the copies and the parity beneath a target are worth when one more thing fails, worst first. The verdict is about
         /// a power failure alone.
         #[derive(Serialize, Deserialize)]
-        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "kebab-case")]
         pub enum Redundancy {
             /// More is missing than can be done without, or it does not run.

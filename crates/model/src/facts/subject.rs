@@ -9,7 +9,7 @@ use crate::text::escape;
 
 /// The kinds of subject, and of fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// The machine and its operating system.
@@ -54,9 +54,9 @@ impl fmt::Display for Scope {
 /// The name is display-safe and stays the same from run to run. Copies share it: a subject is named in every finding,
 /// edge and trace that is about it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(try_from = "String")]
-#[cfg_attr(test, schemars(with = "String"))]
+#[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
 pub struct Subject {
     scope: Scope,
     name: Arc<str>,

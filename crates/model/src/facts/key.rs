@@ -10,7 +10,7 @@ use crate::text;
 
 /// How a fact behaves from one look at a machine to the next, by which two reports are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Nature {
     /// It stays until somebody or something changes it.

@@ -3,11 +3,13 @@
 //! This module knows nothing of facts or rules. An empty *every* is unknown, not true, because a stack without leaves
 //! is a stack that could not be read.
 
+use std::ops::Not;
+
 use serde::Serialize;
 
 /// False, unknown or true, in that order, so that *and* is the minimum and *or* the maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Truth {
     /// Known not to hold.
@@ -29,16 +31,6 @@ impl Truth {
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         self.max(other)
-    }
-
-    /// The opposite; unknown stays unknown.
-    #[must_use]
-    pub fn not(self) -> Self {
-        match self {
-            Self::False => Self::True,
-            Self::Unknown => Self::Unknown,
-            Self::True => Self::False,
-        }
     }
 
     /// All of them hold; unknown without any. Evaluation stops at the first that does not.
@@ -79,6 +71,19 @@ impl From<bool> for Truth {
     }
 }
 
+/// Unknown stays unknown.
+impl Not for Truth {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        match self {
+            Self::False => Self::True,
+            Self::Unknown => Self::Unknown,
+            Self::True => Self::False,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Truth::{self, False, True, Unknown};
@@ -88,13 +93,13 @@ mod tests {
     #[test]
     fn kleene_laws_hold_for_every_combination() {
         for a in ALL {
-            assert_eq!(a.not().not(), a);
+            assert_eq!(!!a, a);
             assert_eq!(a.and(False), False);
             assert_eq!(a.or(True), True);
             for b in ALL {
                 assert_eq!(a.and(b), b.and(a));
                 assert_eq!(a.or(b), b.or(a));
-                assert_eq!(a.and(b).not(), a.not().or(b.not()), "De Morgan for {a:?}, {b:?}");
+                assert_eq!(!a.and(b), (!a).or(!b), "De Morgan for {a:?}, {b:?}");
                 for c in ALL {
                     assert_eq!(a.and(b.and(c)), a.and(b).and(c));
                     assert_eq!(a.and(b.or(c)), a.and(b).or(a.and(c)));

@@ -78,12 +78,26 @@ pub mod fstab {
         Some(out)
     }
 
+    /// Bytes of a field, of fstab or of a mount table: a backslash and three octal digits stand for a byte. Anything else stays.
+    pub fn unescape(mut word: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(word.len());
+        while let [first, rest @ ..] = word {
+            if let [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] = word {
+                out.push((a - b'0') * 64 + (b - b'0') * 8 + (c - b'0'));
+                word = rest;
+            } else {
+                out.push(*first);
+                word = rest;
+            }
+        }
+        out
+    }
+
     #[cfg(test)]
     mod tests {
         use proptest::prelude::*;
 
         use super::*;
-        use crate::collect::mountinfo;
 
         proptest! {
             /// libmount decodes any three octal digits after a backslash (util-linux, lib/mangle.c), as our own reader
@@ -97,7 +111,7 @@ pub mod fstab {
                 let field = field.unwrap_or_default();
                 prop_assert!(!field.starts_with('#'));
                 prop_assert!(!field.contains(|c: char| c.is_whitespace() || is_treacherous(c)), "{}", field);
-                prop_assert_eq!(mountinfo::unescape(field.as_bytes()), raw);
+                prop_assert_eq!(unescape(field.as_bytes()), raw);
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::facts::ServerKind;
 use crate::version::Version;
 
 /// The table, compiled in.
-pub const TEXT: &str = include_str!("../../rules/tables/servers.toml");
+pub const TEXT: &str = include_str!("../../tables/servers.toml");
 
 /// The action by which a new value takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]

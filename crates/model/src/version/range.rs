@@ -31,7 +31,7 @@ impl ReleaseRange {
     pub fn contains(&self, version: &Version) -> Truth {
         match self.arrived(version) {
             Truth::False => Truth::False,
-            arrived @ (Truth::True | Truth::Unknown) => arrived.and(self.is_fixed(version).not()),
+            arrived @ (Truth::True | Truth::Unknown) => arrived.and(!self.is_fixed(version)),
         }
     }
 

@@ -1,8 +1,6 @@
 //! Waits of tests for children, pipes, terminals and threads. Each has a deadline; there the child is killed, and the test
 //! fails with the name of what it waited for. No test waits in any other way (`tests/source/deadlines.rs`).
 
-#![allow(dead_code, reason = "every binary uses its own share")]
-
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};

@@ -291,7 +291,7 @@ macro_rules! notes {
 
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                #[cfg(test)]
+                #[cfg(any(test, feature = "testing"))]
                 if $crate::facts::note::muted::is_on() {
                     return f.write_str($crate::facts::note::muted::SENTENCE);
                 }
@@ -299,10 +299,10 @@ macro_rules! notes {
             }
         }
 
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         impl $name {
             /// One of every kind.
-            pub(crate) fn every() -> Vec<Self> {
+            pub fn every() -> Vec<Self> {
                 vec![$(Self::$kind $({ $($field: $crate::facts::note::samples::Sample::sample()),+ })?),+]
             }
         }
@@ -329,10 +329,10 @@ macro_rules! areas {
             }
         })+
 
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         impl $name {
             /// One of every kind.
-            pub(crate) fn every() -> Vec<Self> {
+            pub fn every() -> Vec<Self> {
                 [$($type::every().into_iter().map(Self::from).collect::<Vec<_>>()),+].concat()
             }
         }
@@ -376,8 +376,8 @@ impl Serialize for Note {
     }
 }
 
-#[cfg(test)]
-pub(crate) mod muted {
+#[cfg(any(test, feature = "testing"))]
+pub mod muted {
     //! For tests: replaces every sentence of a note by `x`, in one thread, while a function runs.
 
     use std::cell::Cell;
@@ -408,7 +408,7 @@ pub(crate) mod muted {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod samples {
     //! For tests: a sample of each type of field, so that there can be one note of every kind.
 

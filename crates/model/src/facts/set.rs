@@ -21,7 +21,7 @@ use crate::workers;
 
 /// One fact as every output shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FactRow<'f> {
     /// What it is about.
     pub subject: &'f Subject,
@@ -445,7 +445,7 @@ impl Serialize for FactSet {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl schemars::JsonSchema for FactSet {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         <Vec<FactRow<'_>>>::schema_name()

@@ -1,0 +1,19 @@
+//! The vocabulary of walwise: what can be known of a machine, and how it is named, compared and written down.
+//!
+//! Values only: no file, clock, process or environment is touched here; [`workers`] alone uses threads. Each module knows
+//! only those above it in this list.
+
+pub mod truth;
+pub mod version;
+pub mod text;
+pub mod bounds;
+pub mod checked;
+pub mod quote;
+pub mod workers;
+pub mod facts;
+pub mod rows;
+pub mod servers;
+pub mod settings;
+pub mod drivers;
+#[cfg(test)]
+use walwise_testkit::deadline;
