@@ -1,32 +1,13 @@
-//! Lists the rule files under `rules/` and the mount options of the tables, so that a new one is in the program without a line
-//! of its own, and names the commit of a packed crate.
+//! Lists the mount options of the tables, and names the commit of a packed crate.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed=rules");
+    println!("cargo::rerun-if-changed=rules/tables");
     let root = env::var_os("CARGO_MANIFEST_DIR").ok_or_else(|| io::Error::other("no CARGO_MANIFEST_DIR"))?;
-    let directory = Path::new(&root).join("rules");
-    let mut names = Vec::new();
-    for entry in fs::read_dir(&directory)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            names.extend(path.file_name().and_then(OsStr::to_str).map(str::to_owned));
-        }
-    }
-    names.sort();
-    let mut list = String::from("[\n");
-    for name in names {
-        let text = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/rules/{name}\")");
-        writeln!(list, "    (\"rules/{name}\", include_str!({text})),").map_err(io::Error::other)?;
-    }
-    list.push_str("]\n");
-    fs::write(out("rules.rs")?, list)?;
-    list_options(&directory)?;
+    list_options(&Path::new(&root).join("rules"))?;
     name_commit()
 }
 

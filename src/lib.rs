@@ -30,6 +30,8 @@ use walwise_model::{
     bounds, checked, drivers, facts, quote, rows, servers, settings, text, truth, version, workers,
 };
 
+use walwise_judge::{durability, rules, sizing, validity};
+
 mod subprocess;
 mod way;
 mod output;
@@ -37,13 +39,9 @@ mod drill;
 mod host;
 mod collect;
 mod measure;
-mod validity;
-mod durability;
-mod sizing;
 mod trial;
 mod probes;
 mod cells;
-mod rules;
 mod report;
 mod pipeline;
 mod ui;

@@ -1,7 +1,7 @@
 //! Advice that removes flushes, from facts to plan: in the whole program it appears for exactly the machines that its
 //! specification allows, and no built-in rule has another way to lose data.
 //!
-//! src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
+//! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
 
 use walwise::inside::durability::{Caps, judge};
 use walwise::inside::facts::Scope;
@@ -122,7 +122,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
                     );
                     loses(name, change.values())
                 }
-                // What the table of features has mkfs leave out is never the journal: src/validity/tests.
+                // What the table of features has mkfs leave out is never the journal: crates/judge/src/validity/tests.
                 ChangeSpec::AddFrom(fact) if name == "mkfs.features" && fact.name.ends_with("_leave_out") => {
                     false
                 }

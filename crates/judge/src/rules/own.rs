@@ -11,7 +11,7 @@ use super::template::Template;
 
 /// What a command of a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// It does what is advised.
@@ -44,7 +44,7 @@ pub struct OwnSpec {
 
 /// A command of the user's own, not checked by walwise: never in a script, nor among what is to be pasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct OwnCommand {
     /// What it is for.
     pub purpose: Purpose,

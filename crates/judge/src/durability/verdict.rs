@@ -9,7 +9,7 @@ use crate::facts::{Need, Subject};
 
 /// Where a piece of evidence comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Layer {
     /// Whether the server flushes before it reports.
@@ -61,7 +61,7 @@ impl Layer {
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Which layer speaks.
     pub layer: Layer,
@@ -89,7 +89,7 @@ impl Evidence {
 
 /// One way from the target to a disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Path {
     /// From the target down to the disk.
     pub hops: Vec<Subject>,
@@ -101,7 +101,7 @@ pub struct Path {
 
 /// A rule that may cap a verdict, and a fact that decides it is unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct UndecidedCap {
     /// The rule's id.
     pub rule: String,
@@ -113,7 +113,7 @@ pub struct UndecidedCap {
 
 /// The verdict of one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Verdict {
     /// The target.
     pub target: Subject,
@@ -135,7 +135,7 @@ pub struct Verdict {
     pub caps_checked: usize,
     /// On whose word its disks are taken that nobody can see into, each once; empty where a controller's tool shows them.
     #[serde(serialize_with = "words")]
-    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub guarantors: Vec<Guarantor>,
     /// One sentence: what may be lost and why, or what survives.
     pub sentence: String,

@@ -15,7 +15,7 @@ use super::{Expired, Off, Override};
 
 /// The rules and tables in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Pack {
     /// Of those that come with walwise, whose version it is.
     pub version: String,

@@ -15,7 +15,7 @@ pub mod evidence {
 
     /// A measurement that was published.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Study {
         /// Who measured, and where it can be read.
         pub source: String,
@@ -80,7 +80,7 @@ mod file {
 
     /// A rule file of the user's.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct UserFile {
         /// Its name as the user knows it.
         pub file: String,
@@ -137,14 +137,14 @@ mod others {
 
     /// A rule that was switched off.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Off {
         /// The rule's id.
         pub rule: String,
         /// Why.
         pub because: String,
         /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
-        #[cfg_attr(test, schemars(with = "Option<String>"))]
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
         /// The file that says so.
         pub file: String,
@@ -154,7 +154,7 @@ mod others {
 
     /// A rule to which another level was given.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Override {
         /// The rule's id.
         pub rule: String,
@@ -165,7 +165,7 @@ mod others {
         /// Why.
         pub because: String,
         /// The last day on which this holds, in UTC; without one it holds until somebody takes it out.
-        #[cfg_attr(test, schemars(with = "Option<String>"))]
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
         pub until: Option<Date>,
         /// The file that says so.
         pub file: String,
@@ -193,12 +193,12 @@ mod others {
 
     /// A statement about a rule whose last day has passed: the rule is as it was written.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Expired {
         /// The rule's id.
         pub rule: String,
         /// The statement's last day, in UTC.
-        #[cfg_attr(test, schemars(with = "String"))]
+        #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
         pub until: Date,
         /// The reason that it gave.
         pub because: String,

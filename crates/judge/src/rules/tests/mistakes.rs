@@ -104,7 +104,7 @@ impl Mistake {
 
 #[test]
 fn every_mistake_is_told_once_at_its_place_with_what_to_do() {
-    let table: Table = toml::from_str(include_str!("../../../tests/rules/mistakes.toml")).unwrap();
+    let table: Table = toml::from_str(include_str!("../../../../../tests/rules/mistakes.toml")).unwrap();
     let good = RuleFile { name: "site.toml".to_owned(), text: table.rule.clone() };
     let (_, found) = RuleSet::with_user_files(std::slice::from_ref(&good), RuleExamples::Left, TODAY);
     assert!(found.is_empty(), "{}", found[0].render(false));

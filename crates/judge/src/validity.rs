@@ -17,7 +17,7 @@ mod ruling {
 
     /// What becomes of an option.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum Effect {
         /// It is accepted and heeded.
@@ -77,7 +77,7 @@ mod ruling {
 
     /// What the table says of an option.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Ruling {
         /// What becomes of it.
         pub effect: Effect,

@@ -13,7 +13,7 @@ use crate::truth::Truth;
 
 /// How much a finding matters, least first. One scale everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Already right.
@@ -47,7 +47,7 @@ impl Level {
 
 /// How sure it is, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Works, but young or rarely used.
@@ -77,7 +77,7 @@ impl Confidence {
 
 /// What the value of an answer rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
     /// The documented default of the product, and no fact speaks against it.
@@ -103,7 +103,7 @@ impl Basis {
 
 /// What could go wrong when advice is followed, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Risk {
     /// Nothing to fear, takes effect at once.
@@ -161,7 +161,7 @@ impl Risk {
 
 /// What following advice changes: its scope, in the sense of "who else is affected".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Reach {
     /// This mount only.
@@ -198,7 +198,7 @@ impl Reach {
 
 /// The risk as the JSON has it.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct Interruption {
     /// `none`, `reload`, `restart`, `unmount` or `downtime`.
     interrupts: &'static str,
@@ -214,7 +214,7 @@ fn interruption<S: Serializer>(risk: &Risk, out: S) -> Result<S::Ok, S::Error> {
 
 /// A change as the JSON has it; one that keeps has neither part.
 #[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 struct ChangeParts<'c> {
     set: Option<&'c str>,
     add: &'c [String],
@@ -282,14 +282,14 @@ impl Change {
 
 /// One thing to do, or to leave as it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Advice {
     /// The setting, such as `mount.options` or `pg.wal_sync_method`.
-    #[cfg_attr(test, schemars(with = "String"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub setting: &'static Setting,
     /// What to do to it.
     #[serde(serialize_with = "change_parts")]
-    #[cfg_attr(test, schemars(with = "ChangeParts"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "ChangeParts"))]
     pub change: Change,
     /// What it is now.
     pub current: Reading<Value>,
@@ -297,7 +297,7 @@ pub struct Advice {
     pub reach: Reach,
     /// What it interrupts, and whether data can be lost.
     #[serde(flatten, serialize_with = "interruption")]
-    #[cfg_attr(test, schemars(flatten, with = "Interruption"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(flatten, with = "Interruption"))]
     pub risk: Risk,
     /// For one choice among several, such as the file system of a free disk: 1 is the first choice.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -306,13 +306,13 @@ pub struct Advice {
     #[serde(rename = "tradeoff", skip_serializing_if = "Option::is_none")]
     pub price: Option<String>,
     /// Commands that do it, for review.
-    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub apply: Vec<Command>,
     /// Commands that show that it is done.
-    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub verify: Vec<Command>,
     /// Commands that take it back.
-    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
     pub undo: Vec<Command>,
     /// Commands of a user's rule, which walwise does not check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -339,7 +339,7 @@ impl Advice {
 
 /// Whether a rule's condition holds for a subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum Outcome {
     /// It holds.
@@ -366,7 +366,7 @@ impl Outcome {
 
 /// A rule on a subject.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Finding {
     /// The rule's id.
     pub rule: String,
@@ -416,7 +416,7 @@ impl Finding {
 
 /// What mends what a finding says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Mending {
     /// Whether it can be done on this host.
     pub here: bool,
@@ -427,7 +427,7 @@ pub struct Mending {
 
 /// Advice that is not given. It has no commands, so that nobody runs them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct HeldBack {
     /// The setting and what it would have been: `mount.options: add nobarrier`.
     pub advice: String,
@@ -437,7 +437,7 @@ pub struct HeldBack {
 
 /// A condition that was evaluated, with what it is made of, for this is what explains.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Trace {
     /// The condition in words: `all of`, `device.cache is protected`.
     pub label: String,
@@ -452,7 +452,7 @@ pub struct Trace {
 
 /// The reading a test looked at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Seen {
     /// What the fact is about.
     pub subject: Subject,

@@ -13,7 +13,7 @@ use crate::facts::{Choice, Subject, choice};
 choice! {
     /// What becomes of a commit's flush at a hop.
     #[derive(Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Fate {
         /// It is handed on to the hop below.
@@ -59,7 +59,7 @@ impl Fate {
 choice! {
     /// What a hop is.
     #[derive(Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum HopKind {
         /// The commit, where the way begins.
@@ -88,7 +88,7 @@ impl HopKind {
 
 /// One hop of a flush path, or several alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct FlushHop {
     /// What it is.
     pub kind: HopKind,
@@ -113,7 +113,7 @@ pub struct FlushHop {
     pub rank: u32,
     /// What has become of the flush on its way here: *suppressed* is the same as none arrives.
     #[serde(serialize_with = "word")]
-    #[cfg_attr(test, schemars(with = "String"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub arrival: Flush,
 }
 

@@ -31,7 +31,7 @@ pub struct Evaluation {
 
 /// What one rule came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Tally {
     /// The rule's id.
     pub rule: String,

@@ -277,7 +277,7 @@ pub(super) const TODAY: Date = date(2026, 11, 23);
 
 /// The rules of a file of the test directory.
 pub(super) fn good() -> RuleSet {
-    let text = include_str!("../../tests/rules/good.toml").to_owned();
+    let text = include_str!("../../../../tests/rules/good.toml").to_owned();
     let (set, mistakes) = RuleSet::parse(&[RuleFile { name: "good.toml".to_owned(), text }]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
     set
@@ -292,11 +292,12 @@ fn good_rules_do_what_their_examples_say() {
 #[test]
 fn bad_rules_say_what_is_wrong_with_them() {
     let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../tests/rules/bad");
+    settings.set_snapshot_path("../../../../tests/rules/bad");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| {
-        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules/bad")).unwrap() {
+        for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/rules/bad")).unwrap()
+        {
             let path = entry.unwrap().path();
             if path.extension().is_none_or(|extension| extension != "toml") {
                 continue;
@@ -352,7 +353,7 @@ example = [
 
 #[test]
 fn ten_mistakes_are_ten_diagnostics() {
-    let text = include_str!("../../tests/rules/bad/ten-mistakes.toml").to_owned();
+    let text = include_str!("../../../../tests/rules/bad/ten-mistakes.toml").to_owned();
     let (_, mistakes) = RuleSet::parse(&[RuleFile { name: "bad.toml".to_owned(), text }]);
     assert_eq!(mistakes[0].diags.len(), 10, "{}", mistakes[0].render(false));
 }
@@ -375,7 +376,7 @@ proptest! {
 
     #[test]
     fn a_damaged_file_is_read_as_far_as_it_goes(at in 0..4000usize, length in 0..40usize, with in ".{0,8}") {
-        let mut text = include_str!("../../tests/rules/good.toml").to_owned();
+        let mut text = include_str!("../../../../tests/rules/good.toml").to_owned();
         let fit = |text: &str, at: usize| text.floor_char_boundary(at.min(text.len()));
         let (start, end) = (fit(&text, at), fit(&text, at + length));
         text.replace_range(start..end, &with);
@@ -387,7 +388,7 @@ proptest! {
 #[test]
 fn a_rule_is_switched_off_with_a_reason_and_ids_are_unique_across_files() {
     let file = |name: &str, text: &str| RuleFile { name: name.to_owned(), text: text.to_owned() };
-    let good = include_str!("../../tests/rules/good.toml");
+    let good = include_str!("../../../../tests/rules/good.toml");
     let off = "[[off]]\nrule = \"mount.ext4-nobarrier\"\nbecause = \"a   scratch disk\"\n";
     let (set, mistakes) = RuleSet::parse(&[file("good.toml", good), file("off.toml", off)]);
     assert!(mistakes.is_empty(), "{}", mistakes[0].render(false));
