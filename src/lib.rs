@@ -31,12 +31,9 @@ use walwise_model::{
 };
 
 use walwise_judge::{durability, rules, sizing, validity};
+use walwise_sys::{host, output, subprocess, way};
 
-mod subprocess;
-mod way;
-mod output;
 mod drill;
-mod host;
 mod collect;
 mod measure;
 mod trial;

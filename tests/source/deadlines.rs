@@ -43,7 +43,7 @@ const MAY: [(&str, &str, &str); 11] = [
     ("tests/attacks/stranger.rs", "read", "the same"),
     ("tests/attacks/sockets.rs", "accept", "does not block"),
     ("src/cli/named_file/tests.rs", "read_to_end", "its deadline is what is tested"),
-    ("src/host/live/files.rs", "io::read_to_string", "a regular file"),
+    ("crates/sys/src/host/live/files.rs", "io::read_to_string", "a regular file"),
     ("src/report/html/trial.rs", "Read::read_to_string", "a text in memory"),
     ("src/report/inside.rs", "read_to_end", "the same"),
 ];

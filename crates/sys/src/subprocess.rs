@@ -94,7 +94,7 @@ mod channel {
 
         /// Both ends.
         #[cfg(test)]
-        pub fn pair() -> (Self, Self) {
+        pub(crate) fn pair() -> (Self, Self) {
             let (one, other) = UnixStream::pair().unwrap();
             (Self::new(one), Self::new(other))
         }

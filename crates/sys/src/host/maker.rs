@@ -1,5 +1,5 @@
 //! The programs by which a trial makes file systems on loop files of its own and on a disk that was given to it: the only
-//! ones on the allow-list that write, and only [`crate::cells`] runs them.
+//! ones on the allow-list that write, and only a trial runs them.
 //!
 //! They are found and run as the reading ones are: fixed system paths, root's alone, no shell, a deadline, the C locale.
 //! What each may be told is decided here, whoever asks: mkfs writes to a loop device, or to what the process that asks has

@@ -81,10 +81,9 @@ mod tests {
     fn the_tables_decide_what_is_kept() {
         let mut kept = Vec::new();
         let mut dropped = Vec::new();
-        for text in [
-            include_str!("../../../rules/tables/validity.toml"),
-            include_str!("../../../rules/tables/systems.toml"),
-        ] {
+        for text in
+            [include_str!("../../../tables/validity.toml"), include_str!("../../../tables/systems.toml")]
+        {
             let table: Table = toml::from_str(text).unwrap();
             let rows = ["options", "filter"].into_iter().filter_map(|kind| table.get(kind)?.as_array());
             for row in rows.flatten() {

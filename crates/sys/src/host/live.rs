@@ -94,7 +94,7 @@ impl Default for LiveHost {
 
 impl LiveHost {
     /// The name of every signature that it knows.
-    #[cfg(test)]
+    #[cfg(any(test, feature = "testing"))]
     pub fn signatures() -> Vec<&'static str> {
         content::magic::all()
     }

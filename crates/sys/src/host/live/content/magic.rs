@@ -78,7 +78,7 @@ const SWAP: [&[u8]; 6] =
     [b"SWAPSPACE2", b"SWAP-SPACE", b"S1SUSPEND\0", b"S2SUSPEND\0", b"ULSUSPEND\0", b"LINHIB0001"];
 
 /// The name of every signature, each once, sorted.
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub fn all() -> Vec<&'static str> {
     let computed = [
         "ext journal",

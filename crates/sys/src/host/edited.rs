@@ -26,7 +26,7 @@ impl Edit {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 impl Edit {
     /// An answer as it is edited.
     pub fn change(&self, text: &str) -> Result<String, Miss> {

@@ -156,7 +156,7 @@ pub fn printed(tool: Tool, arguments: &[String], text: Vec<u8>) -> Vec<u8> {
 }
 
 /// The targets of device-mapper, and whether their status leaves.
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub fn mapper_targets() -> impl Iterator<Item = (&'static str, bool)> {
     mapper::TARGETS.iter().map(|(target, fields)| (*target, matches!(fields, mapper::StatusFields::Kept)))
 }
