@@ -26,15 +26,13 @@
 //! - [`pipeline`] — joins them in order
 //! - [`ui`], [`cli`] — front ends
 
-use walwise_model::{
-    bounds, checked, drivers, facts, quote, rows, servers, settings, text, truth, version, workers,
-};
+use walwise_model::{bounds, checked, facts, quote, rows, servers, settings, text, truth, version, workers};
 
+use walwise_collect as collect;
 use walwise_judge::{durability, rules, sizing, validity};
 use walwise_sys::{host, output, subprocess, way};
 
 mod drill;
-mod collect;
 mod measure;
 mod trial;
 mod probes;

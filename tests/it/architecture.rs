@@ -8,15 +8,14 @@ use std::path::{Path, PathBuf};
 /// ARCHITECTURE.md, "Edges".
 const EDGES: &[(&str, &[&str])] = &[
     ("drill", &[]),
-    ("collect", &[]),
     ("measure", &[]),
     ("trial", &["measure"]),
     ("probes", &["drill", "measure"]),
     ("cells", &["measure", "probes", "trial"]),
     ("report", &["measure", "trial"]),
     ("ui", &["measure", "report", "trial"]),
-    ("pipeline", &["collect", "drill", "measure", "probes", "report", "trial"]),
-    ("cli", &["cells", "collect", "drill", "measure", "pipeline", "probes", "report", "trial", "ui"]),
+    ("pipeline", &["drill", "measure", "probes", "report", "trial"]),
+    ("cli", &["cells", "drill", "measure", "pipeline", "probes", "report", "trial", "ui"]),
 ];
 
 /// Modules that take values and return values, and the words that are therefore forbidden in them.

@@ -1,4 +1,4 @@
-//! The size of the source: tokens and lines of each top-level module, product and tests apart.
+//! The size of the source: tokens and lines of each crate and of each module of the root, product and tests apart.
 //!
 //! A token is a word or a punctuation mark; a string or a character is one, a comment none. Tests are items behind
 //! `#[cfg(test)]`, files named `tests.rs` or `testing.rs`, and whatever is in a directory `tests`.
@@ -39,7 +39,7 @@ pub struct Module {
     pub tests: Amount,
 }
 
-/// The modules of a checkout, by name: those of `src`, `xtask`, and the directory `tests`. Errors are those of reading.
+/// The sizes in a checkout, by name: modules of `src`, crates, `xtask`, and the directory `tests`. Errors are those of reading.
 pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     let mut modules = BTreeMap::new();
     walk(&checkout.join("src"), None, false, &mut modules)?;
@@ -47,8 +47,8 @@ pub fn modules(checkout: &Path) -> io::Result<BTreeMap<String, Module>> {
     // A checkout from before the workspace has none.
     for entry in crates.is_dir().then(|| fs::read_dir(&crates)).transpose()?.into_iter().flatten() {
         let path = entry?.path();
-        let is_test = path.ends_with("testkit");
-        walk(&path.join("src"), is_test.then_some("testkit"), is_test, &mut modules)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        walk(&path.join("src"), Some(&name), name == "testkit", &mut modules)?;
     }
     for (directory, is_test) in [("xtask", false), ("tests", true)] {
         let path = checkout.join(directory);

@@ -1,0 +1,501 @@
+//! The settings that affect storage: the spelling of their values, and the values in force when nothing sets them.
+//!
+//! The list of settings, their first versions and their defaults are in the table ([`crate::servers`]). Values are kept
+//! in the server's own spelling (the PostgreSQL manual, *Server Configuration*, and guc_tables.c).
+
+use std::sync::LazyLock;
+
+use crate::facts::{Area, FactSet, KeyInfo, Reading, Source, Subject, Value, ValueKind, Why, catalog};
+use crate::servers::{self, Leave, Postgres};
+use crate::text::safe;
+use crate::truth::Truth;
+use crate::version::Version;
+
+/// A setting and the fact that holds it.
+pub struct ConfigParameter {
+    /// Its name in the server.
+    pub name: &'static str,
+    fact: &'static KeyInfo,
+    row: &'static Postgres,
+}
+
+/// The kinds of units that the server knows.
+enum Counted {
+    Bytes,
+    Micros,
+    Plain,
+}
+
+/// All of them, in the order of the table.
+pub static ALL: LazyLock<Vec<ConfigParameter>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    for row in servers::servers().postgres.iter().filter(|row| row.read) {
+        for name in &row.names {
+            let fact = catalog::find(&row.fact.clone().unwrap_or_else(|| format!("pg.{name}")));
+            all.extend(fact.map(|fact| ConfigParameter { name, fact, row }));
+        }
+    }
+    all
+});
+
+/// The setting of this name.
+pub fn named(name: &str) -> Option<&'static ConfigParameter> {
+    ALL.iter().find(|setting| setting.name == name)
+}
+
+impl ConfigParameter {
+    /// Records the setting from the configuration; `None` when all was read and nothing sets it.
+    pub fn put(
+        &self,
+        facts: &mut FactSet,
+        cluster: &Subject,
+        configured: Option<Reading<Vec<u8>>>,
+        version: Option<&Version>,
+    ) {
+        let reading = self.in_force(configured, version);
+        facts.put_value(cluster, self.fact, reading.and_then(|text| self.value(&text, version)));
+    }
+
+    /// A text as the value of the fact; the error says why it is malformed.
+    fn value(&self, text: &str, version: Option<&Version>) -> Result<Value, String> {
+        if self.is_shape() {
+            return standbys(text).map(Value::Whole);
+        }
+        match self.fact.kind {
+            ValueKind::Bool => flag(text).map(Value::Bool),
+            ValueKind::Count => count(text).map(Value::Whole),
+            ValueKind::Number => number(text).map(Value::Number),
+            ValueKind::Micros => duration(text, self.row.unit_of(version)).map(Value::Number),
+            ValueKind::Bytes => size(text, self.row.unit_of(version)).map(Value::Whole),
+            // A word that a choice lacks is malformed, which is reported where it becomes the fact.
+            ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => Ok(Value::Text(text.to_owned())),
+        }
+    }
+
+    /// Whether only the shape of its value is passed on, see [`crate::host::Question::PgSettings`].
+    fn is_shape(&self) -> bool {
+        servers::leaving(Area::Pg).get(self.name).is_some_and(|leave| matches!(leave, Leave::Shape))
+    }
+
+    fn in_force(&self, configured: Option<Reading<Vec<u8>>>, version: Option<&Version>) -> Reading<String> {
+        let name = self.name;
+        if let Some(version) = version
+            && self.row.is_read(version) == Truth::False
+        {
+            return Reading::unknown(Why::Absent, format!("PostgreSQL {} has no {name}", version.base()));
+        }
+        match (configured, version) {
+            (Some(Reading::Known { value, source }), _) => {
+                let text = self.spelled(&value, version);
+                if self.is_uncounted(&text, version) {
+                    let detail =
+                        format!("{source}: what {name} = {text} counts depends on the server's version");
+                    return Reading::unknown(Why::NotCollected, detail);
+                }
+                Reading::known(text, source)
+            }
+            (Some(unknown), _) => unknown.map(|_| String::new()),
+            (None, None) => Reading::unknown(
+                Why::NotCollected,
+                format!("nothing sets {name}, and it is unknown which version's default holds"),
+            ),
+            (None, Some(version)) if self.row.is_read(version) == Truth::Unknown => Reading::unknown(
+                Why::Ambiguous,
+                format!("whether this minor release of PostgreSQL {} has {name}", version.base()),
+            ),
+            (None, Some(version)) => {
+                let of = format!("PostgreSQL {}", major(version));
+                match self.row.default_of(version) {
+                    Some(default) => Reading::known(default.to_owned(), Source::Default { of }),
+                    None => Reading::unknown(Why::Absent, format!("nothing sets {name}; {of} works it out")),
+                }
+            }
+        }
+    }
+
+    /// What its values are counted in.
+    fn counted(&self) -> Counted {
+        match self.fact.kind {
+            ValueKind::Bytes => Counted::Bytes,
+            ValueKind::Micros => Counted::Micros,
+            ValueKind::Bool
+            | ValueKind::Count
+            | ValueKind::Number
+            | ValueKind::Text
+            | ValueKind::Choice(_)
+            | ValueKind::Version
+            | ValueKind::List
+            | ValueKind::Choices(_) => Counted::Plain,
+        }
+    }
+
+    /// Whether it is a size without a unit, and which one it has hangs on a version that is not known.
+    fn is_uncounted(&self, text: &str, version: Option<&Version>) -> bool {
+        let is_size = matches!(self.counted(), Counted::Bytes);
+        is_size
+            && self.row.unit_of(version).is_none()
+            && size(text, Some(1)).is_ok()
+            && size(text, None).is_err()
+    }
+
+    /// A value as the server itself would show it.
+    pub fn spelled(&self, value: &[u8], version: Option<&Version>) -> String {
+        let text = safe(value.trim_ascii()).to_ascii_lowercase();
+        match self.name {
+            "synchronous_commit" | "wal_compression" => match text.as_str() {
+                "true" | "yes" | "1" => return "on".to_owned(),
+                "false" | "no" | "0" => return "off".to_owned(),
+                _ => {}
+            },
+            "wal_level" if ["archive", "hot_standby"].contains(&text.as_str()) => {
+                return "replica".to_owned();
+            }
+            "debug_io_direct" => {
+                let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+                return words.collect::<Vec<_>>().join(",");
+            }
+            _ => {}
+        }
+        if self.is_shape() {
+            return text;
+        }
+        match self.value(&text, version) {
+            Ok(Value::Bool(on)) => if on { "on" } else { "off" }.to_owned(),
+            // However it is written, a server's `1GB` and a file's `1024MB` are no difference.
+            Ok(Value::Whole(number)) => match self.counted() {
+                Counted::Bytes => format!("{}kb", number / 1024),
+                Counted::Micros | Counted::Plain => number.to_string(),
+            },
+            Ok(Value::Number(number)) => match self.counted() {
+                Counted::Micros => format!("{number}us"),
+                Counted::Bytes | Counted::Plain => number.to_string(),
+            },
+            Ok(Value::Text(_) | Value::Version(_) | Value::List(_)) | Err(_) => text,
+        }
+    }
+}
+
+/// The number of standbys that a commit waits for, from the shape of the value: `FIRST 1 (_)`, `ANY 2 (_, _)`, or
+/// empty.
+fn standbys(shape: &str) -> Result<u64, String> {
+    if shape.is_empty() {
+        return Ok(0);
+    }
+    let count = shape.split(' ').nth(1).and_then(|count| count.parse().ok());
+    count.ok_or_else(|| "synchronous_standby_names has a form that the server refuses".to_owned())
+}
+
+/// The part of a version that selects the settings: `15`, `9.6`.
+pub fn major(version: &Version) -> String {
+    match version.number(0) {
+        major @ 10.. => major.to_string(),
+        major => format!("{major}.{}", version.number(1)),
+    }
+}
+
+/// A boolean as the server reads it: unique prefixes of true, false, yes, no, on, off, and 1 and 0 (bool.c).
+fn flag(text: &str) -> Result<bool, String> {
+    let word = text.trim().to_ascii_lowercase();
+    let begins = |whole: &str, least: usize| word.len() >= least && whole.starts_with(&word);
+    if word == "1" || begins("true", 1) || begins("yes", 1) || begins("on", 2) {
+        Ok(true)
+    } else if word == "0" || begins("false", 1) || begins("no", 1) || begins("off", 2) {
+        Ok(false)
+    } else {
+        Err(format!("`{text}` is no boolean"))
+    }
+}
+
+/// A number without a unit as the server reads it: decimal, hexadecimal, octal, or a fraction that is rounded. None of
+/// those counted here takes a unit; the server refuses `commit_delay = 1ms`.
+fn count(text: &str) -> Result<u64, String> {
+    let word = text.trim();
+    let radix = |digits: &str, radix| u64::from_str_radix(digits, radix).ok();
+    let whole = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        Some(hex) => radix(hex, 16),
+        None if word.len() > 1 && word.starts_with('0') && word.bytes().all(|b| b.is_ascii_digit()) => {
+            radix(word, 8)
+        }
+        None => radix(word, 10),
+    };
+    let fraction = || format!("{:.0}", number(word).ok()?.round_ties_even()).parse().ok();
+    whole.or_else(fraction).ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
+}
+
+/// A number with a fraction, without a unit.
+fn number(text: &str) -> Result<f64, String> {
+    let word = text.trim();
+    let numeric = word.bytes().all(|b| b.is_ascii_digit() || b".eE+-".contains(&b));
+    let number = word.parse::<f64>().ok().filter(|number| numeric && (0.0..=1e15).contains(number));
+    number.ok_or_else(|| format!("`{text}` is not a number that this setting accepts"))
+}
+
+/// A size in bytes, as the server reads it: a number with `kB`, `MB`, `GB` or `TB`, or of the setting's unit (guc.c),
+/// where that is known. Case is lost before.
+fn size(text: &str, unit: Option<u64>) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 4] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30), ("tb", 1 << 40)];
+    let word = text.trim().to_ascii_lowercase();
+    let with_unit = UNITS.iter().find_map(|(unit, bytes)| Some((word.strip_suffix(unit)?, *bytes)));
+    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit)));
+    let (number, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    let fraction =
+        || number.trim().parse::<f64>().ok().filter(|n| number.contains('.') && (0.0..=1e6).contains(n));
+    let bytes = match fraction() {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "at most 10^6 TB, not negative"
+        )]
+        Some(number) => Some((number * unit as f64) as u64),
+        None => count(number)?.checked_mul(unit),
+    };
+    bytes.ok_or_else(|| format!("`{text}` is more than the maximum"))
+}
+
+/// A time in microseconds, as the server reads it: a number with `us`, `ms`, `s`, `min`, `h` or `d`, or of the setting's
+/// unit (guc.c). Case is lost before.
+fn duration(text: &str, unit: Option<u64>) -> Result<f64, String> {
+    const UNITS: [(&str, f64); 6] =
+        [("us", 1.0), ("ms", 1e3), ("min", 60e6), ("s", 1e6), ("h", 3600e6), ("d", 86_400e6)];
+    let word = text.trim().to_ascii_lowercase();
+    let with_unit = UNITS.iter().find_map(|(unit, micros)| Some((word.strip_suffix(unit)?, *micros)));
+    let counted = with_unit.or(unit.map(|unit| (word.as_str(), unit as f64)));
+    let (figure, unit) = counted.ok_or_else(|| format!("`{text}` has no unit"))?;
+    Ok(number(figure)? * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::shown;
+
+    fn setting(name: &str) -> &'static ConfigParameter {
+        named(name).unwrap()
+    }
+
+    fn version(text: &str) -> Version {
+        Version::parse(text).unwrap()
+    }
+
+    /// Every word that a setting has is read, and no other.
+    #[test]
+    fn a_word_that_no_server_takes_is_malformed() {
+        let cluster = Subject::cluster("/pg");
+        let mut choices = 0;
+        for setting in ALL.iter() {
+            let key = setting.fact;
+            let ValueKind::Choice(words) = key.kind else { continue };
+            choices += 1;
+            for word in words.iter().chain(&["sideways"]) {
+                let mut facts = FactSet::default();
+                let configured =
+                    Reading::known(word.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
+                setting.put(&mut facts, &cluster, Some(configured), Some(&version("18.4")));
+                match facts.reading(&cluster, key.id) {
+                    Reading::Known { value, .. } => assert_eq!(value.to_string(), *word, "{}", key.name),
+                    Reading::Unknown { why, .. } => assert_eq!((*why, *word), (Why::Malformed, "sideways")),
+                }
+            }
+        }
+        assert!(choices >= 6, "{choices}");
+    }
+
+    /// Every row that says so is read, into a fact that there is.
+    #[test]
+    fn whatever_the_table_reads_has_a_fact() {
+        let names: Vec<&str> = ALL.iter().map(|setting| setting.name).collect();
+        let read = servers::servers().postgres.iter().filter(|row| row.read).flat_map(|row| &row.names);
+        assert_eq!(names, read.collect::<Vec<_>>());
+        for setting in ALL.iter() {
+            assert!(servers::leaving(Area::Pg).contains_key(setting.name), "{}", setting.name);
+            assert!(setting.row.default_of(&version("16")).is_some(), "{}", setting.name);
+            if setting.row.is_old() {
+                assert!(default(setting.name, "9.0").is_known(), "{}", setting.name);
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("300", Some(300e6)),
+            ("5min", Some(300e6)),
+            ("1.5 h", Some(5400e6)),
+            ("30 S", Some(30e6)),
+            ("1d", Some(86_400e6)),
+            ("500ms", Some(0.5e6)),
+            ("min", None),
+            ("5 weeks", None),
+            ("-1", None),
+        ] {
+            assert_eq!(duration(text, Some(1_000_000)).ok(), expected, "{text}");
+        }
+        assert!(duration("300", None).is_err());
+        let spelled = |text: &str| setting("checkpoint_timeout").spelled(text.as_bytes(), None);
+        assert_eq!(spelled("5min"), spelled("300"));
+        assert_eq!(spelled(&spelled("5min")), spelled("300"));
+    }
+
+    fn default(name: &str, of: &str) -> Reading<String> {
+        setting(name).in_force(None, Some(&version(of)))
+    }
+
+    #[test]
+    fn booleans_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("on", Some(true)),
+            ("ON", Some(true)),
+            ("t", Some(true)),
+            ("tru", Some(true)),
+            ("y", Some(true)),
+            ("1", Some(true)),
+            ("off", Some(false)),
+            ("of", Some(false)),
+            ("f", Some(false)),
+            ("n", Some(false)),
+            ("0", Some(false)),
+            ("o", None),
+            ("", None),
+            ("truer", None),
+            ("2", None),
+            ("onn", None),
+        ] {
+            assert_eq!(flag(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("10", Some(10)),
+            (" 7 ", Some(7)),
+            ("0x10", Some(16)),
+            ("010", Some(8)),
+            ("5.6", Some(6)),
+            ("0", Some(0)),
+            ("1e3", Some(1000)),
+            ("1ms", None),
+            ("-1", None),
+            ("", None),
+            ("inf", None),
+            ("nan", None),
+        ] {
+            assert_eq!(count(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_server_reads_them() {
+        for (text, expected) in [
+            ("1GB", Some(1 << 30)),
+            ("1024", Some(1 << 30)),
+            (" 64 MB ", Some(64 << 20)),
+            ("1048576kB", Some(1 << 30)),
+            ("2TB", Some(2 << 40)),
+            ("1.5GB", Some(3 << 29)),
+            ("99999999999TB", None),
+            ("GB", None),
+            ("1 PB", None),
+            ("-1", None),
+        ] {
+            assert_eq!(size(text, Some(1 << 20)).ok(), expected, "{text}");
+        }
+        let spelled = |name, text: &str| setting(name).spelled(text.as_bytes(), Some(&version("15.20")));
+        assert_eq!(spelled("max_wal_size", "1GB"), spelled("max_wal_size", "1024"));
+        assert_eq!(spelled("checkpoint_flush_after", "256kB"), spelled("checkpoint_flush_after", "32"));
+        assert_eq!(spelled("random_page_cost", "4.0"), spelled("random_page_cost", "4"));
+    }
+
+    /// 9.5 and 9.6 count max_wal_size in segments of 16 MB, later ones in megabytes. Without a version a number alone may
+    /// be either.
+    #[test]
+    fn a_size_without_a_unit_counts_what_its_version_says() {
+        let (cluster, fact) = (Subject::cluster("/pg"), setting("max_wal_size").fact.id);
+        for (text, of, expected) in [
+            ("64", Some("9.5.25"), Some(1 << 30)),
+            ("64", Some("9.6"), Some(1 << 30)),
+            ("64", Some("10"), Some(64 << 20)),
+            ("64", Some("18.1"), Some(64 << 20)),
+            ("2GB", Some("9.6.24"), Some(2 << 30)),
+            ("2GB", None, Some(2 << 30)),
+            ("64", None, None),
+        ] {
+            let (mut facts, of) = (FactSet::default(), of.map(version));
+            let written = Reading::known(text.as_bytes().to_vec(), Source::line("/pg/postgresql.conf", 3));
+            setting("max_wal_size").put(&mut facts, &cluster, Some(written), of.as_ref());
+            match (facts.reading(&cluster, fact), expected) {
+                (Reading::Known { value, .. }, Some(bytes)) => {
+                    assert_eq!(value, &Value::Whole(bytes), "{text}");
+                }
+                (Reading::Unknown { why, .. }, None) => assert_eq!(*why, Why::NotCollected),
+                (reading, _) => panic!("{text} {of:?}: {reading:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_version() {
+        let value = |name, of| default(name, of).value().cloned();
+        assert_eq!(value("wal_level", "9.6.3").as_deref(), Some("minimal"));
+        assert_eq!(value("wal_level", "15.20").as_deref(), Some("replica"));
+        assert_eq!(value("max_wal_senders", "15").as_deref(), Some("10"));
+        assert_eq!(value("wal_sync_method", "15").as_deref(), Some("fdatasync"));
+        assert_eq!(
+            default("fsync", "15.20").source(),
+            Some(&Source::Default { of: "PostgreSQL 15".to_owned() })
+        );
+        for (name, of) in [
+            ("wal_init_zero", "11.9"),
+            ("debug_io_direct", "15"),
+            ("data_sync_retry", "9.3.2"),
+            ("file_extend_method", "16.11"),
+            ("recovery_init_sync_method", "13.20"),
+            ("max_wal_size", "9.4.26"),
+        ] {
+            assert!(matches!(default(name, of), Reading::Unknown { why: Why::Absent, .. }), "{name} {of}");
+        }
+        assert!(matches!(default("data_sync_retry", "11"), Reading::Unknown { why: Why::Ambiguous, .. }));
+        assert_eq!(value("data_sync_retry", "11.2").as_deref(), Some("off"));
+        assert_eq!(value("data_sync_retry", "9.6.11"), None);
+        assert_eq!(value("file_extend_method", "17.8").as_deref(), Some("posix_fallocate"));
+        assert!(matches!(default("file_extend_method", "18"), Reading::Unknown { why: Why::Ambiguous, .. }));
+        assert_eq!(value("checkpoint_completion_target", "13.4").as_deref(), Some("0.5"));
+        assert_eq!(value("max_wal_size", "9.6.24").as_deref(), Some("1GB"));
+        assert_eq!(value("effective_io_concurrency", "18.2").as_deref(), Some("16"));
+        assert!(!setting("fsync").in_force(None, None).is_known());
+    }
+
+    #[test]
+    fn synonyms_become_the_word_the_server_shows() {
+        for (name, value, expected) in [
+            ("synchronous_commit", "TRUE", "on"),
+            ("wal_compression", "true", "on"),
+            ("synchronous_commit", "remote_apply", "remote_apply"),
+            ("wal_level", "hot_standby", "replica"),
+            ("full_page_writes", "no", "off"),
+            ("debug_io_direct", " wal , data", "wal,data"),
+            ("commit_delay", "0x0A", "10"),
+        ] {
+            assert_eq!(setting(name).spelled(value.as_bytes(), None), expected, "{name} {value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_values_never_fail(value: Vec<u8>) {
+            for setting in ALL.iter() {
+                let (mut facts, cluster) = (FactSet::default(), Subject::cluster("/pg"));
+                let reading = Reading::known(value.clone(), Source::line("/pg/postgresql.conf", 1));
+                setting.put(&mut facts, &cluster, Some(reading), Some(&version("16")));
+                let shown = shown(&facts);
+                prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+            }
+        }
+    }
+}

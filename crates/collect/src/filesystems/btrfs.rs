@@ -1,0 +1,324 @@
+//! btrfs: all member devices, the profiles of its block groups, and whether data is overwritten in place.
+//!
+//! Everything is read from /sys/fs/btrfs/UUID (BTRFS sysfs, ch-sysfs of btrfs-progs). A mount names one device but may
+//! span many, and a commit is only as durable as the worst of them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::members::no_members;
+use crate::collector::{Collector, Request};
+use crate::facts::catalog::mount;
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, path_bytes};
+use crate::refusal::refused;
+use crate::storage::block::node;
+use crate::text::safe;
+
+/// Reads btrfs file systems.
+pub const COLLECTOR: Collector = Collector { id: "btrfs", run };
+
+const ALL: &str = "/sys/fs/btrfs";
+
+/// Profiles, spelled as btrfs names their directories.
+const PROFILES: &[&str] =
+    &["single", "dup", "raid0", "raid1", "raid1c3", "raid1c4", "raid10", "raid5", "raid6"];
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let mounts = facts.which(&mount::FSTYPE, |fstype| fstype == "btrfs");
+    if mounts.is_empty() {
+        return;
+    }
+    let members = members(host, facts);
+    let mut home_of: BTreeMap<&Subject, usize> = BTreeMap::new();
+    for (index, (_, devices)) in members.iter().enumerate() {
+        home_of.extend(devices.iter().map(|device| (device, index)));
+    }
+    let mut known: BTreeMap<&Path, BtrfsProperties> = BTreeMap::new();
+    for subject in &mounts {
+        let options = facts.get(subject, &mount::SUPER_OPTIONS);
+        facts.put(subject, &mount::BTRFS_NODATACOW, options.map(|options| is_nodatacow(&options)));
+        let device = facts.resolve(subject, Scope::Device);
+        let Some((home, devices)) =
+            device.and_then(|device| home_of.get(&device)).and_then(|index| members.get(*index))
+        else {
+            facts.put(subject, &mount::BTRFS_DEVICES, homeless());
+            facts.put(subject, &mount::BTRFS_DEVICE_COUNT, homeless());
+            facts.put(subject, &mount::BTRFS_DATA_PROFILES, homeless());
+            facts.put(subject, &mount::BTRFS_METADATA_PROFILES, homeless());
+            facts.put(subject, &mount::BTRFS_ERRORS, homeless());
+            facts.put(subject, &mount::BTRFS_MISSING, homeless());
+            continue;
+        };
+        let names = devices.iter().map(|device| device.name().to_owned()).collect();
+        let source = Source::file(safe(path_bytes(&home.join("devices"))));
+        facts.know(subject, &mount::BTRFS_DEVICE_COUNT, devices.len() as u64, source.clone());
+        facts.know(subject, &mount::BTRFS_DEVICES, names, source.clone());
+        if let Some(uuid) = home.file_name() {
+            facts.know(subject, &mount::UUID, safe(uuid.as_encoded_bytes()), source);
+        }
+        for device in devices {
+            facts.mention(device);
+            facts.stand(subject, device);
+        }
+        let known = known.entry(home).or_insert_with(|| BtrfsProperties::read(host, home)).clone();
+        facts.put(subject, &mount::BTRFS_DATA_PROFILES, known.data);
+        facts.put(subject, &mount::BTRFS_METADATA_PROFILES, known.metadata);
+        facts.put(subject, &mount::BTRFS_ERRORS, known.errors);
+        facts.put(subject, &mount::BTRFS_MISSING, known.missing);
+    }
+}
+
+/// The properties of a file system, common to all its mounts.
+#[derive(Clone)]
+struct BtrfsProperties {
+    data: Reading<Vec<String>>,
+    metadata: Reading<Vec<String>>,
+    errors: Reading<u64>,
+    missing: Reading<u64>,
+}
+
+impl BtrfsProperties {
+    fn read(host: &dyn Host, home: &Path) -> Self {
+        let [errors, missing] = [("error_stats", errors_in as Count), ("missing", missing_in)]
+            .map(|(file, count)| over_devices(host, &home.join("devinfo"), file, count));
+        Self {
+            data: profiles(host, home, "data"),
+            metadata: profiles(host, home, "metadata"),
+            errors,
+            missing,
+        }
+    }
+}
+
+type Count = fn(&str) -> Result<u64, String>;
+
+/// The sum of the counters in lines such as `write_errs 0`.
+fn errors_in(text: &str) -> Result<u64, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let count = |pair: &[&str]| pair.get(1).and_then(|count| count.parse::<u64>().ok());
+    let counts = words.chunks(2).map(count).collect::<Option<Vec<u64>>>();
+    let counts =
+        counts.filter(|counts| !counts.is_empty()).ok_or_else(|| format!("`{text}` is no list of counts"))?;
+    Ok(counts.into_iter().fold(0, u64::saturating_add))
+}
+
+fn missing_in(text: &str) -> Result<u64, String> {
+    match text {
+        "0" => Ok(0),
+        "1" => Ok(1),
+        _ => Err(format!("`{text}` is neither 0 nor 1")),
+    }
+}
+
+/// The sum of a file over all devices; one that cannot be read leaves the sum unknown.
+fn over_devices(host: &dyn Host, devinfo: &Path, file: &str, count: Count) -> Reading<u64> {
+    let shown = safe(path_bytes(devinfo));
+    let names = match host.list(devinfo) {
+        Ok(names) => names,
+        Err(miss) => return refused(&miss, &shown),
+    };
+    let mut sum: u64 = 0;
+    for name in &names {
+        let path = devinfo.join(name).join(file);
+        let text = match host.read(&path) {
+            Ok(text) => safe(&text.iter().map(|b| if *b == b'\n' { b' ' } else { *b }).collect::<Vec<_>>()),
+            Err(miss) => return refused(&miss, &safe(path_bytes(&path))),
+        };
+        match count(text.trim()) {
+            Ok(count) => sum = sum.saturating_add(count),
+            Err(detail) => {
+                return Reading::unknown(Why::Malformed, format!("{}: {detail}", safe(path_bytes(&path))));
+            }
+        }
+    }
+    Reading::known(sum, Source::file(shown))
+}
+
+/// The directory of each btrfs file system and its member devices.
+fn members(host: &dyn Host, facts: &mut FactSet) -> Vec<(PathBuf, Vec<Subject>)> {
+    let names = host.list(Path::new(ALL)).unwrap_or_else(|miss| {
+        facts.warn(no_members(ALL, &miss, "btrfs"));
+        Vec::new()
+    });
+    let is_uuid = |name: &&OsString| name.to_str().is_some_and(|name| name.len() == 36 && name.contains('-'));
+    let member = |name: &OsString| {
+        let home = Path::new(ALL).join(name);
+        let devices = host.list(&home.join("devices")).ok()?;
+        Some((home, devices.iter().map(|device| node::subject(device)).collect()))
+    };
+    names.iter().filter(is_uuid).filter_map(member).collect()
+}
+
+/// The profiles in use for a kind of block group; small file systems mix data and metadata.
+fn profiles(host: &dyn Host, home: &Path, kind: &str) -> Reading<Vec<String>> {
+    let mut refusal = None;
+    for kind in [kind, "mixed"] {
+        let directory = home.join("allocation").join(kind);
+        let shown = safe(path_bytes(&directory));
+        match host.list(&directory) {
+            Ok(names) => {
+                let is_profile = |name: &OsString| PROFILES.iter().find(|p| name.as_os_str() == **p);
+                let found: Vec<String> =
+                    names.iter().filter_map(is_profile).map(|p| (*p).to_owned()).collect();
+                if !found.is_empty() {
+                    return Reading::known(found, Source::file(shown));
+                }
+            }
+            Err(miss) => refusal = refusal.or(Some(refused(&miss, &shown))),
+        }
+    }
+    let shown = safe(path_bytes(&home.join("allocation").join(kind)));
+    refusal.unwrap_or_else(|| Reading::unknown(Why::Malformed, format!("{shown} names no profile")))
+}
+
+/// Whether new files are overwritten in place: the last option wins, and enabling compression turns copy-on-write back
+/// on.
+fn is_nodatacow(options: &[String]) -> bool {
+    options.iter().fold(false, |nocow, option| match option.as_str() {
+        "nodatacow" => true,
+        "datacow" | "datasum" => false,
+        "compress=no" | "compress=none" | "compress-force=no" | "compress-force=none" => nocow,
+        option if option.starts_with("compress") => false,
+        _ => nocow,
+    })
+}
+
+/// The reading for a file system that was not found by its device.
+fn homeless<T>() -> Reading<T> {
+    Reading::unknown(Why::Absent, format!("no file system in {ALL} has its device"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Fake, sentences};
+
+    const HOME: &str = "/sys/fs/btrfs/0c5f0f7c-7c1c-4d52-9f5b-2f4f0d1f5a11";
+
+    fn collect(host: &Fake) -> FactSet {
+        let mut facts = FactSet::default();
+        let root = Subject::mount("/");
+        facts.know(&root, &mount::FSTYPE, "btrfs".to_owned(), Source::Assumed);
+        facts.know(
+            &root,
+            &mount::SUPER_OPTIONS,
+            vec!["rw".to_owned(), "nodatacow".to_owned()],
+            Source::Assumed,
+        );
+        facts.link(&root, &Subject::device("sda2"));
+        facts.stand(&root, &Subject::device("sda2"));
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    #[test]
+    fn every_member_is_a_leaf() {
+        let host = Fake::default()
+            .symlink(format!("{HOME}/devices/sda2"), "x")
+            .symlink(format!("{HOME}/devices/sdb"), "x")
+            .file("/sys/fs/btrfs/features/no_holes", "1")
+            .files(
+                &format!("{HOME}/allocation"),
+                &[
+                    ("data/raid1/used_bytes", "1"),
+                    ("data/total_bytes", "1"),
+                    ("metadata/dup/used_bytes", "1"),
+                ],
+            );
+        let (facts, root) = (collect(&host), Subject::mount("/"));
+        assert_eq!(facts.leaves(&root), [Subject::device("sda2"), Subject::device("sdb")]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_DEVICES).unwrap(), ["sda2", "sdb"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_DEVICE_COUNT), Some(2));
+        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["raid1"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["dup"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_NODATACOW), Some(true));
+    }
+
+    #[test]
+    fn errors_and_missing_devices_are_summed_and_one_unread_device_leaves_them_open() {
+        let stats = |n: u64| {
+            format!("write_errs {n}\nread_errs 0\nflush_errs 1\ncorruption_errs 0\ngeneration_errs 0")
+        };
+        let host = || {
+            Fake::default().symlink(format!("{HOME}/devices/sda2"), "x").files(
+                &format!("{HOME}/devinfo"),
+                &[
+                    ("1/error_stats", &stats(3)),
+                    ("2/error_stats", &stats(0)),
+                    ("1/missing", "0"),
+                    ("2/missing", "1"),
+                ],
+            )
+        };
+        let root = Subject::mount("/");
+        let facts = collect(&host());
+        assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), Some(5));
+        assert_eq!(facts.value(&root, &mount::BTRFS_MISSING), Some(1));
+        for text in ["", "write_errs", "write_errs x"] {
+            let facts = collect(
+                &host().files(&format!("{HOME}/devinfo"), &[("3/error_stats", text), ("3/missing", "0")]),
+            );
+            assert_eq!(facts.value(&root, &mount::BTRFS_ERRORS), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn mixed_block_groups_count_for_both() {
+        let host = Fake::default()
+            .symlink(format!("{HOME}/devices/sda2"), "x")
+            .files(&format!("{HOME}/allocation"), &[("mixed/single/used_bytes", "1")]);
+        let (facts, root) = (collect(&host), Subject::mount("/"));
+        assert_eq!(facts.value(&root, &mount::BTRFS_DATA_PROFILES).unwrap(), ["single"]);
+        assert_eq!(facts.value(&root, &mount::BTRFS_METADATA_PROFILES).unwrap(), ["single"]);
+    }
+
+    #[test]
+    fn a_file_system_that_is_not_found_is_unknown() {
+        let facts = collect(&Fake::default());
+        assert!(!facts.get(&Subject::mount("/"), &mount::BTRFS_DATA_PROFILES).is_known());
+        assert_eq!(sentences(&facts).len(), 1);
+    }
+
+    #[test]
+    fn the_last_option_wins() {
+        for (options, expect) in [
+            (&["nodatacow", "compress=zstd:3"][..], false),
+            (&["compress=zstd:3", "nodatasum", "nodatacow"], true),
+            (&["nodatacow", "compress=no"], true),
+            (&["rw"], false),
+        ] {
+            let options: Vec<String> = options.iter().map(|&o| o.to_owned()).collect();
+            assert_eq!(is_nodatacow(&options), expect, "{options:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn counts_of_errors_are_added_whatever_they_count(counts in prop::collection::vec(("[a-z_]{1,12}", 0u64..1 << 40), 1..6), odd in "[a-z]{1,8}") {
+            let text = counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join("\n");
+            prop_assert_eq!(errors_in(&text), Ok(counts.iter().map(|(_, count)| count).sum()));
+            for bad in [format!("{text} {odd}"), format!("{text}\n{odd} {odd}")] {
+                prop_assert!(errors_in(&bad).is_err());
+            }
+        }
+
+        /// Any answer about a member is a count or unknown; it is never none.
+        #[test]
+        fn what_a_member_says_is_counted_or_unknown(bytes: Vec<u8>) {
+            let host = Fake::default()
+                .symlink(format!("{HOME}/devices/sda2"), "x")
+                .file(format!("{HOME}/devinfo/1/error_stats"), &bytes)
+                .file(format!("{HOME}/devinfo/1/missing"), &bytes)
+                .file(format!("{HOME}/allocation/data/total_bytes"), &bytes);
+            let (facts, root) = (collect(&host), Subject::mount("/"));
+            let digits = bytes.iter().any(u8::is_ascii_digit);
+            prop_assert!(digits || facts.value(&root, &mount::BTRFS_ERRORS).is_none());
+            prop_assert!(digits || facts.value(&root, &mount::BTRFS_MISSING).is_none());
+            prop_assert!(!crate::testing::shown(&facts).chars().any(crate::text::is_treacherous));
+        }
+    }
+}

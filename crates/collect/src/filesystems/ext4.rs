@@ -1,0 +1,446 @@
+//! ext2, ext3 and ext4 as the ext4 driver runs them: all options in force, the journal, counted errors, features, clusters.
+//!
+//! Everybody may read the options and the journal (/proc/fs/ext4, /sys/fs/ext4); only root may read the superblock, with
+//! features and clusters. Whether barriers are on is derived in [`super::barrier`]. The file `fc_info` exists with and without
+//! fast commits, so only a count above zero proves the feature.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use super::superblocks;
+use crate::attribute;
+use crate::collector::{Collector, Request};
+use crate::facts::catalog::mount::{self, JournalMode};
+use crate::facts::{Choice, FactSet, FactValue, Key, Reading, Scope, Source, Subject, Why};
+use crate::host::{Host, MissKind, Superblock, path_bytes};
+use crate::refusal::refused;
+use crate::text::{raw, safe};
+use crate::workers;
+
+mod journal {
+    //! The owner of a journal device, by the name of the journal's thread, where the list of journals leaves it open.
+    //!
+    //! The kernel names the journal's thread after it (fs/jbd2/journal.c): `jbd2/sdb1-8` for inode 8 of the file system
+    //! itself, `jbd2/sdc1` for another device. Kernels before 5.17 cut the name to 15 bytes. A name that may have been cut
+    //! proves nothing unless it can only be the file system's own.
+
+    use std::path::Path;
+
+    use crate::attribute;
+    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::host::Host;
+
+    /// The longest name in comm(5) of proc in older kernels, in bytes.
+    const LONGEST: usize = 15;
+
+    /// The device that holds the journal; absent where it lies inside. `task` is what
+    /// `journal_task` of the file system says.
+    pub fn device(host: &dyn Host, own: &Subject, task: Reading<String>, facts: &FactSet) -> Reading<String> {
+        let thread = task.and_then(|text| match text.parse::<u32>() {
+            Ok(0) => Err("its thread is out of sight".to_owned()),
+            Ok(pid) => Ok(pid),
+            Err(_) => Err(format!("`{text}` is no thread")),
+        });
+        let pid = match thread {
+            Reading::Known { value, .. } => value,
+            Reading::Unknown { why, detail, remedy } => return Reading::Unknown { why, detail, remedy },
+        };
+        let name = attribute::text(host, &Path::new("/proc").join(pid.to_string()).join("comm"));
+        let inside =
+            name.value().and_then(|name| name.strip_prefix("jbd2/")).map(|name| is_inside(name, own.name()));
+        match inside {
+            Some(Some(true)) => Reading::unknown(Why::Absent, "the journal is on the device itself"),
+            Some(Some(false)) => name.and_then(|name| {
+                let device = name.strip_prefix("jbd2/").unwrap_or_default().to_owned();
+                if facts.contains(&Subject::device(device.clone())) {
+                    Ok(device)
+                } else {
+                    Err(format!("{device} is not among the devices found"))
+                }
+            }),
+            Some(None) => Reading::unknown(Why::Ambiguous, "the name of the journal's thread was cut"),
+            None => name.and_then(|name| Err(format!("`{name}` is not a journal thread"))),
+        }
+    }
+
+    /// Whether a thread's name is that of a journal inside this device; `None` where it was cut too early to tell.
+    fn is_inside(name: &str, own: &str) -> Option<bool> {
+        if let Some(inode) = name.strip_prefix(own).and_then(|rest| rest.strip_prefix('-')) {
+            return inode.bytes().all(|b| b.is_ascii_digit()).then_some(true);
+        }
+        (name.len() + "jbd2/".len() != LONGEST).then_some(false)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+        use crate::facts::Source;
+        use crate::testing::Fake;
+
+        fn found(own: &str, task: &str, comm: &str) -> (Option<String>, Option<Why>) {
+            let host = Fake::default().file("/proc/71/comm", comm);
+            let task = Reading::known(task.to_owned(), Source::file("/sys/fs/ext4/x/journal_task"));
+            let mut facts = FactSet::default();
+            facts.mention(&Subject::device("sdc1"));
+            let reading = device(&host, &Subject::device(own), task, &facts);
+            let why = match &reading {
+                Reading::Unknown { why, .. } => Some(*why),
+                Reading::Known { .. } => None,
+            };
+            (reading.value().cloned(), why)
+        }
+
+        #[test]
+        fn the_threads_name_tells_where_the_journal_is() {
+            for (own, task, comm, expect) in [
+                ("sdb1", "71", "jbd2/sdb1-8\n", (None, Some(Why::Absent))),
+                ("sdb1", "71", "jbd2/sdc1\n", (Some("sdc1".to_owned()), None)),
+                ("nvme0n1p1", "71", "jbd2/nvme0n1p1-\n", (None, Some(Why::Absent))),
+                ("nvme10n11p1", "71", "jbd2/nvme10n11p\n", (None, Some(Why::Ambiguous))),
+                ("nvme10n11p1", "71", "jbd2/nvme10n11p1-8\n", (None, Some(Why::Absent))),
+                ("sdb1", "71", "jbd2/nvme10n1p1\n", (None, Some(Why::Ambiguous))),
+                ("sdb1", "71", "jbd2/sdz9\n", (None, Some(Why::Malformed))),
+                ("sdb1", "71", "kworker\n", (None, Some(Why::Malformed))),
+                ("sdb1", "0", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
+                ("sdb1", "<none>", "jbd2/sdc1\n", (None, Some(Why::Malformed))),
+            ] {
+                assert_eq!(found(own, task, comm), expect, "{own} {task} {comm}");
+            }
+        }
+
+        proptest! {
+            /// No name of a thread makes a device the journal's that is not there.
+            #[test]
+            fn any_thread_is_a_journals_or_tells_nothing(own in "[a-z0-9]{1,12}", task in "[0-9a-z<>]{0,4}", comm in "(jbd2/)?[ -~]{0,12}") {
+                let (device, _) = found(&own, &task, &comm);
+                prop_assert!(device.is_none_or(|device| device == "sdc1"));
+            }
+
+            #[test]
+            fn a_journal_inside_is_known_however_its_thread_was_cut(own in "[a-z0-9]{1,12}") {
+                let whole = format!("jbd2/{own}-8");
+                let cut: String = whole.chars().take(LONGEST).collect();
+                prop_assert_eq!(found(&own, "71", &whole), (None, Some(Why::Absent)));
+                prop_assert!(matches!(found(&own, "71", &cut), (None, Some(Why::Absent | Why::Ambiguous))));
+            }
+        }
+    }
+}
+
+/// Reads ext4's own files.
+pub const COLLECTOR: Collector = Collector { id: "ext4", run };
+
+/// The readings of one file system; several mounts can show it.
+#[derive(Clone)]
+struct Ext4 {
+    options: Reading<Vec<String>>,
+    task: Reading<String>,
+    journal: Reading<bool>,
+    data: Reading<JournalMode>,
+    errors: Reading<u64>,
+    features: Reading<Vec<String>>,
+    cluster: Reading<u64>,
+    superblock: Reading<superblocks::Described>,
+    fast_commit: Reading<bool>,
+}
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let mut by_device: BTreeMap<Subject, Vec<Subject>> = BTreeMap::new();
+    for subject in facts.which(&mount::FSTYPE, |fstype| ["ext2", "ext3", "ext4"].contains(&fstype.as_str())) {
+        if let Some(device) = facts.resolve(&subject, Scope::Device) {
+            by_device.entry(device).or_default().push(subject);
+        }
+    }
+    let devices: Vec<&Subject> = by_device.keys().collect();
+    let found = workers::each(&devices, |device| {
+        look(host, facts, device, by_device.get(device).map_or(&[], Vec::as_slice))
+    });
+    let outside = outside_journals(host, facts, &devices, &found);
+    for (((device, mounts), found), outside) in by_device.iter().zip(&found).zip(outside) {
+        if let Some(journal) = outside.value().map(Subject::device).filter(|journal| journal != device) {
+            // A commit waits for it like for the file system's own disk.
+            for subject in mounts {
+                facts.stand(subject, &journal);
+            }
+        }
+        for subject in mounts {
+            facts.put(subject, &mount::EXT4_JOURNAL_DEVICE, outside.clone());
+            facts.put(subject, &mount::EXT4_OPTIONS, found.options.clone());
+            facts.put(subject, &mount::EXT4_JOURNAL, found.journal.clone());
+            facts.put(subject, &mount::EXT4_DATA, found.data.clone());
+            facts.put(subject, &mount::EXT4_ERRORS, found.errors.clone());
+            facts.put(subject, &mount::EXT4_FEATURES, found.features.clone());
+            facts.put(subject, &mount::EXT4_CLUSTER, found.cluster.clone());
+            superblocks::record_uuid(facts, subject, &found.superblock);
+            facts.put(subject, &mount::EXT4_FAST_COMMIT, found.fast_commit.clone());
+        }
+    }
+}
+
+/// Reads one file system; facts that are assumed for one of its mounts are not read.
+fn look(host: &dyn Host, facts: &FactSet, device: &Subject, mounts: &[Subject]) -> Ext4 {
+    let read = superblocks::read(host, facts, device, Superblock::Ext);
+    let features = assumed(facts, mounts, &mount::EXT4_FEATURES)
+        .unwrap_or_else(|| read.clone().map(|found| found.features));
+    let superblock = read.clone();
+    let cluster = match features.value() {
+        Some(words) if !words.iter().any(|word| word == "bigalloc") => {
+            Reading::unknown(Why::Absent, "without bigalloc space is given out in blocks")
+        }
+        _ => read.and_then(|found| {
+            found.cluster.ok_or_else(|| "the superblock tells no size of a cluster".to_owned())
+        }),
+    };
+    let name = PathBuf::from(OsString::from_vec(raw(device.name())));
+    let proc = Path::new("/proc/fs/ext4").join(&name);
+    let sys = Path::new("/sys/fs/ext4").join(&name);
+    let options =
+        assumed(facts, mounts, &mount::EXT4_OPTIONS).unwrap_or_else(|| options(host, &proc.join("options")));
+    let task = attribute::text(host, &sys.join("journal_task"));
+    let journal = assumed(facts, mounts, &mount::EXT4_JOURNAL).unwrap_or_else(|| journal(&task, &options));
+    let data = match journal.value() {
+        Some(false) => Reading::unknown(Why::Absent, "without a journal there is no journal mode"),
+        _ => options.clone().and_then(|options| {
+            let mode = options.iter().rev().find_map(|option| option.strip_prefix("data="));
+            JournalMode::read(mode.ok_or("no data= among the options in force")?)
+        }),
+    };
+    let fast_commit = match features.clone() {
+        Reading::Known { value, source } => Reading::known(value.iter().any(|f| f == "fast_commit"), source),
+        Reading::Unknown { why, detail, remedy } => counted_commits(host, &proc.join("fc_info"), &options)
+            .unwrap_or(Reading::Unknown { why, detail, remedy }),
+    };
+    let errors = attribute::number(host, &sys.join("errors_count"));
+    Ext4 { options, task, journal, data, errors, features, cluster, superblock, fast_commit }
+}
+
+/// The assumed value for the file system of these mounts.
+fn assumed<T: FactValue>(facts: &FactSet, mounts: &[Subject], key: &Key<T>) -> Option<Reading<T>> {
+    let held = mounts.iter().find(|mount| facts.is_assumed(mount, key.id()))?;
+    Some(facts.get(held, key))
+}
+
+/// One option a line, defaults included.
+fn options(host: &dyn Host, path: &Path) -> Reading<Vec<String>> {
+    let shown = safe(path_bytes(path));
+    match host.read(path) {
+        Ok(text) => {
+            let lines = text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+            Reading::known(lines.map(safe).collect(), Source::file(shown))
+        }
+        Err(miss) => refused(&miss, &shown),
+    }
+}
+
+/// The journal's task, or `<none>`; older kernels lack the file, but list `data=` only where there is a journal.
+fn journal(task: &Reading<String>, options: &Reading<Vec<String>>) -> Reading<bool> {
+    let task = task.clone().map(|task| task != "<none>");
+    match (&task, options) {
+        (Reading::Unknown { .. }, Reading::Known { value, source })
+            if value.iter().any(|option| option.starts_with("data=")) =>
+        {
+            Reading::known(true, source.clone())
+        }
+        _ => task,
+    }
+}
+
+const JOURNALS: &str = "/proc/fs/jbd2";
+
+/// The devices that hold the journals of these file systems, where that is not their own. The kernel names a journal
+/// inside a device `sda1-8`, with its inode, and one that is a device `sdb1`, but not whose it is; where several could be
+/// meant, the name of the journal's thread decides.
+fn outside_journals(
+    host: &dyn Host,
+    facts: &FactSet,
+    devices: &[&Subject],
+    found: &[Ext4],
+) -> Vec<Reading<String>> {
+    let names: BTreeSet<String> = match host.list(Path::new(JOURNALS)) {
+        Ok(names) => names.iter().map(|name| safe(name.as_encoded_bytes())).collect(),
+        Err(miss) => return devices.iter().map(|_| refused(&miss, JOURNALS)).collect(),
+    };
+    let inside: BTreeSet<&str> = names.iter().filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
+    let lacks = |(device, ext4): &(&&Subject, &Ext4)| {
+        ext4.journal.value() == Some(&true) && !inside.contains(device.name())
+    };
+    let lacking = devices.iter().zip(found).filter(lacks).count();
+    let is_device = |name: &&String| facts.contains(&Subject::device(name.as_str()));
+    let outside: Vec<&String> = names.iter().filter(is_device).collect();
+    let each = |pair: (&&Subject, &Ext4)| match outside.as_slice() {
+        _ if !lacks(&pair) => Reading::unknown(Why::Absent, "it has no journal on another device"),
+        [only] if lacking == 1 => Reading::known((*only).clone(), Source::file(format!("{JOURNALS}/{only}"))),
+        _ => match journal::device(host, pair.0, pair.1.task.clone(), facts) {
+            known @ Reading::Known { .. } => known,
+            Reading::Unknown { .. } => Reading::unknown(
+                Why::Ambiguous,
+                "its journal is on another device, and on which is not shown",
+            ),
+        },
+    };
+    devices.iter().zip(found).map(each).collect()
+}
+
+/// Whether fast commits are in use. A count above zero proves the feature, a count of zero proves nothing. A kernel that
+/// knows the feature (5.10) shows the count beside the options of every file system (fs/ext4/sysfs.c,
+/// ext4_register_sysfs), so without the file there are none.
+fn counted_commits(host: &dyn Host, path: &Path, options: &Reading<Vec<String>>) -> Option<Reading<bool>> {
+    let source = || Source::file(safe(path_bytes(path)));
+    let text = match host.read(path) {
+        Ok(text) => text,
+        Err(miss) if miss.kind == MissKind::Absent && options.is_known() => {
+            return Some(Reading::known(false, source()));
+        }
+        Err(_) => return None,
+    };
+    let count = String::from_utf8_lossy(&text).lines().find_map(|line| {
+        let (count, word) = line.trim().split_once(' ')?;
+        (word.trim() == "commits").then(|| count.parse::<u64>().ok())?
+    });
+    (count? > 0).then(|| Reading::known(true, source()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Remedy;
+    use crate::facts::catalog::{device, host as machine};
+    use crate::host::Question;
+    use crate::testing::Fake;
+
+    const OPTIONS: &str = "rw\nbarrier\ndelalloc\ncommit=5\ndata=ordered\nstripe=0\n";
+    const IDLE: &str =
+        "fc stats:\n0 commits\n1 ineligible\n0 numblks\n0us avg_commit_time\nIneligible reasons:\n";
+
+    fn collect(host: &Fake, privileged: bool) -> FactSet {
+        let mut facts = FactSet::default();
+        let device = Subject::device("sda1");
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+        facts.know(&device, &device::PATH, "/dev/sda1".to_owned(), Source::Assumed);
+        for point in ["/", "/bind"] {
+            facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+            facts.link(&Subject::mount(point), &device);
+        }
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn machine(fc_info: &str) -> Fake {
+        Fake::default()
+            .file("/proc/fs/ext4/sda1/options", OPTIONS)
+            .file("/proc/fs/ext4/sda1/fc_info", fc_info)
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "211"), ("errors_count", "3")])
+    }
+
+    #[test]
+    fn what_anybody_can_read() {
+        let host = machine(IDLE);
+        let facts = collect(&host, false);
+        for mount in ["/", "/bind"].map(Subject::mount) {
+            assert_eq!(facts.value(&mount, &mount::EXT4_DATA), Some(JournalMode::Ordered));
+            assert_eq!(facts.value(&mount, &mount::EXT4_JOURNAL), Some(true));
+            assert_eq!(facts.value(&mount, &mount::EXT4_ERRORS), Some(3));
+            let fast = facts.get(&mount, &mount::EXT4_FAST_COMMIT);
+            assert!(matches!(fast, Reading::Unknown { remedy: Some(Remedy::RunAsRoot), .. }), "{fast:?}");
+        }
+        assert_eq!(host.asked().len(), 5, "a file system is read once, however often it is mounted");
+    }
+
+    #[test]
+    fn fast_commits_that_happened_prove_the_feature() {
+        let busy = machine("fc stats:\n12 commits\n1 ineligible\n");
+        assert_eq!(collect(&busy, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT), Some(true));
+    }
+
+    #[test]
+    fn a_kernel_without_the_count_has_no_fast_commits() {
+        let host = Fake::default().file("/proc/fs/ext4/sda1/options", OPTIONS);
+        let value = |host: &Fake| collect(host, false).value(&Subject::mount("/"), &mount::EXT4_FAST_COMMIT);
+        assert_eq!(value(&host), Some(false));
+        assert_eq!(value(&Fake::default()), None, "nothing of the file system was read");
+        let question = Question::Read("/proc/fs/ext4/sda1/fc_info".into());
+        assert_eq!(value(&host.refuse(question, MissKind::Denied)), None);
+    }
+
+    #[test]
+    fn root_reads_the_features() {
+        let question = || Question::Superblock("/dev/sda1".into(), Superblock::Ext);
+        let answer = "features has_journal fast_commit extent 64bit\n";
+        let facts = collect(&machine(IDLE).answer(question(), answer), true);
+        let root = Subject::mount("/");
+        assert_eq!(facts.value(&root, &mount::EXT4_FAST_COMMIT), Some(true));
+        assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap().len(), 4);
+        let cluster = facts.get(&root, &mount::EXT4_CLUSTER);
+        assert!(matches!(cluster, Reading::Unknown { why: Why::Absent, .. }), "{cluster:?}");
+        for (answer, expect) in [
+            ("features extent bigalloc\ncluster 16384\n", Some(16384)),
+            // A capture of before, and a number that is none.
+            ("features extent bigalloc\n", None),
+            ("features extent bigalloc\ncluster many\n", None),
+        ] {
+            let facts = collect(&machine(IDLE).answer(question(), answer), true);
+            assert_eq!(facts.value(&root, &mount::EXT4_FEATURES).unwrap(), ["extent", "bigalloc"]);
+            assert_eq!(facts.value(&root, &mount::EXT4_CLUSTER), expect, "{answer}");
+        }
+        let facts = collect(&machine(IDLE).refuse(question(), MissKind::Failed), true);
+        let reading = facts.get(&root, &mount::EXT4_FEATURES);
+        assert!(matches!(reading, Reading::Unknown { why: Why::Malformed, .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn no_journal_is_seen() {
+        let host = Fake::default()
+            .file("/proc/fs/ext4/sda1/options", "rw\nbarrier\n")
+            .files("/sys/fs/ext4/sda1", &[("journal_task", "<none>")]);
+        let facts = collect(&host, false);
+        assert_eq!(facts.value(&Subject::mount("/"), &mount::EXT4_JOURNAL), Some(false));
+        assert!(!facts.get(&Subject::mount("/"), &mount::EXT4_DATA).is_known());
+    }
+
+    #[test]
+    fn a_journal_mode_that_nobody_knows_is_malformed() {
+        let mode = |options: &str| {
+            let host = Fake::default().file("/proc/fs/ext4/sda1/options", options);
+            collect(&host, false).get(&Subject::mount("/"), &mount::EXT4_DATA)
+        };
+        assert_eq!(mode("rw\ndata=writeback\n").value(), Some(&JournalMode::Writeback));
+        assert!(matches!(mode("rw\ndata=best\n"), Reading::Unknown { why: Why::Malformed, .. }));
+    }
+
+    #[test]
+    fn a_journal_on_another_device_is_part_of_the_stack() {
+        let look = |names: &[&str]| {
+            let mut facts = FactSet::default();
+            for (point, device) in [("/a", "sda1"), ("/b", "dm-0")] {
+                facts.know(&Subject::mount(point), &mount::FSTYPE, "ext4".to_owned(), Source::Assumed);
+                facts.link(&Subject::mount(point), &Subject::device(device));
+                facts.stand(&Subject::mount(point), &Subject::device(device));
+            }
+            facts.mention(&Subject::device("sdb1"));
+            facts.mention(&Subject::device("dm-0"));
+            let mut host = machine(IDLE).files("/sys/fs/ext4/dm-0", &[("journal_task", "212")]);
+            for name in names {
+                host = host.file(format!("/proc/fs/jbd2/{name}/info"), "");
+            }
+            run(&host, &Request::default(), &mut facts);
+            ["/a", "/b"].map(|point| {
+                let mount = Subject::mount(point);
+                (facts.get(&mount, &mount::EXT4_JOURNAL_DEVICE), facts.below(&mount).len())
+            })
+        };
+        let [a, b] = look(&["sda1-8", "dm-0-8"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(b, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{b:?}");
+        let [a, b] = look(&["sda1-8", "sdb1"]);
+        assert!(matches!(a, (Reading::Unknown { why: Why::Absent, .. }, 1)), "{a:?}");
+        assert!(matches!(&b, (Reading::Known { value, .. }, 2) if value == "sdb1"), "{b:?}");
+        for (reading, below) in look(&["sdb1"]) {
+            assert!(matches!(reading, Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+            assert_eq!(below, 1);
+        }
+    }
+}

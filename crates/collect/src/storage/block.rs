@@ -1,0 +1,337 @@
+//! What each block device is and stands on, as the kernel lists it. One file per kind of device or per question.
+//!
+//! File systems find devices by the subjects that [`node`] creates. Controllers, drives and other programs are asked
+//! beside this folder.
+
+pub mod node {
+    //! One block device on the way to becoming facts: its name, subject and kind, and its place in the device tree.
+
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStrExt as _;
+    use std::path::PathBuf;
+
+    #[cfg(test)]
+    use crate::facts::Choice as _;
+    use crate::facts::Subject;
+    use crate::facts::catalog::device::DeviceKind;
+    use crate::text::safe;
+
+    /// Where sysfs lists every block device, partitions included.
+    pub const CLASS: &str = "/sys/class/block";
+
+    /// One block device on the way to becoming facts.
+    #[derive(Clone, Debug)]
+    pub struct Node {
+        /// Its name in sysfs, where `!` stands for the `/` of a node's path.
+        pub name: OsString,
+        /// The subject of its facts.
+        pub subject: Subject,
+        pub kind: DeviceKind,
+        /// Its place in the device tree: the target of its link in the class directory; empty when unknown.
+        pub place: Vec<u8>,
+        /// Unique id of a device-mapper device; empty for others.
+        pub dm_uuid: String,
+    }
+
+    impl Node {
+        /// A device of this name and kind whose place is unknown.
+        #[cfg(test)]
+        pub fn new(name: &str, kind: &str) -> Self {
+            let subject = self::subject(OsStr::new(name));
+            let kind = DeviceKind::from_word(kind).expect("a word of device.kind");
+            Self { name: name.into(), subject, kind, place: Vec::new(), dm_uuid: String::new() }
+        }
+
+        /// The path of an attribute in sysfs.
+        pub fn attribute(&self, name: &str) -> PathBuf {
+            let mut path = PathBuf::with_capacity(CLASS.len() + self.name.len() + name.len() + 2);
+            path.extend([OsStr::new(CLASS), &self.name, OsStr::new(name)]);
+            path
+        }
+
+        /// Whether its name begins with this prefix.
+        pub fn is_called(&self, prefix: &str) -> bool {
+            self.name.as_bytes().starts_with(prefix.as_bytes())
+        }
+
+        /// Whether it has a queue: a partition has its disk's, unless device-mapper made it.
+        pub fn has_own_queue(&self) -> bool {
+            !self.kind.is_partition() || self.is_called("dm-")
+        }
+
+        /// Whether its place in the device tree holds this text.
+        pub fn is_in(&self, part: &str) -> bool {
+            self.place.windows(part.len()).any(|window| window == part.as_bytes())
+        }
+
+        /// The first component of its place that satisfies the condition.
+        pub fn component(&self, matches: impl Fn(&str) -> bool) -> Option<String> {
+            let parts = self.place.split(|b| *b == b'/').filter_map(|part| std::str::from_utf8(part).ok());
+            parts.filter(|part| matches(part)).map(str::to_owned).next()
+        }
+    }
+
+    /// Whether a place holds what the kernel writes: below a SCSI target stands the address of a unit of that target
+    /// (`target2:0:0/2:0:0:0`, drivers/scsi/scsi_sysfs.c).
+    pub fn is_well_formed(place: &[u8]) -> bool {
+        let mut parts = place.split(|b| *b == b'/').peekable();
+        let mut is_well_formed = place.iter().all(u8::is_ascii_graphic);
+        while let Some(part) = parts.next() {
+            if let Some(target) = part.strip_prefix(b"target") {
+                let unit = parts.peek().and_then(|unit| unit.strip_prefix(target)?.strip_prefix(b":"));
+                is_well_formed &=
+                    unit.is_some_and(|unit| !unit.is_empty() && unit.iter().all(u8::is_ascii_digit));
+            }
+        }
+        is_well_formed
+    }
+
+    /// The subject of a device by its name in sysfs.
+    pub fn subject(name: &OsStr) -> Subject {
+        Subject::device(safe(name.as_bytes()))
+    }
+}
+mod bcache;
+mod cloud;
+pub mod dm {
+    //! Device-mapper devices: name, unique id, and the kind that the id's prefix reveals without root.
+    //!
+    //! Only root can see the targets inside (linear, thin, cache …): see
+    //! [`crate::storage::mappings`]. The prefixes are those that lsblk(8) uses. A partition on a multipath disk is
+    //! a device-mapper device too.
+
+    use super::node::Node;
+    use crate::attribute;
+    use crate::facts::FactSet;
+    use crate::facts::catalog::device::{self, DeviceKind};
+    use crate::host::Host;
+
+    /// Records name and unique id, and returns the id.
+    pub fn identify(host: &dyn Host, node: &Node, facts: &mut FactSet) -> String {
+        facts.put(&node.subject, &device::DM_NAME, attribute::text(host, &node.attribute("dm/name")));
+        let uuid = attribute::text(host, &node.attribute("dm/uuid"));
+        let text = uuid.value().cloned().unwrap_or_default();
+        facts.put(&node.subject, &device::DM_UUID, uuid);
+        text
+    }
+
+    /// The kind by its unique id.
+    pub fn kind(uuid: &str) -> DeviceKind {
+        match uuid.split_once('-') {
+            Some(("LVM", _)) => DeviceKind::Lvm,
+            Some(("CRYPT", rest)) if !rest.starts_with("VERITY-") && !rest.starts_with("INTEGRITY-") => {
+                DeviceKind::Crypt
+            }
+            Some(("mpath", _)) => DeviceKind::Multipath,
+            Some(("DMRAID", _)) => DeviceKind::Dmraid,
+            Some(("VDO", _)) => DeviceKind::Vdo,
+            Some((part, rest)) if part.starts_with("part") && rest.starts_with("mpath-") => {
+                DeviceKind::Partition
+            }
+            _ => DeviceKind::Dm,
+        }
+    }
+
+    /// Whether it is an inner part of an LVM pool, cache or snapshot, which nobody but LVM may use.
+    pub fn is_lvm_internal(uuid: &str) -> bool {
+        const INNER: &[&str] = &[
+            "-tpool", "-tdata", "-tmeta", "-real", "-cow", "-cpool", "-cvol", "-cdata", "-cmeta", "-corig",
+            "-pool",
+        ];
+        uuid.starts_with("LVM-") && INNER.iter().any(|suffix| uuid.ends_with(suffix))
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_prefix_says_the_kind() {
+            for (uuid, expect) in [
+                ("LVM-Hk2nWcXY", "lvm"),
+                ("CRYPT-LUKS2-0f3c-luks", "crypt"),
+                ("CRYPT-PLAIN-swap", "crypt"),
+                ("CRYPT-VERITY-ab", "dm"),
+                ("mpath-3600a0980", "multipath"),
+                ("part1-mpath-3600a0980", "partition"),
+                ("DMRAID-isw_ab_vol0", "dmraid"),
+                ("VDO-0f3c", "vdo"),
+                ("stratis-1-private-0f3c", "dm"),
+                ("", "dm"),
+            ] {
+                assert_eq!(kind(uuid).word(), expect, "{uuid}");
+            }
+            assert!(is_lvm_internal("LVM-abc-tpool") && !is_lvm_internal("LVM-abc"));
+        }
+    }
+}
+mod geometry;
+mod kind {
+    //! The kind of a whole block device, by the name that its driver gave it (drivers/block, drivers/md, drivers/scsi/sd.c
+    //! of the kernel; zvols by module/os/linux/zfs/zvol_os.c of OpenZFS).
+    //!
+    //! Device-mapper devices are told apart in [`super::dm`]. An unlisted name is `other`, from which nothing is concluded,
+    //! so an unknown driver costs an answer but never gives a wrong one.
+
+    use super::node::Node;
+    use crate::facts::catalog::device::DeviceKind;
+
+    const KINDS: &[(&str, DeviceKind)] = &[
+        ("loop", DeviceKind::Loop),
+        ("zram", DeviceKind::Zram),
+        ("ram", DeviceKind::Ram),
+        ("md", DeviceKind::Md),
+        ("bcache", DeviceKind::Bcache),
+        ("drbd", DeviceKind::Drbd),
+        ("zd", DeviceKind::Zvol),
+        ("sd", DeviceKind::Disk),
+        ("hd", DeviceKind::Disk),
+        ("vd", DeviceKind::Disk),
+        ("xvd", DeviceKind::Disk),
+        ("nvme", DeviceKind::Disk),
+        ("nbd", DeviceKind::Disk),
+        ("rbd", DeviceKind::Disk),
+        ("pmem", DeviceKind::Disk),
+        ("dasd", DeviceKind::Disk),
+        ("cciss", DeviceKind::Disk),
+    ];
+
+    pub fn by_name(node: &Node) -> DeviceKind {
+        // Boot and replay-protected areas of an eMMC read as zeros and are no disks to give away.
+        let name = node.name.to_string_lossy();
+        if let Some(rest) = name.strip_prefix("mmcblk") {
+            let is_disk = rest.bytes().all(|b| b.is_ascii_digit() || b == b'p');
+            return if is_disk { DeviceKind::Disk } else { DeviceKind::Other };
+        }
+        KINDS.iter().find(|(prefix, _)| node.is_called(prefix)).map_or(DeviceKind::Other, |(_, kind)| *kind)
+    }
+}
+mod loops {
+    //! Loop devices: the backing file, and whether it is read with direct I/O, from `loop/` in sysfs.
+    //!
+    //! The mount of the file is joined later ([`crate::stack`]). The kernel appends ` (deleted)` once the file is
+    //! unlinked; the text is kept as it is.
+
+    use super::node::Node;
+    use crate::attribute;
+    use crate::facts::FactSet;
+    use crate::facts::catalog::device;
+    use crate::host::Host;
+
+    /// Records the backing file of a loop device and whether it is read with direct I/O.
+    pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+        facts.put(
+            &node.subject,
+            &device::LOOP_FILE,
+            attribute::text(host, &node.attribute("loop/backing_file")),
+        );
+        facts.put(&node.subject, &device::LOOP_DIRECT, attribute::flag(host, &node.attribute("loop/dio")));
+    }
+}
+mod md;
+mod medium;
+mod topology;
+mod transport;
+mod unit {
+    //! Disks that are several paths to one unit, by the identity that each shows (`wwid` in sysfs, from the SCSI vital
+    //! product data page 83h or the NVMe name space).
+    //!
+    //! Each path keeps its own facts and stays a leaf of the stack, because it has its own counters and a queue that can be
+    //! told to drop flushes. [`FactSet::disks`] and [`FactSet::unit`] count the paths once. A synthetic device for the unit
+    //! was rejected: nothing could be read of it. Some makers give several units one identity, so paths must agree on the
+    //! size too.
+
+    use std::collections::BTreeMap;
+    use std::collections::btree_map::Entry;
+
+    use super::node::Node;
+    use crate::attribute;
+    use crate::facts::catalog::device;
+    use crate::facts::{FactSet, Reading, Subject, Why};
+    use crate::host::Host;
+
+    /// Records the identity that a disk shows.
+    pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+        let file = if node.is_called("nvme") {
+            "wwid"
+        } else if node.is_called("sd") {
+            "device/wwid"
+        } else {
+            return;
+        };
+        let reading = attribute::text(host, &node.attribute(file)).and_then(|text| {
+            let tells = text.bytes().any(|b| b.is_ascii_alphanumeric() && b != b'0');
+            if tells { Ok(text) } else { Err("it tells nothing".to_owned()) }
+        });
+        let reading = match reading {
+            Reading::Unknown { why: Why::Malformed, detail, .. } => Reading::unknown(Why::Absent, detail),
+            reading => reading,
+        };
+        facts.put(&node.subject, &device::UNIT, reading);
+    }
+
+    /// Joins disks that show the same identity and size: further paths to the unit of the first.
+    pub fn join<'n>(disks: impl IntoIterator<Item = &'n Subject>, facts: &mut FactSet) {
+        let mut first: BTreeMap<(String, u64), &Subject> = BTreeMap::new();
+        for disk in disks {
+            let (unit, size) = (facts.value(disk, &device::UNIT), facts.value(disk, &device::SIZE));
+            if let Some(key) = unit.zip(size) {
+                match first.entry(key) {
+                    Entry::Occupied(first) => facts.same_unit(disk, first.get()),
+                    Entry::Vacant(place) => {
+                        place.insert(disk);
+                    }
+                }
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::facts::Source;
+        use crate::testing::Fake;
+
+        fn units(disks: &[(&str, &str, u64)]) -> FactSet {
+            let mut facts = FactSet::default();
+            let subjects: Vec<Subject> = disks.iter().map(|(name, ..)| Subject::device(*name)).collect();
+            for (name, wwid, size) in disks {
+                let file = if name.starts_with("nvme") { "wwid" } else { "device/wwid" };
+                let host = Fake::default().files(&format!("/sys/class/block/{name}"), &[(file, wwid)]);
+                let node = Node::new(name, "disk");
+                facts.know(&node.subject, &device::SIZE, *size, Source::file("x"));
+                describe(&host, &node, &mut facts);
+            }
+            join(&subjects, &mut facts);
+            facts
+        }
+
+        #[test]
+        fn two_paths_count_once_with_and_without_a_multipath_above() {
+            let mut facts = units(&[
+                ("sda", "naa.600140500000000000000000000000a1", 9),
+                ("sdb", "naa.600140500000000000000000000000a1", 9),
+                ("sdc", "naa.600140500000000000000000000000a2", 9),
+                ("sdd", "naa.600140500000000000000000000000a1", 8),
+            ]);
+            let [sda, sdb, sdc, sdd, mpath] = ["sda", "sdb", "sdc", "sdd", "dm-0"].map(Subject::device);
+            for (top, base) in [(&mpath, &sda), (&mpath, &sdb)] {
+                facts.stand(top, base);
+            }
+            assert_eq!(facts.disks(&mpath), std::slice::from_ref(&sda));
+            assert_eq!(facts.leaves(&mpath), [sda.clone(), sdb.clone()], "every path is judged");
+            assert_eq!(facts.unit(&sdb), &sda);
+            assert_eq!((facts.unit(&sdc), facts.unit(&sdd)), (&sdc, &sdd));
+        }
+
+        #[test]
+        fn identities_that_tell_nothing_join_nothing() {
+            for wwid in ["", "0000000000000000", " ", "..."] {
+                let facts = units(&[("sda", wwid, 9), ("sdb", wwid, 9)]);
+                let sdb = Subject::device("sdb");
+                assert_eq!(facts.unit(&sdb), &sdb, "{wwid:?}");
+            }
+        }
+    }
+}
+pub mod device;

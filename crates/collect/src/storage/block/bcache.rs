@@ -1,0 +1,123 @@
+//! bcache: whether writes stay on the cache device first, and the state of the cache, from `bcache/` in sysfs
+//! (Documentation/admin-guide/bcache.rst).
+//!
+//! A bcache device stands on its backing device and, while one is attached, on the members of the cache set. In state
+//! `no cache` the mode shown is the one that would be in force with a cache.
+
+use std::path::Path;
+
+use super::node::{self, Node};
+use crate::attribute;
+use crate::facts::catalog::device::{self, BcacheMode, BcacheState};
+use crate::facts::note::StorageNote;
+use crate::facts::{Choice, FactSet, Reading, Why};
+use crate::host::{Host, path_bytes};
+use crate::refusal::refused;
+use crate::text::safe;
+
+/// Records the mode, state and members of a bcache device.
+pub fn describe(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let mode = attribute::text(host, &node.attribute("bcache/cache_mode")).and_then(|text| {
+        let active = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+        active.and_then(BcacheMode::from_word).ok_or_else(|| format!("`{text}` marks no mode"))
+    });
+    let state: Reading<BcacheState> = attribute::choice(host, &node.attribute("bcache/state"));
+    let has_none = state.value().is_some_and(|state| !state.has_cache());
+    facts.put(&node.subject, &device::BCACHE_MODE, mode);
+    facts.put(&node.subject, &device::BCACHE_STATE, state);
+    if !has_none {
+        cache_set(host, node, facts);
+    }
+}
+
+/// The members of the cache set: `cache0` and so on link to the directory `bcache` of each.
+fn cache_set(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let set = node.attribute("bcache/cache");
+    let names = match host.list(&set) {
+        Ok(names) => names,
+        Err(miss) => {
+            let why: Reading<()> = refused(&miss, &safe(path_bytes(&set)));
+            if let Reading::Unknown { why: Why::Denied | Why::TimedOut, detail, .. } = why {
+                facts.warn(StorageNote::NoCacheSet { device: node.subject.clone(), detail });
+            }
+            return;
+        }
+    };
+    let is_member = |name: &str| {
+        name.strip_prefix("cache").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    for name in names.iter().filter(|name| name.to_str().is_some_and(is_member)) {
+        let Ok(target) = host.link(&set.join(name)) else { continue };
+        if let Some(disk) = target.parent().and_then(Path::file_name) {
+            facts.stand(&node.subject, &node::subject(disk));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::facts::Subject;
+    use crate::testing::Fake;
+
+    fn described(mode: &str, state: &str) -> (FactSet, Subject) {
+        let host = Fake::default()
+            .files("/sys/class/block/bcache0/bcache", &[("cache_mode", mode), ("state", state)])
+            .symlink(
+                "/sys/class/block/bcache0/bcache/cache/cache0",
+                "../../../devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0/block/sdb/sdb1/bcache",
+            );
+        let node = Node::new("bcache0", "bcache");
+        let mut facts = FactSet::default();
+        describe(&host, &node, &mut facts);
+        (facts, node.subject)
+    }
+
+    #[test]
+    fn the_mode_in_brackets_is_in_force() {
+        let (facts, of) = described("writethrough [writeback] writearound none", "dirty");
+        assert_eq!(facts.value(&of, &device::BCACHE_MODE), Some(BcacheMode::Writeback));
+        assert_eq!(facts.value(&of, &device::BCACHE_STATE), Some(BcacheState::Dirty));
+        assert_eq!(facts.below(&of), [Subject::device("sdb1")]);
+    }
+
+    #[test]
+    fn words_of_no_mode_are_malformed_and_no_cache_stands_on_none() {
+        for mode in ["writeback", "[wrong]", "[", "]["] {
+            let (facts, of) = described(mode, "no cache");
+            assert_eq!(facts.value(&of, &device::BCACHE_MODE), None, "{mode}");
+            assert!(facts.below(&of).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_absent() {
+        let mut facts = FactSet::default();
+        let node = Node::new("bcache0", "bcache");
+        describe(&Fake::default(), &node, &mut facts);
+        assert!(matches!(
+            facts.get(&node.subject, &device::BCACHE_MODE),
+            Reading::Unknown { why: Why::Absent, .. }
+        ));
+    }
+
+    proptest! {
+        /// A mode is one that bcache has, and marked as the one in force.
+        #[test]
+        fn any_words_mark_a_mode_or_none(text in "[ -~]{0,30}", at in 0usize..4) {
+            let modes = ["writethrough", "writeback", "writearound", "none"];
+            let mode = |text: &str| {
+                let node = Node::new("bcache0", "bcache");
+                let mut facts = FactSet::default();
+                describe(&Fake::default().files("/sys/class/block/bcache0/bcache", &[("cache_mode", text)]), &node, &mut facts);
+                facts.value(&node.subject, &device::BCACHE_MODE)
+            };
+            let marked = mode(&text).map(|mode| format!("[{mode}]"));
+            prop_assert!(marked.is_none_or(|marked| text.contains(&marked)));
+            let words = modes.iter().enumerate().map(|(n, word)| if n == at { format!("[{word}]") } else { (*word).to_owned() });
+            prop_assert_eq!(mode(&words.collect::<Vec<_>>().join(" ")), BcacheMode::from_word(modes[at]));
+        }
+    }
+}

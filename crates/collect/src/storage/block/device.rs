@@ -1,0 +1,527 @@
+//! Block devices: the kind of each, the caches and flushes of its queue, and its limits (sysfs-block).
+//!
+//! The attachment and the cache claim of a disk are read in [`super::transport`]; attributes of only some kinds have
+//! one file per kind. A partition has no queue of its own and inherits its disk's readings, with the disk's files as
+//! source. `write back` in the queue of md or device-mapper does not describe the disks below, so every hop is read.
+
+use super::node::Node;
+use super::topology::walk;
+use super::transport::Transports;
+use super::{bcache, cloud, geometry, loops, md, medium, unit};
+use crate::attribute;
+use crate::collector::{Collector, Request, describe_all};
+use crate::facts::catalog::device::{self, DeviceKind};
+use crate::facts::{FactSet, KeyInfo, Reading, Remedy, Source, Subject, Why};
+use crate::host::Host;
+
+/// Reads the block devices.
+pub const COLLECTOR: Collector = Collector { id: "block devices", run };
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let nodes = walk(host, facts, |around: &mut Around, node, facts| {
+        read_only(host, node, facts);
+        if node.has_own_queue() {
+            whole(host, node, around, facts);
+        }
+    });
+    let first_partition = nodes.iter().position(|node| !node.has_own_queue()).unwrap_or(nodes.len());
+    let (whole, partitions) = nodes.split_at(first_partition);
+    unit::join(whole.iter().map(|node| &node.subject), facts);
+    describe_all(
+        partitions,
+        |node| &node.subject,
+        facts,
+        |nodes, facts| {
+            for node in nodes {
+                inherit(&node.subject, facts);
+                geometry::partition(host, node, facts);
+            }
+        },
+    );
+}
+
+/// State shared by several devices.
+#[derive(Default)]
+struct Around {
+    transport: Transports,
+}
+
+/// Records the attributes of a device with a queue.
+fn whole(host: &dyn Host, node: &Node, around: &mut Around, facts: &mut FactSet) {
+    queue(host, node, facts);
+    counts_flushes(host, node, facts);
+    around.transport.describe(host, node, facts);
+    unit::describe(host, node, facts);
+    geometry::queue(host, node, facts);
+    cloud::describe(node, facts);
+    medium::describe(node, facts);
+    match node.kind {
+        DeviceKind::Md => md::describe(host, node, facts),
+        DeviceKind::Loop => loops::describe(host, node, facts),
+        DeviceKind::Zram => {
+            let backing = attribute::text(host, &node.attribute("backing_dev"));
+            facts.put(&node.subject, &device::ZRAM_BACKING, backing);
+        }
+        DeviceKind::Bcache => bcache::describe(host, node, facts),
+        DeviceKind::Disk
+        | DeviceKind::Partition
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Multipath
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Ram
+        | DeviceKind::Other => {}
+    }
+}
+
+fn read_only(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let read_only = attribute::flag(host, &node.attribute("ro"));
+    facts.put(&node.subject, &device::READ_ONLY, read_only);
+}
+
+/// queue/write_cache came with commit 93e9d8e836cb (*block: add ability to flag write back caching on a device*), Linux 4.7.
+const OLD_KERNEL: &str = "boot Linux 4.7 or later: an older kernel does not show whether it sends flushes";
+
+fn queue(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let at = |name: &str| node.attribute(&format!("queue/{name}"));
+    let subject = &node.subject;
+    let logical = attribute::number(host, &at("logical_block_size"));
+    let believed = match attribute::choice(host, &at("write_cache")) {
+        // The queue is there and does not say.
+        Reading::Unknown { why: Why::Absent, detail, .. } if logical.is_known() => {
+            Reading::unknown(Why::Absent, detail).or_try(Remedy::Do(OLD_KERNEL.to_owned()))
+        }
+        told => told,
+    };
+    facts.put(subject, &device::WRITE_CACHE, believed);
+    facts.put(subject, &device::FUA, attribute::flag(host, &at("fua")));
+    facts.put(subject, &device::ROTATIONAL, attribute::flag(host, &at("rotational")));
+    facts.put(subject, &device::SCHEDULER, attribute::text(host, &at("scheduler")).map(|text| active(&text)));
+    facts.put(subject, &device::LOGICAL_BLOCK, logical);
+    facts.put(subject, &device::PHYSICAL_BLOCK, attribute::number(host, &at("physical_block_size")));
+    facts.put(subject, &device::DISCARD_MAX, attribute::number(host, &at("discard_max_bytes")));
+    facts.put(subject, &device::ZONED, attribute::choice(host, &at("zoned")));
+}
+
+/// The scheduler in brackets; a device that can have none prints only `none`.
+fn active(text: &str) -> String {
+    let inner = text.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(word, _)| word);
+    inner.unwrap_or(text).to_owned()
+}
+
+/// Fields of `stat` before which the kernel does not count flushes (added in 5.5).
+const FIELDS_WITH_FLUSHES: usize = 17;
+
+fn counts_flushes(host: &dyn Host, node: &Node, facts: &mut FactSet) {
+    let counts = if is_bio_based(node, facts) {
+        Reading::known(false, Source::derived([device::KIND.name()]))
+    } else {
+        attribute::text(host, &node.attribute("stat"))
+            .map(|text| text.split_whitespace().count() >= FIELDS_WITH_FLUSHES)
+    };
+    facts.put(&node.subject, &device::COUNTS_FLUSHES, counts);
+}
+
+/// Whether its driver takes bios rather than requests; flushes then pass uncounted.
+fn is_bio_based(node: &Node, facts: &FactSet) -> bool {
+    match node.kind {
+        DeviceKind::Disk => node.is_called("pmem") || node.is_in("/nvme-subsystem/"),
+        DeviceKind::Loop => false,
+        // Only a request-based multipath offers schedulers, in brackets; its raw text is gone, but `none` alone is bio.
+        DeviceKind::Multipath => {
+            facts.value(&node.subject, &device::SCHEDULER).is_none_or(|word| word == "none")
+        }
+        DeviceKind::Partition
+        | DeviceKind::Md
+        | DeviceKind::Lvm
+        | DeviceKind::Crypt
+        | DeviceKind::Dmraid
+        | DeviceKind::Vdo
+        | DeviceKind::Dm
+        | DeviceKind::Bcache
+        | DeviceKind::Drbd
+        | DeviceKind::Zvol
+        | DeviceKind::Zram
+        | DeviceKind::Ram
+        | DeviceKind::Other => true,
+    }
+}
+
+/// Facts that a partition inherits from its disk.
+const INHERITED: &[KeyInfo] = &[
+    device::WRITE_CACHE.info,
+    device::FUA.info,
+    device::ROTATIONAL.info,
+    device::SCHEDULER.info,
+    device::LOGICAL_BLOCK.info,
+    device::PHYSICAL_BLOCK.info,
+    device::DISCARD_MAX.info,
+    device::ZONED.info,
+    device::COUNTS_FLUSHES.info,
+    device::OPTIMAL_IO.info,
+    device::MAX_IO.info,
+    device::ATOMIC_WRITE_MAX.info,
+    device::WRITEBACK_LATENCY.info,
+    device::TRANSPORT.info,
+    device::FABRIC.info,
+    device::MEDIUM.info,
+    device::SHINGLED.info,
+    device::UNIT.info,
+    device::DRIVER.info,
+    device::MODEL.info,
+    device::CACHE_TYPE.info,
+];
+
+fn inherit(partition: &Subject, facts: &mut FactSet) {
+    let disk = facts.below(partition).first().cloned();
+    for key in INHERITED {
+        if let Some(disk) = &disk {
+            facts.put_same(partition, key, disk);
+        } else {
+            let detail = format!("the disk of {partition} is not known");
+            facts.put_value(partition, key, Reading::unknown(Why::Absent, detail));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! A small machine as sysfs shows it (SATA and USB disk, partition, md, LVM and a loop file), and the facts derived
+    //! from it.
+
+    use proptest::prelude::*;
+
+    use super::COLLECTOR;
+    use crate::collector::{Collector, Request};
+    use crate::facts::catalog::device::{self, CacheType, Transport};
+    use crate::facts::catalog::mount;
+    use crate::facts::{FactSet, Scope, Source, Subject, Why};
+    use crate::filesystems::mounts;
+    use crate::host::{MissKind, Question};
+    use crate::stack;
+    use crate::testing::{Fake, shown};
+
+    const SDA: &str = "../../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+    const SDB: &str =
+        "../../devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host1/target1:0:0/1:0:0:0/block/sdb";
+
+    fn block(fake: Fake, name: &str, place: &str, number: (u32, u32), kind: &str, sectors: u64) -> Fake {
+        let directory = format!("/sys/class/block/{name}");
+        let uevent = format!("MAJOR={}\nMINOR={}\nDEVNAME={name}\nDEVTYPE={kind}", number.0, number.1);
+        let fake =
+            fake.files(&directory, &[("size", &sectors.to_string()), ("uevent", &uevent), ("ro", "0")]);
+        fake.symlink(directory, place)
+    }
+
+    fn queue(fake: Fake, name: &str, write_cache: &str, scheduler: &str) -> Fake {
+        let attributes = [
+            ("queue/write_cache", write_cache),
+            ("queue/fua", "0"),
+            ("queue/rotational", "0"),
+            ("queue/scheduler", scheduler),
+            ("queue/logical_block_size", "512"),
+            ("queue/physical_block_size", "4096"),
+            ("queue/discard_max_bytes", "0"),
+            ("queue/zoned", "none"),
+            (
+                "stat",
+                "80173 10343 9208906 72285 27534 81265 28340616 75153 0 14668 148532 12758 27 298 1020 2580 72",
+            ),
+        ];
+        fake.files(&format!("/sys/class/block/{name}"), &attributes)
+    }
+
+    /// stat(2) of a directory on this device.
+    fn stat_on(major: u32, minor: u32) -> String {
+        format!(
+            "mode=16877 uid=0 gid=0 major={major} minor={minor} node_major=0 node_minor=0 inode=2 size=4096"
+        )
+    }
+
+    /// A SATA disk with a partition and a USB disk, mirrored by md, LVM on top, a loop file on that, unused loops beside.
+    fn machine() -> Fake {
+        let mut fake = Fake::default();
+        for (name, place, number) in [("sda", SDA, (8, 0)), ("sdb", SDB, (8, 16))] {
+            fake = block(fake, name, place, number, "disk", 1_000_000);
+            fake = queue(fake, name, "write back", "none [mq-deadline] kyber");
+        }
+        fake = block(fake, "sda1", &format!("{SDA}/sda1"), (8, 1), "partition", 900_000);
+        fake = block(fake, "md0", "../../devices/virtual/block/md0", (9, 0), "disk", 900_000);
+        fake = queue(fake, "md0", "write back", "none");
+        fake = fake
+            .files("/sys/class/block/md0/md", &[("level", "raid1"), ("degraded", "1"), ("raid_disks", "2")])
+            .symlink("/sys/class/block/md0/slaves/sda1", "x")
+            .symlink("/sys/class/block/md0/slaves/sdb", "x");
+        fake = block(fake, "dm-0", "../../devices/virtual/block/dm-0", (252, 0), "disk", 800_000);
+        fake = queue(fake, "dm-0", "write back", "none");
+        fake = fake
+            .files("/sys/class/block/dm-0/dm", &[("name", "vg-data"), ("uuid", "LVM-Hk2nWcXY")])
+            .symlink("/sys/class/block/dm-0/slaves/md0", "x");
+        fake = block(fake, "loop0", "../../devices/virtual/block/loop0", (7, 0), "disk", 2048);
+        fake = queue(fake, "loop0", "write back", "[none] mq-deadline");
+        fake = fake
+            .files(
+                "/sys/class/block/loop0/loop",
+                &[("backing_file", "/srv/disk image (deleted)"), ("dio", "0")],
+            )
+            .answer(Question::Stat("/srv".into()), stat_on(252, 0));
+        for n in 1..8 {
+            fake = block(fake, &format!("loop{n}"), "../../devices/virtual/block/loop", (7, n), "disk", 0);
+        }
+        fake.files("/sys/class/scsi_host", &[("host0/proc_name", "ahci"), ("host1/proc_name", "usb-storage")])
+            .files(
+                "/sys/class/scsi_disk",
+                &[("0:0:0:0/cache_type", "write back"), ("1:0:0:0/cache_type", "sometimes")],
+            )
+            .files("/sys/class/block/sda/device", &[("vendor", "ATA     "), ("model", "Samsung SSD 870 ")])
+            .files("/sys/class/block/sdb/device", &[("vendor", "Kingston"), ("model", "DataTraveler\x1b[1m")])
+            .file(
+                "/proc/self/mountinfo",
+                "20 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+             21 20 252:0 / /srv rw,noatime - xfs /dev/mapper/vg-data rw,noquota\n\
+             22 20 7:0 / /mnt ro - ext4 /dev/loop0 ro\n",
+            )
+    }
+
+    fn collect(host: &Fake, collectors: &[Collector]) -> FactSet {
+        let mut facts = FactSet::default();
+        for collector in collectors {
+            (collector.run)(host, &Request::default(), &mut facts);
+        }
+        facts
+    }
+
+    fn all(host: &Fake) -> FactSet {
+        collect(host, &[mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR])
+    }
+
+    fn names(subjects: &[Subject]) -> Vec<String> {
+        subjects.iter().map(ToString::to_string).collect()
+    }
+
+    /// md0 with a partition that is mounted, as every machine with firmware RAID has it.
+    #[test]
+    fn a_partition_of_an_array_stands_on_it() {
+        let fake = block(
+            machine(),
+            "md0p1",
+            "../../devices/virtual/block/md0/md0p1",
+            (259, 0),
+            "partition",
+            800_000,
+        );
+        let fake = fake.file("/proc/self/mountinfo", "20 1 259:0 / / rw,relatime - ext4 /dev/md0p1 rw\n");
+        let facts = all(&fake);
+        let (part, array) = (Subject::device("md0p1"), Subject::device("md0"));
+        assert_eq!(facts.value(&part, &device::KIND), Some(device::DeviceKind::Partition));
+        assert_eq!(facts.below(&part), std::slice::from_ref(&array));
+        assert_eq!(names(&facts.leaves(&Subject::mount("/"))), ["device sdb", "device sda"]);
+        assert_eq!(facts.value(&part, &device::WRITE_CACHE), facts.value(&array, &device::WRITE_CACHE));
+    }
+
+    /// A member that failed holds nothing of the array any more, and is held by it still.
+    #[test]
+    fn a_failed_member_is_no_leaf_and_not_free() {
+        let failed = |of_a: &str| {
+            let states = [("dev-sda1/state", of_a), ("dev-sdb/state", "faulty")];
+            all(&machine().files("/sys/class/block/md0/md", &states))
+        };
+        let (array, sdb) = (Subject::device("md0"), Subject::device("sdb"));
+        let facts = failed("in_sync");
+        assert_eq!(names(facts.below(&array)), ["device sda1"]);
+        assert!(facts.edges().any(|(top, base)| (top, base) == (&array, &sdb)));
+        assert_eq!(names(failed("faulty").below(&array)).len(), 2, "then they are what is left to look at");
+    }
+
+    /// A loop over a disk, by its node or by a link to it; one over a file on a mount below /dev is a file still, and a node
+    /// that is gone is neither.
+    #[test]
+    fn a_loop_over_a_disk_stands_on_the_disk() {
+        for (backing, below) in [
+            ("/dev/sdb", vec!["device sdb"]),
+            ("/dev/disk/by-id/x", vec!["device sdb"]),
+            ("/dev/shm/image", vec!["mount /dev/shm"]),
+            ("/dev/sdgone", vec![]),
+        ] {
+            let fake = machine()
+                .file("/sys/class/block/loop0/loop/backing_file", backing)
+                .answer(Question::RealPath("/dev/disk/by-id/x".into()), "/dev/sdb")
+                .answer(Question::Stat("/dev/shm/image".into()), stat_on(0, 6))
+                .file(
+                    "/proc/self/mountinfo",
+                    "20 1 0:5 / /dev rw - devtmpfs udev rw\n21 20 0:6 / /dev/shm rw - tmpfs tmpfs rw\n",
+                );
+            let facts = all(&fake);
+            assert_eq!(names(facts.below(&Subject::device("loop0"))), below, "{backing}");
+        }
+    }
+
+    #[test]
+    fn the_stack_goes_down_to_every_disk() {
+        let facts = all(&machine());
+        let stack = names(&facts.stack(&Subject::mount("/mnt")));
+        let expect = [
+            "device loop0",
+            "mount /srv",
+            "device dm-0",
+            "device md0",
+            "device sda1",
+            "device sdb",
+            "device sda",
+        ];
+        assert_eq!(stack, expect);
+        assert_eq!(names(&facts.leaves(&Subject::mount("/mnt"))), ["device sdb", "device sda"]);
+        assert_eq!(facts.resolve(&Subject::mount("/"), Scope::Device), Some(Subject::device("sda1")));
+    }
+
+    #[test]
+    fn kinds_transports_and_claims() {
+        let facts = all(&machine());
+        let kind = |name| facts.value(&Subject::device(name), &device::KIND).unwrap().word();
+        assert_eq!(
+            ["sda", "sda1", "md0", "dm-0", "loop0", "loop1"].map(kind),
+            ["disk", "partition", "md", "lvm", "loop", "loop"]
+        );
+        let (sda, sdb) = (Subject::device("sda"), Subject::device("sdb"));
+        assert_eq!(facts.value(&sda, &device::TRANSPORT), Some(Transport::Sata));
+        assert_eq!(facts.value(&sdb, &device::TRANSPORT), Some(Transport::Usb));
+        assert_eq!(facts.value(&sda, &device::MODEL).as_deref(), Some("Samsung SSD 870"));
+        assert_eq!(facts.value(&sdb, &device::MODEL), None, "an escape sequence is no model");
+        assert_eq!(facts.value(&sda, &device::CACHE_TYPE), Some(CacheType::WriteBack));
+        assert!(!facts.get(&sdb, &device::CACHE_TYPE).is_known(), "an unknown word is malformed");
+        assert_eq!(facts.value(&sda, &device::SIZE), Some(512_000_000));
+        assert_eq!(facts.value(&sda, &device::SCHEDULER).as_deref(), Some("mq-deadline"));
+        assert_eq!(facts.value(&Subject::device("md0"), &device::MD_DEGRADED), Some(1));
+    }
+
+    #[test]
+    fn a_partition_has_the_queue_of_its_disk() {
+        let facts = all(&machine());
+        let (disk, partition) = (Subject::device("sda"), Subject::device("sda1"));
+        for key in super::INHERITED {
+            assert_eq!(facts.reading(&disk, key.id), facts.reading(&partition, key.id), "{}", key.name);
+        }
+        assert!(facts.get(&partition, &device::WRITE_CACHE).is_known());
+    }
+
+    #[test]
+    fn flushes_are_counted_by_disks_only() {
+        let facts = all(&machine());
+        let counts = |name| facts.value(&Subject::device(name), &device::COUNTS_FLUSHES).unwrap();
+        assert_eq!(["sda", "sda1", "loop0", "md0", "dm-0"].map(counts), [true, true, true, false, false]);
+        let old = machine().files("/sys/class/block/sda", &[("stat", "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15")]);
+        assert_eq!(all(&old).value(&Subject::device("sda"), &device::COUNTS_FLUSHES), Some(false));
+    }
+
+    #[test]
+    fn unused_devices_cost_one_question_each() {
+        let host = machine();
+        collect(&host, &[COLLECTOR]);
+        let about = |name: &str| {
+            let prefix = format!("/sys/class/block/{name}");
+            let asks = |q: &Question| matches!(q, Question::Read(p) | Question::List(p) | Question::Link(p) if p.starts_with(&prefix));
+            host.asked().iter().filter(|q| asks(q)).count()
+        };
+        assert_eq!(about("loop5"), 1);
+        assert_eq!(about("sda1"), 6);
+    }
+
+    #[test]
+    fn the_cost_is_linear() {
+        let cost = |disks: u32| {
+            let mut fake = Fake::default();
+            for n in 0..disks {
+                fake = block(fake, &format!("sd{n}"), "x", (8, n), "disk", 8);
+            }
+            collect(&fake, &[COLLECTOR]);
+            fake.asked().len() - 1
+        };
+        assert_eq!(cost(40), 4 * cost(10));
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_unknown_with_a_reason() {
+        let question = Question::Read("/sys/class/block/sda/queue/write_cache".into());
+        let facts = all(&machine().refuse(question, MissKind::Denied));
+        let reading = facts.get(&Subject::device("sda"), &device::WRITE_CACHE);
+        assert!(
+            matches!(reading, crate::facts::Reading::Unknown { why: Why::Denied, remedy: Some(_), .. }),
+            "{reading:?}"
+        );
+    }
+
+    #[test]
+    fn anonymous_numbers_are_found_by_path_and_an_external_log_is_a_leaf() {
+        let host = machine()
+            .file(
+                "/proc/self/mountinfo",
+                "20 1 0:30 / / rw - bcachefs /dev/sda1:/dev/mapper/vg-data rw\n\
+             21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdb\n",
+            )
+            .answer(Question::RealPath("/dev/mapper/vg-data".into()), "/dev/dm-0");
+        let facts = all(&host);
+        assert_eq!(names(facts.below(&Subject::mount("/"))), ["device sda1", "device dm-0"]);
+        let srv = Subject::mount("/srv");
+        assert_eq!(names(facts.below(&srv)), ["device dm-0", "device sdb"]);
+        assert_eq!(facts.value(&srv, &mount::EXTRA_DEVICES).unwrap(), ["sdb"]);
+        let gone = machine().file(
+            "/proc/self/mountinfo",
+            "21 20 252:0 / /srv rw - xfs /dev/mapper/vg-data rw,logdev=/dev/sdgone\n",
+        );
+        let reading = all(&gone).get(&srv, &mount::EXTRA_DEVICES);
+        assert!(matches!(reading, crate::facts::Reading::Unknown { why: Why::Ambiguous, .. }), "{reading:?}");
+    }
+
+    #[test]
+    fn mount_facts_come_from_the_right_field() {
+        let facts = all(&machine());
+        let srv = Subject::mount("/srv");
+        assert_eq!(facts.value(&srv, &mount::ATIME), Some(mount::Atime::Never));
+        assert_eq!(facts.value(&srv, &mount::CLASS), Some(mount::MountClass::Block));
+        assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::READ_ONLY), Some(true));
+        assert_eq!(facts.value(&Subject::mount("/mnt"), &mount::ATIME), Some(mount::Atime::Always));
+    }
+
+    #[test]
+    fn an_overlay_stands_on_its_upper_directory_unless_seen_from_a_container() {
+        let host = machine().file(
+            "/proc/self/mountinfo",
+            "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+         21 20 0:50 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/var/lib/u,workdir=/var/lib/w\n",
+        );
+        for (container, expect) in [("none", vec!["mount /"]), ("docker", vec![])] {
+            let mut facts = FactSet::default();
+            facts.know(
+                &Subject::host(),
+                &crate::facts::catalog::host::CONTAINER,
+                container.to_owned(),
+                Source::Assumed,
+            );
+            for collector in [mounts::COLLECTOR, COLLECTOR, stack::COLLECTOR] {
+                (collector.run)(&host, &Request::default(), &mut facts);
+            }
+            assert_eq!(names(facts.below(&Subject::mount("/merged"))), expect);
+        }
+    }
+
+    proptest! {
+        /// Noise in one attribute of a disk costs no other disk anything, and is safe to show.
+        #[test]
+        fn noise_in_a_disk_costs_no_other(noise: Vec<u8>, which in prop::sample::select(vec![
+            "size", "uevent", "ro", "stat", "queue/write_cache", "queue/fua", "queue/rotational", "queue/scheduler",
+            "queue/logical_block_size", "queue/discard_max_bytes", "queue/zoned", "device/model", "device/vendor",
+        ])) {
+            let clean = all(&machine());
+            let noisy = all(&machine().file(format!("/sys/class/block/sdb/{which}"), &noise));
+            let sda = Subject::device("sda");
+            let of = |facts: &FactSet| facts.rows().filter(|row| *row.subject == sda)
+                .map(|row| format!("{} {:?}", row.fact, row.reading)).collect::<Vec<_>>();
+            prop_assert_eq!(of(&noisy), of(&clean));
+            prop_assert!(!shown(&noisy).chars().any(crate::text::is_treacherous));
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Machines with one disk behind a controller, from the tool's answer to the facts; and the central property: whatever
+//! is removed from an answer, nothing becomes safer.
+
+mod changes;
+mod machine;
+mod public;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use self::changes::changes;
+use self::machine::{ALL, HEALTHY, Machine, words};
+use super::samples::*;
+use super::{COLLECTOR, WORDS};
+use crate::collector::Request;
+use crate::facts::catalog::controller;
+use crate::facts::{Reading, Remedy, Subject, Why};
+use crate::host::{RecordedHost, RecordingHost, Tool};
+
+/// Words that would count as safe, in the order of [`WORDS`].
+const SAFE: [&[&str]; 5] =
+    [&["healthy"], &["write back", "write through"], &["write through"], &["write through"], &["off"]];
+
+/// The first word that is safe and was not there before.
+fn safer(before: &[String; 5], after: &[String; 5]) -> Option<usize> {
+    (0..5).find(|&i| SAFE[i].contains(&after[i].as_str()) && after[i] != before[i])
+}
+
+#[test]
+fn a_healthy_controller_is_told_by_every_tool() {
+    for machine in Machine::all() {
+        assert_eq!(machine.words(), HEALTHY, "{:?}", machine.answers[0].0);
+    }
+    let facts = Machine::storcli().facts(&Request::default(), true);
+    let disk = Subject::device("sda");
+    assert_eq!(facts.value(&disk, &controller::MODEL).as_deref(), Some("MegaRAID 9361-8i"));
+    assert_eq!(facts.value(&disk, &controller::TOOL).as_deref(), Some("storcli"));
+    assert_eq!(facts.value(&disk, &controller::VOLUME).as_deref(), Some("VD 0"));
+}
+
+#[test]
+fn every_state_and_policy_is_understood() {
+    for (machine, old, new, fact, word) in changes() {
+        let changed = machine.but(old, new);
+        assert_eq!(changed.words()[fact], word, "{}: {new}", WORDS[fact].name);
+    }
+}
+
+/// A maker's other names for one thing are read as its own, in the answers of every family.
+#[test]
+fn every_name_of_one_thing_is_read_alike() {
+    use super::names::{ADAPTEC, MEGARAID, MEGARAID_JSON, SMART_ARRAY};
+    let mut tried = 0;
+    for machine in Machine::all() {
+        let tool = machine.answers[0].0;
+        let names: Vec<&[&str]> = match tool {
+            Tool::Arcconf => ADAPTEC.to_vec(),
+            Tool::Ssacli => SMART_ARRAY.to_vec(),
+            Tool::MegaCli => MEGARAID.to_vec(),
+            _ => [MEGARAID_JSON, MEGARAID].concat(),
+        };
+        for row in names {
+            for (old, new) in row.iter().flat_map(|old| row.iter().map(move |new| (*old, *new))) {
+                let mut renamed = machine.clone();
+                for (.., answer) in &mut renamed.answers {
+                    *answer = with_name(answer, old, new);
+                }
+                tried += usize::from(renamed.answers != machine.answers);
+                assert_eq!(renamed.words(), HEALTHY, "{}: {old} as {new}", tool.name());
+            }
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
+/// An answer with another name of a key: quoted in JSON, at the beginning of a line or behind a comma in text.
+fn with_name(answer: &str, old: &str, new: &str) -> String {
+    let quoted = answer.replace(&format!("\"{old}\""), &format!("\"{new}\""));
+    let line = |line: &str| {
+        let lower = line.to_ascii_lowercase();
+        let at = lower.find(old).filter(|at| {
+            let before = lower.get(..*at).unwrap_or_default();
+            let after = lower.get(at + old.len()..).unwrap_or_default();
+            (before.trim().is_empty() || before.ends_with(", "))
+                && !after.starts_with('"')
+                && (after.is_empty() || after.starts_with([' ', ':', '(']))
+        });
+        match at {
+            Some(at) => format!("{}{new}{}", &line[..at], &line[at + old.len()..]),
+            None => line.to_owned(),
+        }
+    };
+    quoted.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Every document that lacks one key or one element of the original.
+fn without_one(value: &Value) -> Vec<Value> {
+    let mut all = Vec::new();
+    match value {
+        Value::Object(map) => {
+            for (key, inner) in map {
+                let mut rest = map.clone();
+                rest.remove(key);
+                all.push(Value::Object(rest));
+                for smaller in without_one(inner) {
+                    let mut changed = map.clone();
+                    changed.insert(key.clone(), smaller);
+                    all.push(Value::Object(changed));
+                }
+            }
+        }
+        Value::Array(list) => {
+            for (i, inner) in list.iter().enumerate() {
+                let mut rest = list.clone();
+                rest.remove(i);
+                all.push(Value::Array(rest));
+                for smaller in without_one(inner) {
+                    let mut changed = list.clone();
+                    changed[i] = smaller;
+                    all.push(Value::Array(changed));
+                }
+            }
+        }
+        _ => {}
+    }
+    all
+}
+
+/// Every answer that lacks one key or one line of the original.
+fn smaller_answers(answer: &str) -> Vec<String> {
+    if let Ok(document) = serde_json::from_str::<Value>(answer) {
+        return without_one(&document).iter().map(Value::to_string).collect();
+    }
+    let lines: Vec<&str> = answer.lines().collect();
+    let without = |i: usize| [&lines[..i], &lines[i + 1..]].concat().join("\n");
+    (0..lines.len()).map(without).collect()
+}
+
+#[test]
+fn taking_anything_away_makes_nothing_safer() {
+    // A line that not all firmware prints counts only where it is present.
+    const NOT_EVERYWHERE: [&str; 11] = [
+        "Global Physical",
+        "Over temperature",
+        "Cac\" : \"R",
+        "/dev/sdb",
+        "isSOHGood",
+        "Smart Path",
+        "Something New",
+        "I/O Bypass",
+        "Is VD Cached",
+        "/ 0% Write",
+        ": 0 percent",
+    ];
+    let not_everywhere = |new: &str| NOT_EVERYWHERE.iter().any(|line| new.contains(line));
+    let changed = changes().into_iter().filter(|(_, _, new, ..)| !not_everywhere(new));
+    let changed = changed.map(|(machine, old, new, ..)| machine.but(old, new));
+    for machine in Machine::all().into_iter().chain(changed) {
+        let before = machine.words();
+        for which in 0..machine.answers.len() {
+            for answer in smaller_answers(&machine.answers[which].2) {
+                let after = machine.clone().with_answer(which, answer.clone()).words();
+                let wrong = safer(&before, &after);
+                assert!(wrong.is_none(), "{before:?} became {after:?} by\n{answer}");
+            }
+        }
+    }
+}
+
+/// Two controllers: the disk's own, and a worse one that may be lost or found anywhere.
+#[test]
+fn nothing_is_taken_over_from_another_controller() {
+    let of_other = |text: &str| {
+        text.replace("\"Controller\" : 0", "\"Controller\" : 1")
+            .replace("00:02:00:00", "00:03:00:00")
+            .replace("/dev/sda", "/dev/sdb")
+            .replace("2b3c4d5e6f708192", "2b3c4d5e6f708193")
+    };
+    let both = |text: &str, other: &str| {
+        let list = |text: &str| serde_json::from_str::<Value>(text).unwrap()["Controllers"][0].clone();
+        serde_json::json!({ "Controllers": [list(other), list(text)] }).to_string()
+    };
+    // sda is behind a controller without battery; the healthy one is somebody else's.
+    let bad = STORCLI_ALL
+        .replace("\"BBU\" : \"Present\"", "\"BBU\" : \"Absent\"")
+        .replace("\"Cachevault_Info\"", "\"Other\"")
+        .replace("RWBD", "RAWBD")
+        .replace("dsbl", "enbl");
+    let mut machine = Machine::storcli();
+    machine.answers[0].2 = both(&bad, &of_other(STORCLI_ALL));
+    machine.answers[1].2 = both(STORCLI_VOLUMES, &of_other(STORCLI_VOLUMES));
+    let before = machine.words();
+    assert_eq!(before, ["absent", "always write back", "write back", "stays", "on"]);
+    for which in 0..2 {
+        for answer in smaller_answers(&machine.answers[which].2) {
+            let after = machine.clone().with_answer(which, answer.clone()).words();
+            assert!(safer(&before, &after).is_none(), "{before:?} became {after:?} by\n{answer}");
+        }
+    }
+}
+
+#[test]
+fn what_a_controller_passes_on_is_not_protected_by_it() {
+    let jbod = Machine { address: "0:0:5:0", ..Machine::storcli() };
+    assert_eq!(jbod.words(), ["?"; 5]);
+    let facts = jbod.facts(&Request::default(), true);
+    assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
+    // In HBA mode disks have their own names, and none is listed as a volume.
+    let hba = Machine { model: "HP EG0300FBDBR", wwid: "naa.5000c50012345678", ..Machine::ssacli() };
+    let hba = hba.but("/dev/sda", "/dev/sdb");
+    assert_eq!(hba.words(), ["?"; 5]);
+    let facts = hba.facts(&Request::default(), true);
+    assert_eq!(facts.value(&Subject::device("sda"), &controller::VOLUME).as_deref(), Some("none"));
+}
+
+#[test]
+fn who_may_not_ask_or_has_no_tool_is_told_what_helps() {
+    let reading = |machine: &Machine, request: &Request, privileged| {
+        machine.facts(request, privileged).get(&Subject::device("sda"), &controller::BATTERY)
+    };
+    let machine = Machine::storcli();
+    let request = Request::default();
+    let denied = reading(&machine, &request, false);
+    assert!(matches!(denied, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. }));
+    let install =
+        |machine: Machine| match reading(&Machine { answers: Vec::new(), ..machine }, &request, true) {
+            Reading::Unknown { remedy: Some(Remedy::Install(name)), .. } => name,
+            other => panic!("{other:?}"),
+        };
+    assert_eq!(install(Machine::storcli()), "storcli");
+    assert_eq!(install(Machine { model: "DELL PERC H730 Mini", ..Machine::storcli() }), "perccli");
+    assert_eq!(install(Machine::ssacli()), "ssacli");
+    assert_eq!(install(Machine::arcconf()), "arcconf");
+    assert_eq!(install(Machine::storcli2()), "storcli2");
+    assert_eq!(install(Machine { model: "DELL PERC H965i Front", ..Machine::storcli2() }), "perccli2");
+    let unknown = Machine { driver: "arcmsr", ..Machine::storcli() };
+    assert!(matches!(
+        reading(&unknown, &request, true),
+        Reading::Unknown { remedy: Some(Remedy::Do(_)), .. }
+    ));
+    let without = Request { without_programs: true, ..Request::default() };
+    assert!(matches!(reading(&machine, &without, true), Reading::Unknown { why: Why::NotCollected, .. }));
+    let disk = Machine { driver: "ahci", ..Machine::storcli() };
+    assert_eq!(reading(&disk, &request, true), Reading::not_collected());
+}
+
+#[test]
+fn a_tool_that_knows_no_controller_leaves_the_next_one_to_be_asked() {
+    let mut machine = Machine::megacli();
+    let none =
+        r#"{"Controllers":[{"Command Status":{"Status":"Failure","Description":"No Controller found"}}]}"#;
+    machine.answers.push((Tool::Storcli, ALL, none.to_owned()));
+    assert_eq!(machine.words(), HEALTHY);
+}
+
+/// A masked capture of the controllers names no hardware, and yields the same facts.
+#[test]
+fn masked_captures_tell_the_same_of_nobodys_hardware() {
+    let identities = [
+        "SK74512345",
+        "500605b00d1234a0",
+        "2b3c4d5e6f708192",
+        "PDNLH0BRH8W",
+        "CZJ64012AB",
+        "B3D4DCF5A40001",
+        "b3d4dcf5a40001",
+        "5A4321B0C9D",
+        "Z1P35ABC",
+        "5000C5000707AA3C",
+        "SPE4900042",
+        "500062b220ab0040",
+        "600062b220ab004069fa000000ce7e62",
+        "00627ece000000fa694000ab20b26200",
+        "1A17G300042",
+        "50000D1F04800042",
+        "600508B1001C50CDC910104454AF0042",
+        "600508b1001c50cdc910104454af0042",
+        "BTYF000000H9240AGN",
+        "1B8F7E4BCC858DAE8029D94522BC0042",
+        "Z1P34951",
+    ];
+    let mut told = 0;
+    for machine in Machine::all() {
+        let host = machine.host();
+        let recording = RecordingHost::new(&host);
+        let mut facts = machine.bare_facts(true);
+        (COLLECTOR.run)(&recording, &Request::default(), &mut facts);
+        told += identities.iter().filter(|id| recording.archive("", false).contains(*id)).count();
+        let masked = recording.archive("", true);
+        for identity in identities {
+            assert!(!masked.contains(identity), "{identity} in {masked}");
+        }
+        let mut replayed = machine.bare_facts(true);
+        (COLLECTOR.run)(&RecordedHost::parse(masked.as_bytes()).unwrap(), &Request::default(), &mut replayed);
+        assert_eq!(words(&replayed), words(&facts));
+        assert_eq!(words(&replayed), HEALTHY);
+    }
+    assert!(told >= identities.len(), "the answers held them before");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_do_no_harm(answer: Vec<u8>) {
+        super::storcli::parse(&answer, STORCLI_VOLUMES.as_bytes());
+        super::storcli::parse(STORCLI_ALL.as_bytes(), &answer);
+        super::megacli::parse(&answer, &answer);
+        super::ssacli::parse(&answer, &[(0, answer.clone())]);
+        super::arcconf::parse(1, &answer);
+        super::storcli2::parse(&answer, STORCLI2_VOLUMES.as_bytes());
+        super::storcli2::parse(STORCLI2_ALL.as_bytes(), &answer);
+        super::arcconf::count(&answer);
+    }
+
+    /// An unknown line changes nothing, wherever it stands.
+    #[test]
+    fn lines_of_strangers_cost_nothing(which in 0_usize..6, at: prop::sample::Index, line in "~[ -9;-~]{0,30}(: [ -~]{0,20})?") {
+        let machines = [Machine::megacli(), Machine::ssacli(), Machine::arcconf(), Machine::storcli_tables("/c0/cv show status nolog", STORCLI_FLASH), Machine::smartraid(), Machine::arcconf_two("0:0:0:0")];
+        let machine = machines[which].clone();
+        let last = machine.answers.len() - 1;
+        let mut lines: Vec<&str> = machine.answers[last].2.lines().collect();
+        lines.insert(at.index(lines.len() + 1), &line);
+        let answer = lines.join("\n");
+        prop_assert_eq!(machine.with_answer(last, answer).words(), HEALTHY.map(str::to_owned));
+    }
+
+    /// A value that is something else makes nothing safer.
+    #[test]
+    fn other_values_make_nothing_safer(at: prop::sample::Index, word in prop_oneof![Just("null"), Just("[]"), Just("-1"), Just("\"\""), Just("{}"), Just("\"~\"")]) {
+        let starts: Vec<usize> = STORCLI_ALL.match_indices(" : ").map(|(i, _)| i + 3).collect();
+        let start = starts[at.index(starts.len())];
+        let rest = &STORCLI_ALL[start..];
+        prop_assume!(!rest.starts_with(['{', '[']));
+        let end = match rest.strip_prefix('"') {
+            Some(text) => text.find('"').unwrap() + 2,
+            None => rest.find([',', ' ', '\n']).unwrap(),
+        };
+        let answer = format!("{}{word}{}", &STORCLI_ALL[..start], &rest[end..]);
+        let machine = Machine::storcli();
+        let after = machine.clone().with_answer(0, answer).words();
+        prop_assert!(safer(&machine.words(), &after).is_none());
+    }
+}
+
+/// An external storage system stands between controllers; its battery is not theirs.
+#[test]
+fn what_another_storage_system_has_is_not_the_controllers() {
+    let elsewhere =
+        "MSA1500 CS in MY STORAGE\n   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n";
+    let machine = Machine::ssacli();
+    let with = |detail: String| machine.clone().with_answer(0, detail).words();
+    let without =
+        SSACLI_DETAIL.replace("   Battery/Capacitor Count: 1\n   Battery/Capacitor Status: OK\n", "");
+    assert_eq!(with(format!("{without}\n{elsewhere}"))[0], "?");
+    assert_eq!(with(format!("{SSACLI_DETAIL}\n{elsewhere}")), HEALTHY);
+    assert_eq!(with(format!("\n{elsewhere}{SSACLI_DETAIL}")), HEALTHY);
+}
+
+/// The caches of disks count only for the volume that stands on them.
+#[test]
+fn the_disks_of_other_volumes_say_nothing() {
+    let [own, other] = ["0:0:0:0", "0:0:1:0"].map(Machine::arcconf_two);
+    assert_eq!(own.words(), HEALTHY);
+    assert_eq!(other.words(), ["healthy", "write back", "write back", "write through", "on"]);
+    for answer in smaller_answers(ARCCONF_TWO) {
+        let words = other.clone().with_answer(0, answer.clone()).words();
+        assert!(words[4] != "off", "{answer}");
+    }
+}
+
+/// Serial numbers that people masked, and places in every notation: each volume still has its own disks.
+#[test]
+fn disks_are_found_by_place_where_serial_numbers_are_masked() {
+    let places = [
+        ("Controller:1,Connector:0,Device:", "Connector 0, Device "),
+        ("Connector:0, Device:", "Connector 0, Device "),
+        ("953869MB, SATA, HDD, Enclosure:0, Slot:", "Enclosure 0, Slot "),
+        ("Connector:CN0, Backplane:0, Slot:", "Backplane 0, Slot "),
+        ("953869MB, SATA, HDD, Channel:0, Device:", "somewhere "),
+        ("0,", "somewhere "),
+    ];
+    for (member, disk) in places {
+        for mask in ["*******", "WD-*****", "#####", "xxxx", "XXXXXXXX", ""] {
+            let text = ARCCONF_TWO
+                .replace("Controller:1,Connector:0,Device:", member)
+                .replace("Connector 0, Device ", disk);
+            let masked = ["Z1P35CR0", "Z1P34951", "Z1P34AC2", "Z1P34JK3", "*******"]
+                .iter()
+                .fold(text.clone(), |text, serial| text.replace(serial, mask));
+            let only_disks = ["Z1P35CR0", "Z1P34AC2"].iter().fold(text, |text, serial| {
+                text.replace(
+                    &format!("Serial number                      : {serial}"),
+                    &format!("Serial number : {mask}"),
+                )
+            });
+            for answer in [masked, only_disks] {
+                let caches = ["0:0:0:0", "0:0:1:0"]
+                    .map(|at| Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone());
+                assert_eq!(caches, ["off", "on"], "{member} {mask}");
+            }
+        }
+    }
+}
+
+/// A disk that is gone from the list makes no volume's caches better, with or without serial numbers.
+#[test]
+fn a_lost_disk_makes_no_cache_better() {
+    let (head, list) = ARCCONF_TWO.split_once("      Device #0\n").unwrap();
+    let disks: Vec<&str> = list.split("      Device #").collect();
+    for mask in [None, Some("xxxx")] {
+        for left_out in 0..1_u32 << disks.len() {
+            let kept = disks.iter().enumerate().filter(|(at, _)| left_out >> at & 1 == 0);
+            let kept =
+                kept.map(|(at, disk)| format!("      Device #{}{disk}", if at == 0 { "0\n" } else { "" }));
+            let mut answer = format!("{head}{}", kept.collect::<String>());
+            for serial in mask.into_iter().flat_map(|mask| {
+                ["Z1P35CR0", "Z1P34951", "Z1P34AC2", "Z1P34JK3"].map(|serial| (serial, mask))
+            }) {
+                answer = answer.replace(serial.0, serial.1);
+            }
+            for (at, own) in [("0:0:0:0", 0b11), ("0:0:1:0", 0b1100)] {
+                let cache = Machine::arcconf_two(at).with_answer(0, answer.clone()).words()[4].clone();
+                let may_be_off = at == "0:0:0:0" && left_out & own == 0;
+                assert!(cache != "off" || may_be_off, "{at} {left_out:b} {mask:?}");
+            }
+        }
+    }
+}
+
+/// Where the interlock opens, every word alone lets it: no two that close it open it together.
+#[test]
+fn no_two_deviations_come_to_what_opens_the_interlock() {
+    let opens = |machine: &Machine| machine.words() == HEALTHY;
+    let all: Vec<_> = changes().into_iter().map(|(machine, old, new, ..)| (machine, old, new)).collect();
+    let says = |machine: &Machine, old: &str| machine.answers.iter().any(|(.., answer)| answer.contains(old));
+    let (mut alone, mut pairs) = (0, 0);
+    for (at, (machine, old, new)) in all.iter().enumerate() {
+        let first = machine.clone().but(old, new);
+        alone += usize::from(opens(&first));
+        let same = |other: &Machine| other.answers == machine.answers && other.address == machine.address;
+        for (_, also, then) in all
+            .iter()
+            .skip(at + 1)
+            .filter(|(other, also, _)| same(other) && also != old && says(&first, also))
+        {
+            let second = machine.clone();
+            let fine = opens(&first) && says(&second, also) && opens(&second.but(also, then));
+            assert!(fine || !opens(&first.clone().but(also, then)), "{old:?} {new:?} {also:?} {then:?}");
+            pairs += 1;
+        }
+    }
+    assert!(alone > 5 && pairs > 1000, "{alone} {pairs}");
+}

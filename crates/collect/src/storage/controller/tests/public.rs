@@ -1,0 +1,151 @@
+//! Public samples of every tool, each with the facts that a person reads in it: the battery of every controller; the
+//! configured policy, policy in force, behaviour on battery failure, and disk caches of every volume.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::super::said::{Adapter, FieldReading};
+use super::super::{arcconf, megacli, ssacli, storcli, storcli2};
+use crate::facts::Choice;
+
+/// The folder of the samples.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage/controller/samples/public")
+}
+
+/// The files with a tool's answers, and the expected reading. `?` stands for a gap.
+type Row = (&'static [&'static str], &'static [&'static str]);
+
+#[rustfmt::skip] // a volume is a line
+const SAMPLES: &[Row] = &[
+    (&["arcconf-getconfig-a.txt"], &[
+        // The mode is *Not supported*, and what that does nobody says.
+        "1: battery absent",
+        "logical device 0: set ?, now ?, without battery ?, disks off",
+    ]),
+    (&["arcconf-getconfig-b.txt"], &[
+        "1: battery healthy",
+        "logical device 0: set always write back, now write back, without battery stays, disks on",
+    ]),
+    (&["arcconf-getconfig-smartraid.txt"], &[
+        "1: battery healthy, at 0:65:0:0",
+        "logical device 0 /dev/sda: set write back, now write back, without battery write through, disks disk default",
+        "logical device 1 /dev/sdb: set write back, now write back, without battery write through, disks disk default",
+    ]),
+    // The output of another command, which walwise does not run: nothing in it counts as an answer.
+    (&["arcconf-getstatus-b.txt"], &["1: battery ?"]),
+    // The same: a status without a count, and two storage systems elsewhere.
+    (&["hpacucli-ctrl-all-show-status-a.txt"], &["Smart Array P400i in Slot 0 (Embedded): battery ?"]),
+    (&["hpacucli-ctrl-all-show-status-b.txt"], &[
+        "Smart Array P840 in Slot 1 (HBA Mode): battery ?",
+        "Smart HBA H244br in Slot 0 (Embedded) (RAID Mode): battery ?",
+    ]),
+    (&["hpacucli-logicaldrive-a.txt"], &[
+        "slot 0: battery ?",
+        "logical drive 1: set ?, now ?, without battery ?, disks ?",
+    ]),
+    // The state in one word is empty.
+    (&["megacli-LDInfo-a.txt", "megacli-AdpBbuCmd-a.txt"], &[
+        "0: battery ?",
+        "VD 0: set write back, now write back, without battery write through, disks disk default",
+    ]),
+    (&["megacli-LDInfo-b.txt", "megacli-AdpBbuCmd-b.txt"], &[
+        "0: battery healthy",
+        "VD 0: set write back, now write back, without battery write through, disks disk default",
+        "VD 1: set write back, now write back, without battery write through, disks disk default",
+        "VD 6: set write back, now write back, without battery write through, disks disk default",
+    ]),
+    // It fell back.
+    (&["megacli-LDInfo-old-spelling.txt"], &[
+        "0: battery ?",
+        "VD 0: set write back, now write through, without battery write through, disks disk default",
+    ]),
+    (&["ssacli-P400ar.txt"], &[
+        "slot 0: battery healthy, at 0:3:0:0",
+        "logical drive 1 /dev/sda: set always write back, now write back, without battery stays, disks on",
+        "logical drive 2 /dev/sdb: set always write back, now write back, without battery stays, disks on",
+    ]),
+    (&["ssacli-P408i-a.txt"], &[
+        "slot 0: battery healthy, at 0:92:0:0",
+        "logical drive 1 /dev/sda: set always write back, now write back, without battery stays, disks on",
+    ]),
+    // The configured policy is in the other answer, which is missing here.
+    (&["storcli-cALL-show-all-J.json"], &[
+        "0: battery healthy, at 0:2:0:0",
+        "VD 0: set ?, now write back, without battery ?, disks disk default",
+    ]),
+    (&["storcli2-c0-show-all-J.json", "storcli2-vall-show-all-J.json"], &[
+        "0: battery healthy, at 0:22:0:0",
+        "VD 1 /dev/sdb: set write back, now write back, without battery write through, disks off",
+        "VD 2 /dev/sdc: set write back, now write back, without battery write through, disks off",
+        "VD 12 /dev/sdm: set write back, now write back, without battery write through, disks off",
+        "VD 24 /dev/sdy: set write back, now write back, without battery write through, disks off",
+    ]),
+];
+
+fn read(name: &str) -> Vec<u8> {
+    let path = folder().join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The parsed answers of a tool.
+fn parsed(files: &[&str]) -> Vec<Adapter> {
+    let first = read(files[0]);
+    let second = files.get(1).map(|name| read(name)).unwrap_or_default();
+    match files[0].split(['-', '.']).next().unwrap() {
+        "arcconf" => vec![arcconf::parse(1, &first)],
+        "megacli" => megacli::parse(&first, &second),
+        "storcli" => storcli::parse(&first, &second),
+        "storcli2" => storcli2::parse(&first, &second),
+        "ssacli" => ssacli::parse(&first, &[(0, first.clone())]),
+        "hpacucli" => hpacucli(&first),
+        other => panic!("{other} is no tool"),
+    }
+}
+
+/// Adds the slot below a heading that alone contains it, as in the output of the command that walwise runs.
+fn hpacucli(answer: &[u8]) -> Vec<Adapter> {
+    let volumes = String::from_utf8_lossy(answer).contains("logicaldrive");
+    let detail = [answer, b"\n   Slot: 0\n".as_slice()].concat();
+    if volumes { ssacli::parse(&detail, &[(0, answer.to_vec())]) } else { ssacli::parse(answer, &[]) }
+}
+
+fn word<T: Choice>(said: &FieldReading<T>) -> &'static str {
+    said.is().map_or("?", Choice::word)
+}
+
+/// A controller and its volumes in the notation of [`Row`].
+fn notes(adapter: &Adapter) -> Vec<String> {
+    let at =
+        adapter.pci.map(|[domain, bus, device, function]| format!(", at {domain}:{bus}:{device}:{function}"));
+    let head = format!("{}: battery {}{}", adapter.name, word(&adapter.battery), at.unwrap_or_default());
+    let volumes = adapter.volumes.iter().map(|volume| {
+        let node = volume.node.as_ref().map(|node| format!(" {node}")).unwrap_or_default();
+        format!(
+            "{}{node}: set {}, now {}, without battery {}, disks {}",
+            volume.name,
+            word(&volume.policy),
+            word(&volume.in_force),
+            word(&volume.on_failure),
+            word(&volume.disk_cache),
+        )
+    });
+    std::iter::once(head).chain(volumes).collect()
+}
+
+#[test]
+fn public_samples_are_read_as_a_person_reads_them() {
+    for (files, expected) in SAMPLES {
+        let found: Vec<String> = parsed(files).iter().flat_map(notes).collect();
+        assert_eq!(found, *expected, "{files:?}");
+    }
+}
+
+#[test]
+fn every_public_sample_is_in_the_table() {
+    let listed: BTreeSet<String> =
+        SAMPLES.iter().flat_map(|(files, _)| files.iter().map(|&name| name.to_owned())).collect();
+    let here =
+        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(here.filter(|name| name != "README.md").collect::<BTreeSet<_>>(), listed);
+}

@@ -1,0 +1,471 @@
+//! Disks of every kind, from the tools' answers to the facts.
+//!
+//! The answers follow nvme-cli 2.3, smartmontools 7.3, hdparm and sdparm on qemu's disks. Where qemu has no such disk
+//! they follow the sources (nvme-print.c, ataprint.cpp, scsiprint.cpp, nvmeprint.cpp).
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{AT_A_TIME, COLLECTOR, MOST, capacitor, flag, nvme, smart};
+use crate::collector::Request;
+use crate::facts::catalog::device::{self, Content, DriveCache};
+use crate::facts::catalog::{self, controller, host as machine, mount};
+use crate::facts::note::StorageNote;
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, Miss, MissKind, Question, Tool};
+use crate::testing::{Fake, sentences};
+
+const SMART: &str = "-q noserial -n standby -j -i -g wcache";
+const SMART_TEXT: &str = "-q noserial -n standby -g wcache";
+const HEALTH: &str = "-q noserial -n standby -j -H";
+
+fn run_of(tool: Tool, words: &str, node: &str) -> Question {
+    Question::Run(tool, words.split(' ').chain([node]).map(str::to_owned).collect())
+}
+
+fn disk(facts: &mut FactSet, name: &str, transport: &str) -> Subject {
+    let disk = Subject::device(name);
+    facts.know(&disk, &device::KIND, device::DeviceKind::Disk, Source::Assumed);
+    facts.know(&disk, &device::PATH, format!("/dev/{name}"), Source::Assumed);
+    facts.know(&disk, &device::TRANSPORT, device::Transport::from_word(transport).unwrap(), Source::Assumed);
+    disk
+}
+
+fn mounted(facts: &mut FactSet, point: &str, disk: &Subject) {
+    let mount = Subject::mount(point);
+    facts.know(&mount, &mount::CLASS, mount::MountClass::Block, Source::Assumed);
+    facts.know(&mount, &mount::IN_SIGHT, true, Source::Assumed);
+    facts.know(&mount, &mount::POINT, point.to_owned(), Source::Assumed);
+    facts.stand(&mount, disk);
+}
+
+fn machine(privileged: bool) -> FactSet {
+    let mut facts = FactSet::default();
+    facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::Assumed);
+    facts
+}
+
+fn collect(host: &Fake, transport: &str) -> FactSet {
+    let mut facts = machine(true);
+    let name = if transport == "nvme" { "nvme0n1" } else { "sda" };
+    let disk = disk(&mut facts, name, transport);
+    mounted(&mut facts, "/", &disk);
+    (COLLECTOR.run)(host, &Request::default(), &mut facts);
+    facts
+}
+
+fn nvme(vwc: u64, feature: &str, warning: &serde_json::Value) -> Fake {
+    let node = "/dev/nvme0n1";
+    Fake::default()
+        .answer(
+            run_of(Tool::Nvme, "id-ctrl -o json", node),
+            json!({ "sn": "S1", "vwc": vwc, "awupf": 7 }).to_string(),
+        )
+        .answer(run_of(Tool::Nvme, "get-feature -f 6 -H", node), feature)
+        .answer(
+            run_of(Tool::Nvme, "smart-log -o json", node),
+            json!({ "critical_warning": warning, "temperature": 310 }).to_string(),
+        )
+}
+
+const ON: &str = "get-feature:0x06 (Volatile Write Cache), Current value:0x00000001\n\tVolatile Write Cache Enable (WCE): Enabled\n";
+const OFF: &str = "get-feature:0x06 (Volatile Write Cache), Current value:00000000\n\tVolatile Write Cache Enable (WCE): Disabled\n";
+
+#[test]
+fn nvme_disks_tell_their_cache_and_their_warnings() {
+    let disk = Subject::device("nvme0n1");
+    let facts = collect(&nvme(7, ON, &json!(0)), "nvme");
+    assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(true));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS), Some(Vec::new()));
+    assert_eq!(facts.value(&disk, &device::NVME_AWUPF), Some(7));
+    let facts = collect(&nvme(1, OFF, &json!(0x18)), "nvme");
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
+    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["read-only", "memory backup failed"]);
+    // Bits 2 and 1 of VWC are about something else; without a cache nobody asks whether it is on.
+    let host = nvme(6, ON, &json!({ "value": 1, "available_spare": 1, "vmbu_failed": 0 }));
+    let facts = collect(&host, "nvme");
+    assert_eq!(facts.value(&disk, &device::NVME_VOLATILE), Some(false));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), None);
+    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["spare low"]);
+    assert_eq!(host.asked().len(), 3);
+}
+
+/// Log page C0h as `nvme get-log` dumps it, made from the published layout: GUID, version, Capacitor Health, PLP Start
+/// Count and Incomplete Shutdowns.
+fn capacitor_page(guid: &[u8], version: u16, health: u16) -> String {
+    let mut page = vec![0; 512];
+    let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+    put(112, &1u32.to_le_bytes());
+    put(128, &health.to_le_bytes());
+    put(160, &17u128.to_le_bytes());
+    put(494, &version.to_le_bytes());
+    put(496, guid);
+    let mut dump = String::from(
+        "Device:nvme0n1 log-id:192 namespace-id:0xffffffff\n       0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f\n",
+    );
+    for (at, line) in (0..).step_by(16).zip(page.chunks(16)) {
+        let bytes: Vec<String> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+        let shown: String =
+            line.iter().map(|b| if b.is_ascii_graphic() { char::from(*b) } else { '.' }).collect();
+        writeln!(dump, "{at:04x}: {} \"{shown}\"", bytes.join(" ")).unwrap();
+    }
+    dump
+}
+
+const OCP: u128 = 0xafd5_14c9_7c6f_4f9c_a4f2_bfea_2810_afc5;
+
+#[test]
+fn a_capacitor_counts_only_on_a_page_of_the_published_kind() {
+    use device::Capacitor::{Absent, Degraded, Failed, Healthy, Unreadable};
+    let disk = Subject::device("nvme0n1");
+    let other = [0x5a; 16];
+    for (guid, version, health, expect, percent) in [
+        (OCP.to_le_bytes(), 3, 118, Healthy, Some(118.0)),
+        (OCP.to_le_bytes(), 2, 100, Healthy, Some(100.0)),
+        (OCP.to_le_bytes(), 4, 99, Degraded, Some(99.0)),
+        (OCP.to_le_bytes(), 3, 1, Degraded, Some(1.0)),
+        (OCP.to_le_bytes(), 3, 0, Failed, Some(0.0)),
+        (OCP.to_le_bytes(), 3, 0xffff, Absent, None),
+        (OCP.to_le_bytes(), 1, 118, Unreadable, None),
+        (OCP.to_le_bytes(), 5, 0, Unreadable, None),
+        (OCP.to_be_bytes(), 3, 118, Unreadable, None),
+        (other, 3, 118, Unreadable, None),
+    ] {
+        let host = nvme(0, "", &json!(0)).answer(
+            run_of(Tool::Nvme, "get-log -i 0xc0 -l 512", "/dev/nvme0n1"),
+            capacitor_page(&guid, version, health),
+        );
+        let facts = collect(&host, "nvme");
+        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), Some(expect), "{version} {health}");
+        assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR_PERCENT), percent, "{version} {health}");
+        let counted = (expect != Unreadable).then_some(17);
+        assert_eq!(facts.value(&disk, &device::NVME_PLP_STARTS), counted, "{version} {health}");
+        let incomplete = (expect != Unreadable).then_some(1);
+        assert_eq!(facts.value(&disk, &device::NVME_INCOMPLETE_SHUTDOWNS), incomplete, "{version} {health}");
+    }
+}
+
+#[test]
+fn half_a_page_says_nothing_of_a_capacitor() {
+    let whole = capacitor_page(&OCP.to_le_bytes(), 3, 118);
+    assert!(capacitor::dumped(whole.as_bytes()).is_some());
+    let lines = || whole.lines().enumerate();
+    for lost in 2..34 {
+        let rest: Vec<&str> = lines().filter(|(at, _)| *at != lost).map(|(_, line)| line).collect();
+        assert_eq!(capacitor::dumped(rest.join("\n").as_bytes()), None, "line {lost}");
+    }
+    assert_eq!(capacitor::dumped(whole.replace("0010: 00", "0010: 0x").as_bytes()), None);
+    assert_eq!(capacitor::dumped(whole.replace("01f0: c5 ", "01f0: ").as_bytes()), None);
+    let disk = Subject::device("nvme0n1");
+    let facts = collect(&nvme(0, "", &json!(0)), "nvme");
+    assert_eq!(facts.value(&disk, &device::NVME_CAPACITOR), None, "a drive without that page");
+}
+
+#[test]
+fn smartctl_knows_the_warnings_too() {
+    let answer = json!({ "smart_status": { "passed": false, "nvme": { "value": 0x50 } } }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, HEALTH, "/dev/nvme0n1"), answer);
+    let facts = collect(&host, "nvme");
+    let disk = Subject::device("nvme0n1");
+    assert_eq!(facts.value(&disk, &device::NVME_WARNINGS).unwrap(), ["memory backup failed", "bits 0x50"]);
+    let volatile = facts.get(&disk, &device::NVME_VOLATILE);
+    assert!(
+        matches!(&volatile, Reading::Unknown { remedy: Some(Remedy::Install(name)), .. } if name == "nvme-cli"),
+        "{volatile:?}"
+    );
+}
+
+#[test]
+fn half_an_answer_is_no_answer() {
+    for warning in [json!("0"), json!({ "vmbu_failed": 0 }), json!(null), json!(-1)] {
+        assert_eq!(nvme::warnings(&json!({ "critical_warning": warning })), None);
+    }
+    // Number and bits that differ: whatever either warns of.
+    let both = json!({ "critical_warning": { "value": 0, "vmbu_failed": 1 } });
+    assert_eq!(nvme::warnings(&both).unwrap(), ["memory backup failed"]);
+    assert_eq!(nvme::volatile(&json!({ "vwc": "0" })), None);
+    assert_eq!(nvme::switched(ON.replace("Enabled", "Disabled").as_bytes()), None);
+    for text in [ON, OFF] {
+        for i in 0..2 {
+            let rest: Vec<&str> = text.lines().enumerate().filter(|(n, _)| *n != i).map(|(_, l)| l).collect();
+            assert_eq!(nvme::switched(rest.join("\n").as_bytes()), None);
+        }
+    }
+}
+
+#[test]
+fn sata_disks_tell_cache_speed_and_zones() {
+    let disk = Subject::device("sda");
+    let of = |answer: serde_json::Value| {
+        collect(
+            &Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer.to_string()),
+            "sata",
+        )
+    };
+    let facts = of(json!({ "rotation_rate": 7200, "write_cache": { "enabled": true } }));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    assert_eq!(facts.value(&disk, &device::RPM), Some(7200));
+    assert_eq!(facts.value(&disk, &device::SHINGLED), None);
+    let facts = of(json!({ "rotation_rate": 0, "write_cache": { "enabled": false } }));
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
+    assert_eq!(facts.value(&disk, &device::RPM), None);
+    for zones in [
+        json!({ "model_family": "Western Digital Red (SMR)" }),
+        json!({ "zoned_device": { "capabilities": "device_managed" } }),
+        json!({ "scsi_Device managed zoned block capable": true }),
+    ] {
+        assert_eq!(of(zones).value(&disk, &device::SHINGLED), Some(device::Shingled::DriveManaged));
+    }
+    for none in [
+        json!({ "model_family": "Western Digital Red" }),
+        json!({ "zoned_device": { "capabilities": "host_aware" } }),
+    ] {
+        assert!(!smart::hides_zones(&none));
+    }
+}
+
+#[test]
+fn a_partition_has_the_zones_of_its_disk() {
+    let mut facts = machine(true);
+    let disk = disk(&mut facts, "sda", "sata");
+    let part = Subject::device("sda1");
+    facts.know(&part, &device::KIND, device::DeviceKind::Partition, Source::Assumed);
+    facts.stand(&part, &disk);
+    mounted(&mut facts, "/", &part);
+    let answer = json!({ "model_family": "Toshiba P300 (SMR)" }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+    assert_eq!(facts.value(&part, &device::SHINGLED), Some(device::Shingled::DriveManaged));
+}
+
+#[test]
+fn a_disk_that_sleeps_is_left_alone() {
+    let message = json!([{ "string": "Device is in STANDBY mode, exit(2)", "severity": "information" }]);
+    let answer = json!({ "smartctl": { "messages": message, "exit_status": 2 } }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), answer);
+    let facts = collect(&host, "sata");
+    let reading = facts.get(&Subject::device("sda"), &device::DRIVE_CACHE);
+    assert!(matches!(reading, Reading::Unknown { why: Why::NotCollected, .. }), "{reading:?}");
+    assert_eq!(host.asked().len(), 1, "no other tool wakes it either");
+}
+
+#[test]
+fn other_tools_know_the_flag_where_smartctl_does_not() {
+    let disk = Subject::device("sda");
+    let sas = Fake::default()
+        .answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), json!({ "rotation_rate": 10_520 }).to_string())
+        .answer(
+            run_of(Tool::Smartctl, SMART_TEXT, "/dev/sda"),
+            "smartctl 7.3\n\nWriteback Cache is:   Disabled\n\n",
+        );
+    let facts = collect(&sas, "sas");
+    assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off));
+    assert_eq!(facts.value(&disk, &device::RPM), Some(10_520));
+    let hdparm = Fake::default()
+        .answer(run_of(Tool::Hdparm, "-W", "/dev/sda"), "\n/dev/sda:\n write-caching =  1 (on)\n");
+    assert_eq!(collect(&hdparm, "sata").value(&disk, &device::DRIVE_CACHE), Some(DriveCache::On));
+    let sdparm = Fake::default().answer(
+        run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"),
+        "    /dev/sda: QEMU      QEMU HARDDISK     2.5+\nWCE           0  [cha: n, def:  0]\n",
+    );
+    for transport in ["virtio-scsi", "usb", "vmware", "hyperv", "scsi"] {
+        let facts = collect(&sdparm, transport);
+        assert_eq!(facts.value(&disk, &device::DRIVE_CACHE), Some(DriveCache::Off), "{transport}");
+    }
+}
+
+#[test]
+fn flags_in_unknown_words_are_no_flags() {
+    for text in [
+        "",
+        " write-caching = not supported",
+        " write-caching =  2 (on)",
+        "Write cache is:   Unavailable",
+        "WCE",
+        "WCE           2",
+        "WCEX          1",
+        "Writeback Cache is:   Enabled\nWriteback Cache is:   Disabled",
+    ] {
+        assert_eq!(flag::flag(text.as_bytes()), None, "{text}");
+    }
+}
+
+#[test]
+fn volumes_and_disks_elsewhere_are_not_asked() {
+    for transport in ["megaraid", "raid", "network", "virtio", "xen", "mmc", "pmem"] {
+        let host = Fake::default();
+        collect(&host, transport);
+        assert!(host.asked().is_empty(), "{transport}");
+    }
+}
+
+/// A disk that a controller passes on is a disk like any other.
+#[test]
+fn disks_that_a_controller_passes_on_are_asked() {
+    for (volume, asked) in [("none", true), ("VD 0", false)] {
+        let mut facts = machine(true);
+        let disk = disk(&mut facts, "sda", "megaraid");
+        facts.know(&disk, &controller::VOLUME, volume.to_owned(), Source::Assumed);
+        mounted(&mut facts, "/", &disk);
+        let host = Fake::default();
+        (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+        assert_eq!(!host.asked().is_empty(), asked, "{volume}");
+    }
+}
+
+#[test]
+fn only_root_asks_and_only_where_programs_may_run() {
+    for (privileged, without_programs, expect) in
+        [(false, false, Why::Denied), (true, true, Why::NotCollected)]
+    {
+        let mut facts = machine(privileged);
+        let disk = disk(&mut facts, "sda", "sata");
+        mounted(&mut facts, "/", &disk);
+        let host = Fake::default();
+        (COLLECTOR.run)(&host, &Request { without_programs, ..Request::default() }, &mut facts);
+        assert!(
+            matches!(facts.get(&disk, &device::DRIVE_CACHE), Reading::Unknown { why, .. } if why == expect)
+        );
+        assert!(host.asked().is_empty());
+    }
+}
+
+/// A second list said what to leave unknown where nobody is asked, and lacked the zones.
+#[test]
+fn whatever_an_answer_tells_is_said_to_want_root() {
+    let told = |host: Fake, transport| {
+        let (facts, disk) = (collect(&host, transport), if transport == "nvme" { "nvme0n1" } else { "sda" });
+        let disk = Subject::device(disk);
+        let given = ["device.kind", "device.path", "device.transport"];
+        let told = |name: &&str| facts.named(&disk, name).is_known() && !given.contains(name);
+        catalog::all().map(|info| info.name).filter(told).collect::<Vec<_>>()
+    };
+    let all = json!({ "rotation_rate": 7200, "write_cache": { "enabled": true }, "model_family": "X (SMR)" });
+    let smart = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sda"), all.to_string());
+    let flag = Fake::default().answer(run_of(Tool::Sdparm, "--get=WCE", "/dev/sda"), "WCE           0");
+    for (host, transport, count) in
+        [(nvme(1, ON, &json!(0)), "nvme", 4), (smart, "sata", 3), (flag, "usb", 1)]
+    {
+        let told = told(host, transport);
+        assert_eq!(told.len(), count, "{told:?}");
+        let mut facts = machine(false);
+        let disk = disk(&mut facts, "sda", transport);
+        mounted(&mut facts, "/", &disk);
+        (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+        for name in told {
+            let reading = facts.named(&disk, name);
+            let wants_root =
+                matches!(reading, Reading::Unknown { why: Why::Denied, remedy: Some(Remedy::RunAsRoot), .. });
+            assert!(wants_root, "{name}: {reading:?}");
+        }
+    }
+}
+
+/// Answers as another host does, and fails in our own code where it is asked about one disk.
+struct Failing(Fake, &'static str);
+
+impl Host for Failing {
+    fn ask(&self, question: &Question) -> Result<Vec<u8>, Miss> {
+        assert!(!format!("{question:?}").contains(self.1), "a mistake of ours");
+        self.0.ask(question)
+    }
+}
+
+#[test]
+fn a_mistake_of_ours_costs_one_disk_and_is_said() {
+    let mut facts = machine(true);
+    let disks = ["sda", "sdb"].map(|name| disk(&mut facts, name, "sata"));
+    for disk in &disks {
+        mounted(&mut facts, &format!("/{disk}"), disk);
+    }
+    let answer = json!({ "write_cache": { "enabled": true } }).to_string();
+    let host = Fake::default().answer(run_of(Tool::Smartctl, SMART, "/dev/sdb"), answer);
+    (COLLECTOR.run)(&Failing(host, "/dev/sda"), &Request::default(), &mut facts);
+    let [failed, read] = disks.map(|disk| facts.get(&disk, &device::DRIVE_CACHE));
+    assert!(matches!(failed, Reading::Unknown { why: Why::Malformed, .. }), "{failed:?}");
+    assert_eq!(read.value(), Some(&DriveCache::On));
+    assert_eq!(facts.warnings(), [StorageNote::DiskUnread { disk: Subject::device("sda") }.into()]);
+}
+
+/// Nobody is needed for what the kernel has shown.
+#[test]
+fn zones_that_are_known_stay_known_where_nobody_is_asked() {
+    let mut facts = machine(false);
+    let disk = disk(&mut facts, "sda", "sata");
+    facts.know(&disk, &device::SHINGLED, device::Shingled::Suspected, Source::Assumed);
+    mounted(&mut facts, "/", &disk);
+    (COLLECTOR.run)(&Fake::default(), &Request::default(), &mut facts);
+    assert_eq!(facts.value(&disk, &device::SHINGLED), Some(device::Shingled::Suspected));
+}
+
+/// Idle disks are not asked, however many there are; of those in use a bounded number is, the asked-for one first.
+#[test]
+fn few_disks_are_asked() {
+    let mut facts = machine(true);
+    for n in 0..500 {
+        let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
+        if n % 2 == 0 {
+            mounted(&mut facts, &format!("/m{n:03}"), &disk);
+        }
+    }
+    let idle = disk(&mut facts, "sdz", "sata");
+    facts.know(&idle, &device::CONTENT, Content::Free, Source::Assumed);
+    let host = Fake::default();
+    let request = Request { target: Some("/m498/data".into()), ..Request::default() };
+    (COLLECTOR.run)(&host, &request, &mut facts);
+    let asked = |name: &str| {
+        let node = format!("/dev/{name}");
+        host.asked()
+            .iter()
+            .any(|question| matches!(question, Question::Run(_, words) if words.last() == Some(&node)))
+    };
+    assert!(asked("sd498") && asked("sd000") && !asked("sd001") && !asked("sdz"));
+    let disks = (0..500).filter(|n| asked(&format!("sd{n:03}"))).count();
+    assert_eq!(disks, MOST);
+    assert_eq!(sentences(&facts).len(), 1);
+}
+
+#[test]
+fn what_does_not_end_is_not_waited_for_again_and_again() {
+    let mut facts = machine(true);
+    let mut host = Fake::default();
+    for n in 0..MOST {
+        let disk = disk(&mut facts, &format!("sd{n:03}"), "sata");
+        mounted(&mut facts, &format!("/m{n:03}"), &disk);
+        host = host.refuse(run_of(Tool::Smartctl, SMART, &format!("/dev/sd{n:03}")), MissKind::TimedOut);
+    }
+    (COLLECTOR.run)(&host, &Request::default(), &mut facts);
+    let late =
+        host.asked().iter().filter(|question| matches!(question, Question::Run(Tool::Smartctl, _))).count();
+    assert_eq!(late, AT_A_TIME);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_do_no_harm(answer: Vec<u8>, text in "[ -~\n]{0,200}") {
+        for answer in [answer, text.into_bytes()] {
+            flag::flag(&answer);
+            nvme::switched(&answer);
+            if let Ok(json) = serde_json::from_slice(&answer) {
+                nvme::warnings(&json);
+                nvme::volatile(&json);
+                smart::cache(&json);
+                smart::hides_zones(&json);
+                smart::sleeps(&json);
+            }
+        }
+    }
+
+    /// Every combination of warnings is reported, and so is an unknown one.
+    #[test]
+    fn every_warning_is_told(bits in 0_u64..256) {
+        let told = nvme::warnings(&json!({ "critical_warning": bits })).unwrap();
+        prop_assert_eq!(told.is_empty(), bits == 0);
+        prop_assert_eq!(told.contains(&"memory backup failed".to_owned()), bits & 16 != 0);
+        let known = (bits & 0x3f).count_ones() as usize;
+        prop_assert_eq!(told.len(), known + usize::from(bits > 0x3f));
+    }
+}

@@ -1,0 +1,407 @@
+//! Targets inside device-mapper devices (linear, thin, cache …), where linear ones begin, the write mode of a cache, and
+//! the state of targets that have one, from dmsetup(8) as root, once for the whole host.
+//!
+//! The host's redaction decides which parts of its tables are passed on. A volume may have several targets; an unlisted
+//! one is `other`. The state is known when `dmsetup status` lists the same targets as `dmsetup table`.
+
+mod status;
+
+use std::collections::BTreeMap;
+
+use self::status::TargetStatus;
+use crate::collector::{Collector, Request};
+use crate::facts::catalog::device::{self, DeviceKind, DmCacheMode, MappingState};
+use crate::facts::catalog::host as machine;
+use crate::facts::{Choice, FactSet, Reading, Remedy, Source, Subject, Why};
+use crate::host::{Host, MissKind, Tool};
+use crate::refusal::{not_run, refused};
+use crate::text::safe;
+use crate::workers;
+
+/// Reads device-mapper's tables.
+pub const COLLECTOR: Collector = Collector { id: "device-mapper targets", run };
+
+/// One target of a device: its kind, and the words that follow.
+#[derive(Clone)]
+struct Target {
+    kind: String,
+    words: Vec<String>,
+}
+
+impl Target {
+    /// Where a linear one begins and where its data does on the device below, in sectors.
+    fn begins(&self) -> Option<[u64; 2]> {
+        let [start, offset] = self.words.as_slice() else { return None };
+        Some([start.parse().ok()?, offset.parse().ok()?])
+    }
+
+    /// The mode of a cache, or what multipath does without a path.
+    fn mode(&self) -> Option<&str> {
+        self.words.first().map(String::as_str)
+    }
+
+    /// Whether it is the status of a thin pool in a capture of walwise 0.1, which held nothing of other targets.
+    fn is_of_older_capture(&self) -> bool {
+        let is_pair = matches!(self.words.as_slice(), [metadata, _] if metadata.contains('/'));
+        self.kind == "thin-pool" && (is_pair || self.words == ["failed"])
+    }
+
+    /// Its state, where these are the words of its status.
+    fn status(&self, name: &str) -> Result<TargetStatus, String> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        let unknown =
+            || format!("the status of {name} ({}) is not whole, or holds an unknown word", self.kind);
+        status::parse(&self.kind, &words).ok_or_else(unknown)
+    }
+}
+
+/// The targets of each device, by its name.
+type Tables = BTreeMap<String, Vec<Target>>;
+
+/// The unit of a table, in bytes.
+const SECTOR: u64 = 512;
+
+/// The largest alignment that is told, as a power of two of sectors: 1 MiB.
+const MOST_ALIGNED: u32 = 11;
+
+fn run(host: &dyn Host, request: &Request, facts: &mut FactSet) {
+    let devices: Vec<(Subject, String)> =
+        facts.known(&device::DM_NAME).into_iter().map(|(subject, name)| (subject.clone(), name)).collect();
+    if devices.is_empty() {
+        return;
+    }
+    let (table, status) = ask(host, request, facts);
+    let table: Reading<Tables> = table.map(|text| parse_table(&text));
+    let status: Reading<Tables> = status.map(|text| parse_table(&text));
+    let of_table = Source::Command { argv: "dmsetup table".to_owned() };
+    for (subject, name) in devices {
+        let found = table.as_ref().then(|table, _| match table.get(&name) {
+            Some(targets) => Reading::known(targets.clone(), of_table.clone()),
+            None => Reading::unknown(Why::Malformed, format!("`dmsetup table` does not list {name}")),
+        });
+        put_state(&subject, &found, &status, &name, facts);
+        // Other kinds are known from their ids, and their names tell their contents.
+        let kind = facts.value(&subject, &device::KIND);
+        if found.is_known() || kind.is_some_and(DeviceKind::is_mapping) {
+            describe(&subject, &found, facts);
+        }
+    }
+}
+
+/// The state of a device, the worst of its targets; fine where none has a state.
+fn put_state(
+    subject: &Subject,
+    found: &Reading<Vec<Target>>,
+    status: &Reading<Tables>,
+    name: &str,
+    facts: &mut FactSet,
+) {
+    let bearing = found.clone().map(|all| {
+        let kinds = all.into_iter().map(|one| one.kind).filter(|kind| status::has_state(kind));
+        kinds.collect::<Vec<String>>()
+    });
+    let parts: Reading<Vec<TargetStatus>> = match (bearing.value(), bearing.source()) {
+        (Some(kinds), Some(source)) if kinds.is_empty() => Reading::known(Vec::new(), source.clone()),
+        (Some(kinds), _) => status.clone().and_then(|all| {
+            let listed = all.get(name).map(Vec::as_slice).unwrap_or_default();
+            // A volume is as good as its pool (`thin_status` in drivers/md/dm-thin.c), which is what older captures hold.
+            let is_by_pool = listed.is_empty() && kinds.iter().all(|kind| kind == "thin");
+            if is_by_pool && all.values().flatten().any(Target::is_of_older_capture) {
+                return Ok(vec![MappingState::Fine.into()]);
+            }
+            if !listed.iter().map(|one| &one.kind).eq(kinds) {
+                return Err(format!("it does not list every target of {name}"));
+            }
+            listed.iter().map(|one| one.status(name)).collect()
+        }),
+        (None, _) => bearing.clone().map(|_| Vec::new()),
+    };
+    let each = |list: fn(TargetStatus) -> Vec<String>| {
+        parts.clone().map(|parts| parts.into_iter().flat_map(list).collect::<Vec<String>>())
+    };
+    facts.put(subject, &device::DM_FAILED, each(|part| part.failed));
+    facts.put(subject, &device::DM_LAGGING, each(|part| part.lagging));
+    let targets = bearing.value().map(Vec::as_slice).unwrap_or_default();
+    if targets.iter().any(|target| target == "cache") {
+        let dirty = parts.clone().map(|parts| parts.iter().filter_map(|part| part.dirty).sum());
+        facts.put(subject, &device::DM_DIRTY, dirty);
+    }
+    if targets.iter().any(|target| target == "thin-pool") {
+        let shares = parts.clone().and_then(|parts| {
+            let shares = parts.into_iter().find_map(|part| part.shares);
+            shares.ok_or_else(|| "the pool has failed and reports no numbers".to_owned())
+        });
+        facts.put(subject, &device::THIN_METADATA, shares.clone().map(|[metadata, _]| metadata));
+        facts.put(subject, &device::THIN_DATA, shares.map(|[_, data]| data));
+    }
+    let state = parts.map(|parts| parts.iter().map(|part| part.state).max().unwrap_or(MappingState::Fine));
+    facts.put(subject, &device::DM_STATE, state);
+}
+
+fn describe(subject: &Subject, found: &Reading<Vec<Target>>, facts: &mut FactSet) {
+    let is = |target: &str| found.value().is_some_and(|all| all.iter().any(|one| one.kind == target));
+    facts.put(
+        subject,
+        &device::DM_TARGETS,
+        found.clone().map(|all| all.into_iter().map(|one| one.kind).collect()),
+    );
+    facts.put(subject, &device::DM_ALIGNMENT, alignment(found));
+    if is("cache") || is("writecache") {
+        let mode = found.clone().and_then(|all| {
+            // A write cache always holds back; the worse of several counts.
+            let held = all.iter().any(|one| {
+                one.kind == "writecache" || one.kind == "cache" && one.mode() == Some("writeback")
+            });
+            let unread = all.iter().any(|one| one.kind == "cache" && one.mode().is_none());
+            match (held, unread) {
+                (true, _) => Ok(DmCacheMode::Writeback),
+                (false, true) => Err("a cache without a mode".to_owned()),
+                (false, false) => {
+                    let cache = all.iter().find(|one| one.kind == "cache");
+                    DmCacheMode::read(cache.and_then(Target::mode).ok_or("no mode")?)
+                }
+            }
+        });
+        facts.put(subject, &device::DM_CACHE_MODE, mode);
+    }
+    if is("multipath") {
+        let waits = found.clone().and_then(|all| {
+            match all.iter().find(|one| one.kind == "multipath").and_then(Target::mode) {
+                Some("queue_if_no_path") => Ok(true),
+                Some("fail_if_no_path") => Ok(false),
+                _ => Err("multipath without its features".to_owned()),
+            }
+        });
+        facts.put(subject, &device::DM_QUEUE_IF_NO_PATH, waits);
+    }
+}
+
+/// What divides every place where a device that is only linear begins.
+fn alignment(found: &Reading<Vec<Target>>) -> Reading<u64> {
+    if found.value().is_some_and(|all| all.iter().any(|one| one.kind != "linear")) {
+        return Reading::unknown(Why::Absent, "its targets are not all linear");
+    }
+    found.clone().and_then(|all| {
+        let places: Option<Vec<[u64; 2]>> = all.iter().map(Target::begins).collect();
+        let places = places.ok_or("a linear target without its places")?;
+        let bits = places.as_flattened().iter().fold(0, |bits, place| bits | place);
+        Ok(SECTOR << bits.trailing_zeros().min(MOST_ALIGNED))
+    })
+}
+
+/// Table and status, asked side by side.
+fn ask(host: &dyn Host, request: &Request, facts: &FactSet) -> (Reading<Vec<u8>>, Reading<Vec<u8>>) {
+    if request.without_programs {
+        return (not_run(), not_run());
+    }
+    if facts.value(&Subject::host(), &machine::PRIVILEGED) != Some(true) {
+        let denied = || Reading::unknown(Why::Denied, "dmsetup needs root").or_try(Remedy::RunAsRoot);
+        return (denied(), denied());
+    }
+    let run = |what: &'static str| match host.run(Tool::Dmsetup, &[what]) {
+        Ok(text) => Reading::known(text, Source::Command { argv: format!("dmsetup {what}") }),
+        Err(miss) if miss.kind == MissKind::Absent => refused(&miss, &format!("dmsetup {what}"))
+            .or_try(Remedy::Install(Tool::Dmsetup.package().to_owned())),
+        Err(miss) => refused(&miss, &format!("dmsetup {what}")),
+    };
+    let (status, table) = workers::beside(|| run("status"), || run("table"));
+    (table, status)
+}
+
+/// One line per target of a table or a status: `NAME: TARGET [WORD…]`.
+fn parse_table(text: &[u8]) -> Tables {
+    let mut table = Tables::new();
+    for (name, mut words) in lines(text) {
+        let Some(kind) = words.next() else { continue };
+        let target = Target { kind: kind.to_owned(), words: words.map(str::to_owned).collect() };
+        table.entry(safe(name.as_bytes())).or_default().push(target);
+    }
+    table
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = (&str, std::str::SplitAsciiWhitespace<'_>)> {
+    text.split(|b| *b == b'\n').filter_map(|line| {
+        let (name, rest) = std::str::from_utf8(line).ok()?.split_once(": ")?;
+        Some((name, rest.split_ascii_whitespace()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::Question;
+    use crate::testing::Fake;
+
+    fn asking(what: &str) -> Question {
+        Question::Run(Tool::Dmsetup, vec![what.to_owned()])
+    }
+
+    fn collect(host: &Fake, privileged: bool, without_programs: bool) -> FactSet {
+        let mut facts = FactSet::default();
+        for (name, dm, kind) in [
+            ("dm-0", "vg-pool-tpool", "lvm"),
+            ("dm-1", "vg-thin", "lvm"),
+            ("dm-2", "vg-hot", "lvm"),
+            ("dm-3", "luks", "crypt"),
+            ("dm-4", "vg-new", "lvm"),
+        ] {
+            let subject = Subject::device(name);
+            facts.know(&subject, &device::DM_NAME, dm.to_owned(), Source::file("x"));
+            facts.know(&subject, &device::KIND, DeviceKind::from_word(kind).unwrap(), Source::file("x"));
+        }
+        facts.know(&Subject::host(), &machine::PRIVILEGED, privileged, Source::file("x"));
+        run(host, &Request { without_programs, ..Request::default() }, &mut facts);
+        facts
+    }
+
+    const STATUS: &str = "vg-pool-tpool: thin-pool 1 10/1000 81/100 - rw discard_passdown queue_if_no_space - 1024\n\
+        vg-thin: thin 409600 819199\n\
+        vg-hot: cache 8 27/4096 128 512/1024 10 2 5 1 0 9 7 1 writethrough 2 ? 2048 ? 0 rw -\n\
+        vg-hot: writecache 0 4096 100 20\n";
+
+    fn machine() -> Fake {
+        let table = "vg-pool-tpool: thin-pool \nvg-thin: thin \nvg-hot: cache writethrough\nvg-hot: writecache \nluks: crypt \n";
+        Fake::default().answer(asking("table"), table).answer(asking("status"), STATUS)
+    }
+
+    #[test]
+    fn targets_modes_and_shares() {
+        let facts = collect(&machine(), true, false);
+        let targets = |name: &str| facts.value(&Subject::device(name), &device::DM_TARGETS);
+        assert_eq!(targets("dm-1").unwrap(), ["thin"]);
+        assert_eq!(targets("dm-3").unwrap(), ["crypt"]);
+        assert_eq!(targets("dm-4"), None);
+        let pool = Subject::device("dm-0");
+        assert_eq!(facts.value(&pool, &device::THIN_DATA), Some(81.0));
+        assert_eq!(facts.value(&pool, &device::THIN_METADATA), Some(1.0));
+        let mode = facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE);
+        assert_eq!(mode, Some(DmCacheMode::Writeback), "the worse of two counts");
+        assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_DIRTY), Some(7));
+        for name in ["dm-0", "dm-1", "dm-2", "dm-3"] {
+            assert_eq!(
+                facts.value(&Subject::device(name), &device::DM_STATE),
+                Some(MappingState::Fine),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_root_or_programs_nothing_is_run_and_it_says_why() {
+        for (privileged, without, why) in [(false, false, Why::Denied), (true, true, Why::NotCollected)] {
+            let host = machine();
+            let facts = collect(&host, privileged, without);
+            let reading = facts.get(&Subject::device("dm-1"), &device::DM_TARGETS);
+            assert!(matches!(reading, Reading::Unknown { why: w, .. } if w == why), "{reading:?}");
+            assert!(host.asked().is_empty());
+            let crypt = facts.get(&Subject::device("dm-3"), &device::DM_TARGETS);
+            assert_eq!(crypt, Reading::not_collected(), "its id tells what it is");
+        }
+    }
+
+    /// A line that is lost, doubled, cut or holds a word that is unknown costs the state of its device and no other.
+    #[test]
+    fn a_state_is_known_from_a_whole_answer_only() {
+        let lines: Vec<&str> = STATUS.lines().collect();
+        let hurt: [fn(&str) -> String; 5] = [
+            |_| String::new(),
+            |line| format!("{line}\n{line}"),
+            |line| line.split(' ').take(2).collect::<Vec<_>>().join(" "),
+            |line| line.split(' ').take(3).collect::<Vec<_>>().join(" "),
+            |line| {
+                line.replace(" rw ", " rx ")
+                    .replace("thin 409600", "thin ?")
+                    .replace("writecache 0", "writecache ?")
+            },
+        ];
+        for (which, devices) in [(0, "dm-0"), (1, "dm-1"), (2, "dm-2"), (3, "dm-2")] {
+            for hurt in hurt {
+                let mut text = lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+                text[which] = hurt(lines[which]);
+                let host = machine().answer(asking("status"), text.join("\n"));
+                let facts = collect(&host, true, false);
+                for name in ["dm-0", "dm-1", "dm-2"] {
+                    let state = facts.get(&Subject::device(name), &device::DM_STATE);
+                    let unknown = matches!(state, Reading::Unknown { why: Why::Malformed, .. });
+                    assert_eq!(unknown, name == devices, "{name}: {text:?}");
+                }
+            }
+        }
+        let facts = collect(&machine().answer(asking("status"), ""), true, false);
+        assert_eq!(
+            facts.value(&Subject::device("dm-3"), &device::DM_STATE),
+            Some(MappingState::Fine),
+            "crypt has none"
+        );
+        assert_eq!(
+            facts.value(&Subject::device("dm-4"), &device::DM_STATE),
+            None,
+            "the table does not list it"
+        );
+    }
+
+    /// A capture of walwise 0.1 holds the use of pools and nothing else, and keeps its meaning.
+    #[test]
+    fn an_older_capture_is_read_as_before() {
+        for (pool, state) in [("10/1000 81/100", MappingState::Fine), ("failed", MappingState::Failed)] {
+            let status = format!("vg-pool-tpool: thin-pool {pool}\n");
+            let facts = collect(&machine().answer(asking("status"), &status), true, false);
+            assert_eq!(facts.value(&Subject::device("dm-0"), &device::DM_STATE), Some(state));
+            assert_eq!(facts.value(&Subject::device("dm-1"), &device::DM_STATE), Some(MappingState::Fine));
+            assert_eq!(
+                facts.value(&Subject::device("dm-2"), &device::DM_STATE),
+                None,
+                "nothing is known of a cache"
+            );
+        }
+    }
+
+    #[test]
+    fn a_failed_pool_and_a_cache_without_a_mode_are_unknown() {
+        let host = Fake::default()
+            .answer(asking("table"), "vg-pool-tpool: thin-pool \nvg-hot: cache \n")
+            .answer(asking("status"), "vg-pool-tpool: thin-pool failed\n");
+        let facts = collect(&host, true, false);
+        let pool = Subject::device("dm-0");
+        assert_eq!(facts.value(&pool, &device::THIN_DATA), None);
+        assert_eq!(facts.value(&pool, &device::DM_STATE), Some(MappingState::Failed));
+        assert_eq!(facts.value(&Subject::device("dm-2"), &device::DM_CACHE_MODE), None);
+    }
+
+    #[test]
+    fn a_linear_device_is_as_aligned_as_the_least_aligned_of_its_places() {
+        for (table, expect) in [
+            ("vg-new: linear 0 2048\n", Some(1 << 20)),
+            ("vg-new: linear 0 32\n", Some(16384)),
+            ("vg-new: linear 0 2064\n", Some(8192)),
+            ("vg-new: linear 0 2048\nvg-new: linear 8200 4096\n", Some(4096)),
+            ("vg-new: linear 0 2047\n", Some(512)),
+            ("vg-new: linear 0 0\n", Some(1 << 20)),
+            ("vg-new: linear 0 2048\nvg-new: striped \n", None),
+            // A capture of before, and a table that was not understood.
+            ("vg-new: linear \n", None),
+            ("vg-new: linear 0 x\n", None),
+            ("vg-new: linear 0 2048\nvg-new: linear \n", None),
+        ] {
+            let facts = collect(&Fake::default().answer(asking("table"), table), true, false);
+            assert_eq!(facts.value(&Subject::device("dm-4"), &device::DM_ALIGNMENT), expect, "{table}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_bad_line_costs_itself(bad in "[^\n]{0,40}") {
+            let table = parse_table(format!("{bad}\nvg-data: linear \n").as_bytes());
+            prop_assert!(table.contains_key("vg-data"));
+        }
+
+        #[test]
+        fn any_bytes_do_no_harm(bytes: Vec<u8>) {
+            for targets in parse_table(&bytes).into_values() {
+                drop(targets.iter().map(|target| target.status("x")).collect::<Vec<_>>());
+            }
+        }
+    }
+}

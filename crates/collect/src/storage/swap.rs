@@ -1,0 +1,144 @@
+//! Swap: the devices that hold it, from /proc/swaps (proc(5)).
+//!
+//! A swap file counts for the device below its mount. If a line names something that cannot be found, no other device
+//! is known to be free of swap. The same holds in an LXC container, whose /proc/swaps is synthesised by lxcfs.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::collector::{Collector, Request};
+use crate::facts::catalog::{device, host as machine};
+use crate::facts::{FactSet, Reading, Scope, Source, Subject, Why};
+use crate::host::Host;
+use crate::lookup::{device_at, mount_of};
+use crate::quote::fstab::unescape;
+use crate::refusal::refused;
+use crate::text::safe;
+
+pub const COLLECTOR: Collector = Collector { id: "swap", run };
+
+const SWAPS: &str = "/proc/swaps";
+
+/// Paths of active swap as the kernel prints them; empty where they are unknown.
+pub fn active(host: &dyn Host, facts: &FactSet) -> Vec<Vec<u8>> {
+    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+        return Vec::new();
+    }
+    let text = host.read(Path::new(SWAPS)).unwrap_or_default();
+    let path = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.next().zip(words.next()).map(|(path, _)| unescape(path))
+    };
+    text.split(|b| *b == b'\n').skip(1).filter_map(path).collect()
+}
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let text = host.read(Path::new(SWAPS));
+    let mut holders: BTreeSet<Subject> = BTreeSet::new();
+    let mut lost: Option<String> = None;
+    for line in text.iter().flat_map(|text| text.split(|b| *b == b'\n')).skip(1) {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let Some(path) = words.next() else { continue };
+        let Some(kind) = words.next() else {
+            lost = Some(format!("{SWAPS}: a line was cut short"));
+            continue;
+        };
+        let path = unescape(path);
+        let found = if kind == b"partition" {
+            device_at(host, &path, facts).map(|device| vec![device])
+        } else {
+            mount_of(facts, &path).map(|mount| facts.below(&mount).to_vec())
+        };
+        match found {
+            Some(devices) => holders.extend(devices),
+            None => lost = Some(format!("{SWAPS}: {} is on no device that was found", safe(&path))),
+        }
+    }
+    if facts.value(&Subject::host(), &machine::CONTAINER).is_some_and(|container| container == "lxc") {
+        lost = lost.or_else(|| Some(format!("{SWAPS} may be that of the container alone")));
+    }
+    let empty: BTreeSet<Subject> = facts.which(&device::SIZE, |size| *size == 0).into_iter().collect();
+    let devices: Vec<Subject> =
+        facts.subjects(Scope::Device).filter(|device| !empty.contains(device)).cloned().collect();
+    for subject in devices {
+        let reading = match (&text, &lost) {
+            (Err(miss), _) => refused(miss, SWAPS),
+            (Ok(_), Some(detail)) if !holders.contains(&subject) => Reading::unknown(Why::Ambiguous, detail),
+            _ => Reading::known(holders.contains(&subject), Source::file(SWAPS)),
+        };
+        facts.put(&subject, &device::SWAP, reading);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::facts::catalog::mount;
+    use crate::testing::Fake;
+
+    fn collect(lines: impl AsRef<[u8]>) -> [Option<bool>; 3] {
+        let mut facts = FactSet::default();
+        for name in ["sda1", "sda2", "dm-1"] {
+            facts.mention(&Subject::device(name));
+        }
+        let srv = Subject::mount("/srv");
+        facts.know(&srv, &mount::POINT, "/srv".to_owned(), Source::Assumed);
+        facts.know(&srv, &mount::IN_SIGHT, true, Source::Assumed);
+        facts.stand(&srv, &Subject::device("dm-1"));
+        let text = [b"Filename\t\t\tType\t\tSize\tUsed\tPriority\n", lines.as_ref()].concat();
+        run(&Fake::default().file(SWAPS, text), &Request::default(), &mut facts);
+        ["sda1", "sda2", "dm-1"].map(|name| facts.value(&Subject::device(name), &device::SWAP))
+    }
+
+    #[test]
+    fn partitions_and_files() {
+        assert_eq!(collect(""), [Some(false); 3]);
+        let lines = "/dev/sda2    partition\t8388604\t0\t-2\n/srv/swap\\040file file\t1024\t0\t-3\n";
+        assert_eq!(collect(lines), [Some(false), Some(true), Some(true)]);
+    }
+
+    #[test]
+    fn lxc_shows_a_table_of_its_own() {
+        let mut facts = FactSet::default();
+        let sda = Subject::device("sda");
+        facts.mention(&sda);
+        facts.know(&Subject::host(), &machine::CONTAINER, "lxc".to_owned(), Source::file("x"));
+        run(&Fake::default().file(SWAPS, "Filename\tType\n"), &Request::default(), &mut facts);
+        assert!(!facts.get(&sda, &device::SWAP).is_known());
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_leaves_the_others_open() {
+        assert_eq!(
+            collect("/dev/gone partition 1 0 -1\n/dev/sda2 partition 1 0 -1\n"),
+            [None, Some(true), None]
+        );
+    }
+
+    proptest! {
+        /// Readable lines stay valid; beside a line that is not understood, no device is known to be free of swap.
+        #[test]
+        fn a_bad_line_costs_what_it_could_have_named(
+            bad in prop::collection::vec(any::<u8>().prop_filter("one line", |b| *b != b'\n'), 0..30),
+            at in 0usize..3,
+        ) {
+            let good: [&[u8]; 2] = [b"/dev/sda2 partition 1 0 -1", b"/srv/swap file 1 0 -2"];
+            let mut lines = good.to_vec();
+            lines.insert(at, &bad);
+            let blank = bad.iter().all(u8::is_ascii_whitespace);
+            let expect = if blank { Some(false) } else { None };
+            prop_assert_eq!(collect(lines.join(&b'\n')), [expect, Some(true), Some(true)]);
+        }
+
+        #[test]
+        fn the_order_of_lines_says_nothing(lines in Just(vec![
+            "/dev/sda2 partition 1 0 -1", "/srv/swap file 1 0 -2", "/dev/gone partition 1 0 -3", "", "cut",
+        ]).prop_shuffle(), count in 0usize..=5) {
+            let some = &lines[..count];
+            let backwards: Vec<&str> = some.iter().rev().copied().collect();
+            prop_assert_eq!(collect(some.join("\n")), collect(backwards.join("\n")));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The mounts of the next boot: lines of fstab(5) and mount units as systemd merges them, and the root flags on the
+//! kernel command line.
+//!
+//! Whether the next kernel accepts the options is left to `validity`. A line of type `auto` takes the type of whatever
+//! is mounted there now.
+
+mod entry;
+mod again;
+mod device;
+mod command_line;
+mod crypt;
+mod kind {
+    //! Lines that mount a device with another file system type than the one it is mounted with now.
+    //!
+    //! The consequences are left to `report::upgrade`. The root on the kernel's command line was mounted by this very
+    //! boot, so nothing is concluded from it.
+
+    use super::device;
+    use super::entry::COMMAND_LINE;
+    use crate::facts::catalog::{boot, mount};
+    use crate::facts::{FactSet, Scope, Source, Subject};
+    use crate::host::Host;
+
+    /// File systems that the mount table names as they are written in fstab; `fuseblk` and others stand for several.
+    const NAMED_AS_WRITTEN: [&str; 13] = [
+        "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "msdos", "nilfs2", "reiserfs",
+        "vfat", "xfs",
+    ];
+
+    /// Records the mounted type for every line that names another one.
+    pub fn conclude(host: &dyn Host, facts: &mut FactSet) {
+        let lines: Vec<Subject> = facts.subjects(Scope::Boot).cloned().collect();
+        for line in lines {
+            let is_kernels = facts.value(&line, &boot::WHERE).is_some_and(|place| place == COMMAND_LINE);
+            let written = facts.value(&line, &boot::WRITTEN_TYPE);
+            let Some((named, written)) =
+                facts.value(&line, &boot::SOURCE).zip(written).filter(|_| !is_kernels)
+            else {
+                continue;
+            };
+            let is_known = |fstype: &str| NAMED_AS_WRITTEN.contains(&fstype);
+            if !written.split(',').all(is_known) {
+                continue;
+            }
+            let Some(device) = device::found(host, facts, &named) else { continue };
+            let there = device::mounted(facts, &device).find_map(|at| facts.value(at, &mount::FSTYPE));
+            if let Some(there) =
+                there.filter(|there| is_known(there) && !written.split(',').any(|word| word == there))
+            {
+                let source = Source::derived([boot::SOURCE.name(), mount::FSTYPE.name()]);
+                facts.know(&line, &boot::TYPE_THERE, there, source);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use crate::facts::catalog::device as block;
+        use crate::host::Question;
+        use crate::testing::Fake;
+
+        #[test]
+        fn what_is_mounted_now_is_held_against_what_is_written() {
+            let host = Fake::default().answer(Question::RealPath("/dev/disk/by-uuid/1".into()), "/dev/vda");
+            for (named, written, place, expected) in [
+                ("/dev/vda", "xfs", "/etc/fstab:2", Some("ext4")),
+                ("UUID=1", "xfs,btrfs", "/etc/fstab:2", Some("ext4")),
+                ("/dev/vda", "ext4", "/etc/fstab:2", None),
+                ("/dev/vda", "xfs,ext4", "/etc/fstab:2", None),
+                ("/dev/vda", "auto", "/etc/fstab:2", None),
+                ("/dev/vdb", "xfs", "/etc/fstab:2", None),
+                ("/dev/vda", "xfs", "/proc/cmdline", None),
+            ] {
+                let (mut facts, line) = (FactSet::default(), Subject::boot("/mnt"));
+                let (root, from) = (Subject::mount("/"), || Source::file("a test"));
+                for name in ["vda", "vdb"] {
+                    facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+                }
+                facts.know(&root, &mount::FSTYPE, "ext4".to_owned(), from());
+                facts.stand(&root, &Subject::device("vda"));
+                facts.know(&line, &boot::SOURCE, named.to_owned(), from());
+                facts.know(&line, &boot::WRITTEN_TYPE, written.to_owned(), from());
+                facts.know(&line, &boot::WHERE, place.to_owned(), from());
+                conclude(&host, &mut facts);
+                assert_eq!(
+                    facts.value(&line, &boot::TYPE_THERE).as_deref(),
+                    expected,
+                    "{named} {written} {place}"
+                );
+            }
+        }
+    }
+}
+mod same;
+mod swap;
+mod units;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+
+use self::entry::{BootEntry, FSTAB, Unread, mounts_itself, note, options};
+use crate::collector::{Collector, Request};
+use crate::facts::catalog::boot;
+use crate::facts::note::BootNote;
+use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::host::{ConfigDirective, Dialect, Host};
+use crate::quote::fstab::unescape;
+use crate::text::safe;
+
+/// Reads what the next boot will mount.
+pub const COLLECTOR: Collector = Collector { id: "boot mounts", run };
+
+fn run(host: &dyn Host, _: &Request, facts: &mut FactSet) {
+    let (units, unlisted) = units::Units::list(host, facts);
+    let (mut lines, mut swaps) = (BTreeSet::new(), Vec::new());
+    let of_fstab = fstab(host, &units, &mut lines, &mut swaps, facts);
+    let unread = [unlisted, of_fstab, units.put(host, &lines, facts)];
+    let whole = unread.iter().flatten().next().cloned();
+    facts.put(
+        &Subject::host(),
+        &boot::READ,
+        whole.unwrap_or_else(|| Reading::known(true, Source::file(FSTAB))),
+    );
+    swaps.extend(units.swaps().map(swap::Swap::Unit));
+    let mut listed = device::LinkDirectories::default();
+    command_line::put(host, facts, &mut listed);
+    swap::put(host, &swaps, facts, &mut listed);
+    crypt::put(host, facts, &mut listed);
+    device::look(host, facts, &mut listed);
+    same::conclude(host, facts);
+    kind::conclude(host, facts);
+    again::conclude(facts, unread.iter().flatten().next());
+}
+
+fn fstab(
+    host: &dyn Host,
+    units: &units::Units,
+    lines: &mut BTreeSet<OsString>,
+    swaps: &mut Vec<swap::Swap>,
+    facts: &mut FactSet,
+) -> Unread {
+    let settings = match host.config(Path::new(FSTAB), Dialect::Fstab) {
+        Ok(settings) => settings,
+        Err(miss) => return note(facts, &miss, FSTAB),
+    };
+    for setting in settings {
+        match fstab_entry(&setting) {
+            Some(entry) if swap(&entry) => {
+                swaps.extend(as_swap(&entry).filter(|_| entry.auto.value() == Some(&true)));
+            }
+            Some(entry) => {
+                if setting.value.ends_with(b"\texcess") {
+                    facts.warn(BootNote::ExcessNumbers { file: FSTAB, line: setting.line });
+                }
+                lines.insert(units::name_of(&entry.point));
+                units.overlay(host, entry, facts).put(facts);
+            }
+            None => facts.warn(BootNote::NoMountLine { file: FSTAB, line: setting.line }),
+        }
+    }
+    None
+}
+
+fn fstab_entry(setting: &ConfigDirective) -> Option<BootEntry> {
+    let point = unescape(&setting.key);
+    let mut fields = setting.value.split(|b| *b == b'\t').map(unescape);
+    let (source, fstype) = (fields.next()?, fields.next()?);
+    let options = fields.next().unwrap_or_default();
+    let (numbers, kept) = (fields.next(), fields.next());
+    if fstype.is_empty() || !(point.starts_with(b"/") || matches!(&*point, b"none" | b"swap")) {
+        return None;
+    }
+    let origin = Source::line(FSTAB, setting.line);
+    let words = entry::options(&options);
+    Some(BootEntry {
+        source: Reading::known(safe(&source), origin.clone()),
+        fstype: Reading::known(safe(&fstype), origin.clone()),
+        auto: Reading::known(mounts_itself(&words), origin),
+        point,
+        options,
+        numbers,
+        whole: kept.map(|word| &*word == b"whole"),
+        path: FSTAB.to_owned(),
+        line: Some(setting.line),
+    })
+}
+
+/// A line as swap; nothing where it is none, and mounts nothing either.
+fn as_swap(entry: &BootEntry) -> Option<swap::Swap> {
+    let is_swap = entry.fstype.value().is_some_and(|fstype| fstype == "swap");
+    let (named, options) = (entry.source.value().filter(|_| is_swap)?.clone(), options(&entry.options));
+    Some(swap::Swap::Line { named, options, whole: entry.whole })
+}
+
+/// Whether a line is swap, and so mounts nothing.
+fn swap(entry: &BootEntry) -> bool {
+    !entry.point.starts_with(b"/") || entry.fstype.value().is_some_and(|fstype| fstype == "swap")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::entry::COMMAND_LINE;
+    use super::*;
+    use crate::facts::Scope;
+    use crate::facts::catalog::mount;
+    use crate::host::Question;
+    use crate::testing::{Fake, sentences, shown};
+
+    const UNITS: &str = "/etc/systemd/system";
+
+    fn setting(line: u32, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Vec<u8> {
+        ConfigDirective::new(line, key.as_ref(), value.as_ref()).encode()
+    }
+
+    fn config(fake: Fake, path: &str, dialect: Dialect, settings: &[Vec<u8>]) -> Fake {
+        fake.answer(Question::Config(path.into(), dialect), settings.concat())
+    }
+
+    fn collect(host: &Fake, mut facts: FactSet) -> FactSet {
+        run(host, &Request::default(), &mut facts);
+        facts
+    }
+
+    fn mounted(points: &[(&str, &str)]) -> FactSet {
+        let mut facts = FactSet::default();
+        for (name, fstype) in points {
+            facts.know(
+                &Subject::mount(*name),
+                &mount::FSTYPE,
+                (*fstype).to_owned(),
+                Source::file("mountinfo"),
+            );
+        }
+        facts
+    }
+
+    #[test]
+    fn fstab_lines_are_decoded_and_linked_to_what_is_mounted() {
+        let lines = [
+            setting(3, "/", "UUID=1\text4\terrors=remount-ro\t0 1\twhole"),
+            setting(5, "none", "/dev/sdz\tswap\tsw"),
+            setting(6, r"/my\040data/", "/dev/sdb1\tauto\tnoauto,context=\"a,b\",nobarrier"),
+            setting(7, "/srv", "/dev/sdc1\txfs\tdefaults"),
+            setting(8, "/srv", "/dev/sdd1\txfs\tnofail"),
+            setting(9, "relative", "/dev/sde1\txfs\tdefaults"),
+            setting(10, "/cut", "/dev/sdf1\text4\tnoatime\t\texcess"),
+        ];
+        let host = config(Fake::default(), FSTAB, Dialect::Fstab, &lines);
+        let facts = collect(&host, mounted(&[("/", "ext4"), ("/my data", "xfs"), ("/my data#2", "ext4")]));
+        let names: Vec<&str> = facts.subjects(Scope::Boot).map(Subject::name).collect();
+        assert_eq!(names, ["/", "/cut", "/my data", "/srv", "/srv#2"]);
+        assert_eq!(facts.value(&Subject::boot("/cut"), &boot::WHOLE), Some(false));
+        assert!(
+            sentences(&facts)
+                .iter()
+                .any(|warning| warning.starts_with("/etc/fstab:10: more than two numbers"))
+        );
+        let entry = Subject::boot("/my data");
+        assert_eq!(facts.value(&entry, &boot::FSTYPE).as_deref(), Some("ext4"));
+        assert_eq!(facts.value(&entry, &boot::WRITTEN_TYPE).as_deref(), Some("auto"));
+        assert_eq!(facts.value(&entry, &boot::WHOLE), None, "a capture from before that was kept");
+        let root = Subject::boot("/");
+        assert_eq!(facts.value(&root, &boot::WHOLE), Some(true));
+        assert_eq!(facts.value(&root, &boot::DUMP_AND_PASS).as_deref(), Some("0 1"));
+        assert_eq!(facts.value(&entry, &boot::AUTO), Some(false));
+        assert_eq!(facts.value(&entry, &boot::WHERE).as_deref(), Some("/etc/fstab:6"));
+        let options = ["noauto", "context=\"a,b\"", "nobarrier"].map(str::to_owned).to_vec();
+        assert_eq!(facts.value(&entry, &boot::OPTIONS), Some(options));
+        assert_eq!(facts.resolve(&entry, Scope::Mount), Some(Subject::mount("/my data#2")));
+        assert_eq!(facts.resolve(&Subject::boot("/srv"), Scope::Mount), None);
+        assert!(sentences(&facts).iter().any(|warning| warning.starts_with("/etc/fstab:9")));
+    }
+
+    #[test]
+    fn mount_units_and_root_flags_are_read() {
+        let unit = [
+            setting(5, "what", "/dev/sdb1"),
+            setting(6, "where", "/srv/pg"),
+            setting(7, "type", "xfs"),
+            setting(8, "options", "nobarrier,noatime"),
+            setting(8, "kept", "part"),
+        ];
+        let line = [setting(1, "root", "UUID=1"), setting(1, "rootflags", "data=writeback")];
+        let host = config(Fake::default(), "/etc/systemd/system/srv-pg.mount", Dialect::MountUnit, &unit)
+            .answer(Question::List(UNITS.into()), b"multi-user.target.wants\0srv-pg.mount\0x.service")
+            .answer(Question::List(format!("{UNITS}/multi-user.target.wants").into()), "srv-pg.mount");
+        let host = config(host, COMMAND_LINE, Dialect::KernelCommandLine, &line);
+        let facts = collect(&host, mounted(&[("/", "ext4")]));
+        let unit = Subject::boot("/srv/pg");
+        assert_eq!(facts.value(&unit, &boot::AUTO), Some(true));
+        assert_eq!(facts.value(&unit, &boot::WHERE).as_deref(), Some("/etc/systemd/system/srv-pg.mount:8"));
+        assert_eq!(facts.value(&unit, &boot::WHOLE), Some(false));
+        let root = Subject::boot("/");
+        assert_eq!(facts.value(&root, &boot::OPTIONS), Some(vec!["data=writeback".to_owned()]));
+        assert_eq!(facts.value(&root, &boot::FSTYPE).as_deref(), Some("ext4"));
+        assert_eq!(facts.value(&root, &boot::WHERE).as_deref(), Some(COMMAND_LINE));
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_lines_never_fail(key: Vec<u8>, value: Vec<u8>) {
+            let answer = setting(1, &key, &value);
+            let host = config(Fake::default(), FSTAB, Dialect::Fstab, std::slice::from_ref(&answer));
+            let facts = collect(&config(host, COMMAND_LINE, Dialect::KernelCommandLine, &[answer]), FactSet::default());
+            let shown = shown(&facts);
+            prop_assert!(!shown.chars().any(crate::text::is_treacherous), "{}", shown);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The kernel's command line: the options of the root, and what else of it the next boot mounts, unlocks and waits for.
+//!
+//! Parameters that are not examined are listed by name. The kernel takes the last of several `rootflags=`, systemd
+//! joins them all, and each initramfs differs; options that disagree are therefore incomplete.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::device;
+use super::entry::{BootEntry, COMMAND_LINE, mount_at, note};
+use crate::facts::catalog::boot::{self, NamedDevice};
+use crate::facts::catalog::{device as block, mount};
+use crate::facts::{FactSet, Reading, Source, Subject, Why};
+use crate::host::{ConfigDirective, Dialect, Host};
+use crate::refusal::refused;
+use crate::text::safe;
+
+/// Records the root's options as a line, and the names of what is not looked at.
+pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+    let machine = Subject::host();
+    match host.config(Path::new(COMMAND_LINE), Dialect::KernelCommandLine) {
+        Ok(settings) => {
+            let unread = unread(host, facts, &settings, listed);
+            facts.put(&machine, &boot::PARAMETERS_UNREAD, unread);
+            if let Some(entry) = root(&settings) {
+                entry.put(facts);
+            }
+        }
+        Err(miss) => {
+            let _ = note(facts, &miss, COMMAND_LINE);
+            facts.put(&machine, &boot::PARAMETERS_UNREAD, refused(&miss, COMMAND_LINE));
+        }
+    }
+}
+
+fn last<'s>(settings: &'s [ConfigDirective], key: &[u8]) -> Option<&'s ConfigDirective> {
+    settings.iter().rev().find(|setting| setting.key == key)
+}
+
+/// Whether the root's options are given once, or the same each time.
+fn flags_agree(settings: &[ConfigDirective]) -> bool {
+    let mut flags = settings.iter().filter(|setting| setting.key == b"rootflags");
+    flags.next().is_none_or(|first| flags.all(|other| other.value == first.value))
+}
+
+/// The root as an entry, where it has options.
+fn root(settings: &[ConfigDirective]) -> Option<BootEntry> {
+    let flags = last(settings, b"rootflags")?;
+    let word = |key: &[u8], what: &str| match last(settings, key) {
+        Some(setting) => Reading::known(safe(&setting.value), Source::file(COMMAND_LINE)),
+        None => Reading::unknown(Why::Absent, format!("{what} in {COMMAND_LINE}")),
+    };
+    Some(BootEntry {
+        point: b"/".to_vec(),
+        source: word(b"root", "root="),
+        fstype: word(b"rootfstype", "rootfstype="),
+        options: flags.value.clone(),
+        numbers: None,
+        whole: last(settings, b"kept").map(|setting| &*setting.value == b"whole" && flags_agree(settings)),
+        auto: Reading::known(true, Source::file(COMMAND_LINE)),
+        path: COMMAND_LINE.to_owned(),
+        line: None,
+    })
+}
+
+/// The names of parameters that are not examined, and of those that wait for a device that is absent now. An old
+/// capture without names leaves them unknown.
+fn unread(
+    host: &dyn Host,
+    facts: &FactSet,
+    settings: &[ConfigDirective],
+    listed: &mut device::LinkDirectories,
+) -> Reading<Vec<String>> {
+    let Some(names) = last(settings, b"names") else {
+        return Reading::unknown(Why::NotCollected, format!("names of parameters in {COMMAND_LINE}"));
+    };
+    let names = safe(&names.value);
+    let mut unread: BTreeSet<String> =
+        names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    let written = Source::file(COMMAND_LINE);
+    let mut is_there = |named: &str| match device::of(host, facts, named, &written, listed) {
+        Reading::Known { value: NamedDevice::There, .. } => true,
+        Reading::Known { value: NamedDevice::Missing | NamedDevice::Other | NamedDevice::None, .. }
+        | Reading::Unknown { .. } => false,
+    };
+    for setting in settings {
+        let value = safe(&setting.value);
+        let is_seen = match &*setting.key {
+            b"resume" => is_there(&value),
+            b"rd.md.uuid" => is_there(&format!("/dev/disk/by-id/md-uuid-{value}")),
+            b"rd.luks.uuid" => is_unlocked(facts, &value),
+            b"rd.lvm.lv" => is_active(facts, &value),
+            b"rd.lvm.vg" => {
+                let begins = format!("{}-", doubled(&value));
+                names_of_volumes(facts)
+                    .any(|name| name.strip_prefix(&begins).is_some_and(|volume| !volume.starts_with('-')))
+            }
+            b"rootfstype" => is_of_the_root(facts, &value),
+            _ => true,
+        };
+        if !is_seen {
+            unread.insert(safe(&setting.key));
+        }
+    }
+    if !flags_agree(settings) {
+        unread.insert("rootflags".to_owned());
+    }
+    Reading::known(unread.into_iter().collect(), written)
+}
+
+fn names_of_volumes(facts: &FactSet) -> impl Iterator<Item = String> {
+    facts.known(&block::DM_NAME).into_iter().map(|(_, name)| name)
+}
+
+/// Whether a logical volume, as `group/volume`, is there: in names of the device mapper a dash stands between both, and theirs are doubled.
+fn is_active(facts: &FactSet, volume: &str) -> bool {
+    volume.split_once('/').is_some_and(|(group, volume)| {
+        let name = format!("{}-{}", doubled(group), doubled(volume));
+        names_of_volumes(facts).any(|active| active == name)
+    })
+}
+
+fn doubled(name: &str) -> String {
+    name.replace('-', "--")
+}
+
+/// Whether what has this header, as `luks-UUID` or `UUID`, is unlocked now.
+fn is_unlocked(facts: &FactSet, header: &str) -> bool {
+    let header = header.strip_prefix("luks-").unwrap_or(header).replace('-', "");
+    facts.known(&block::DM_UUID).iter().any(|(_, uuid)| {
+        uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2).is_some_and(|active| active == header)
+    })
+}
+
+/// Whether the root is mounted as one of these types.
+fn is_of_the_root(facts: &FactSet, types: &str) -> bool {
+    let fstype =
+        mount_at(facts, "/").and_then(|mounted| facts.value(&mounted, &mount::FSTYPE)).unwrap_or_default();
+    types.split(',').any(|written| written == fstype)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::catalog::host as machine;
+    use crate::host::Question;
+    use crate::testing::Fake;
+
+    fn read(rows: &[(&str, &str)]) -> FactSet {
+        let mut facts = FactSet::default();
+        let from = || Source::file("a test");
+        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        facts.know(&Subject::mount("/"), &mount::FSTYPE, "xfs".to_owned(), from());
+        for (device, name, uuid) in [
+            ("dm-0", "rhel-root", "LVM-a"),
+            ("dm-1", "my--vg-my--lv", "LVM-b"),
+            ("dm-2", "luks-12-34", "CRYPT-LUKS2-1234-luks-12-34"),
+        ] {
+            facts.know(&Subject::device(device), &block::DM_NAME, name.to_owned(), from());
+            facts.know(&Subject::device(device), &block::DM_UUID, uuid.to_owned(), from());
+        }
+        let rows: Vec<u8> = rows
+            .iter()
+            .flat_map(|(key, value)| ConfigDirective::new(1, key.as_bytes(), value.as_bytes()).encode())
+            .collect();
+        let host = Fake::default()
+            .answer(Question::Config(COMMAND_LINE.into(), Dialect::KernelCommandLine), rows)
+            .answer(Question::List("/dev/disk/by-uuid".into()), b"7\0");
+        put(&host, &mut facts, &mut device::LinkDirectories::default());
+        facts
+    }
+
+    fn unread(rows: &[(&str, &str)]) -> Option<String> {
+        read(rows).value(&Subject::host(), &boot::PARAMETERS_UNREAD).map(|names| names.join(" "))
+    }
+
+    #[test]
+    fn what_is_not_looked_at_is_told_by_name() {
+        assert_eq!(unread(&[("root", "/dev/vda"), ("names", "")]).as_deref(), Some(""));
+        assert_eq!(unread(&[("names", "mount.usr,zfs")]).as_deref(), Some("mount.usr zfs"));
+        assert_eq!(unread(&[("root", "/dev/vda")]), None, "a capture from before the names were kept");
+    }
+
+    #[test]
+    fn what_waits_for_something_is_held_against_what_is_there() {
+        for (key, there, gone) in [
+            ("rd.lvm.lv", "rhel/root", "rhel/swap"),
+            ("rd.lvm.lv", "my-vg/my-lv", "my/vg-my-lv"),
+            ("rd.lvm.vg", "my-vg", "my"),
+            ("rd.luks.uuid", "luks-12-34", "luks-12"),
+            ("rd.luks.uuid", "1234", "34"),
+            ("resume", "UUID=7", "UUID=8"),
+            ("rootfstype", "ext4,xfs", "btrfs"),
+        ] {
+            assert_eq!(unread(&[(key, there), ("names", "")]).as_deref(), Some(""), "{key}={there}");
+            assert_eq!(unread(&[(key, gone), ("names", "")]).as_deref(), Some(key), "{key}={gone}");
+        }
+    }
+
+    #[test]
+    fn several_options_of_the_root_are_whole_where_they_agree() {
+        for (other, whole) in [("noatime", true), ("nobarrier", false)] {
+            let rows = [("rootflags", other), ("rootflags", "noatime"), ("names", ""), ("kept", "whole")];
+            assert_eq!(read(&rows).value(&Subject::boot("/"), &boot::WHOLE), Some(whole), "{other}");
+            assert_eq!(unread(&rows).as_deref(), Some(if whole { "" } else { "rootflags" }), "{other}");
+        }
+    }
+}

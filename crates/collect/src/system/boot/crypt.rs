@@ -1,0 +1,351 @@
+//! Encrypted devices that the next boot unlocks: the lines of crypttab(5), and whether their devices are there now.
+//!
+//! Devices that are unlocked now are read with the other devices, and only those are known to be unlockable. A plain
+//! device has no header, so the defaults of cryptsetup apply wherever its line is silent. A line without a type is a
+//! plain device where no header is found. A device with a random key is created at each boot and needs no header.
+
+use std::path::Path;
+
+use super::device;
+use crate::facts::catalog::boot::{self, NamedDevice};
+use crate::facts::catalog::device as block;
+use crate::facts::{FactSet, Reading, Source, Subject};
+use crate::host::{Dialect, Host, MissKind};
+use crate::refusal::refused;
+use crate::text::safe;
+
+const CRYPTTAB: &str = "/etc/crypttab";
+
+/// Options without a value whose effect is known.
+const FLAGS: [&str; 19] = [
+    "_netdev",
+    "bitlk",
+    "discard",
+    "initramfs",
+    "loud",
+    "luks",
+    "no-read-workqueue",
+    "no-write-workqueue",
+    "noauto",
+    "noearly",
+    "nofail",
+    "plain",
+    "readonly",
+    "same-cpu-crypt",
+    "submit-from-crypt-cpus",
+    "swap",
+    "tcrypt",
+    "tmp",
+    "x-initrd.attach",
+];
+
+/// Records the lines; no facts where the file does not exist.
+pub fn put(host: &dyn Host, facts: &mut FactSet, listed: &mut device::LinkDirectories) {
+    let machine = Subject::host();
+    let settings = match host.config(Path::new(CRYPTTAB), Dialect::Crypttab) {
+        Ok(settings) => settings,
+        Err(miss) if miss.kind == MissKind::Absent => Vec::new(),
+        Err(miss) => return facts.put(&machine, &boot::UNLOCKED, refused(&miss, CRYPTTAB)),
+    };
+    let [mut all, mut optional, mut missing, mut unseen, mut by_defaults] = [const { Vec::new() }; 5];
+    for setting in settings {
+        let name = safe(&setting.key);
+        let fields: Vec<String> = setting.value.split(|b| *b == b'\t').map(safe).collect();
+        let [device, key, options, kept] = &fields[..] else {
+            unseen.push(name.clone());
+            all.push(name);
+            continue;
+        };
+        let line = CrypttabEntry {
+            device,
+            key,
+            options: options.split(',').filter(|one| !one.is_empty()).collect(),
+        };
+        if line.has("noauto") {
+            continue;
+        }
+        if line.has("nofail") {
+            optional.push(name.clone());
+        }
+        let unlocked = unlocked(facts, &name);
+        let uuid = unlocked.as_ref().map(|(_, uuid)| uuid.as_str());
+        if line.is_by_defaults(uuid) {
+            by_defaults.push(name.clone());
+        }
+        let written = Source::line(CRYPTTAB, setting.line);
+        match device::of(host, facts, device, &written, listed) {
+            Reading::Known { value: NamedDevice::There, .. }
+                if kept == "whole"
+                    && line.is_known()
+                    && line.agrees(uuid)
+                    && unlocked.as_ref().is_some_and(|unlocked| lies_on(host, facts, unlocked, device)) => {}
+            Reading::Known { value: NamedDevice::Missing | NamedDevice::Other, .. } => {
+                missing.push(name.clone());
+            }
+            Reading::Known { value: NamedDevice::There | NamedDevice::None, .. }
+            | Reading::Unknown { .. } => {
+                unseen.push(name.clone());
+            }
+        }
+        all.push(name);
+    }
+    let written = Source::file(CRYPTTAB);
+    for (key, names) in [
+        (&boot::UNLOCKED, all),
+        (&boot::UNLOCKED_OPTIONAL, optional),
+        (&boot::UNLOCKED_MISSING, missing),
+        (&boot::UNLOCKED_UNSEEN, unseen),
+        (&boot::UNLOCKED_BY_DEFAULTS, by_defaults),
+    ] {
+        facts.know(&machine, key, names, written.clone());
+    }
+}
+
+/// A device that is unlocked now under this name, and its id, whose prefix names the type of its header.
+fn unlocked(facts: &FactSet, name: &str) -> Option<(Subject, String)> {
+    let named = facts.known(&block::DM_NAME);
+    let (device, _) = named.into_iter().find(|(_, active)| active == name)?;
+    let uuid = facts.value(device, &block::DM_UUID).filter(|uuid| uuid.starts_with("CRYPT-"))?;
+    Some((device.clone(), uuid))
+}
+
+/// Whether what is unlocked now is what the line names: the id of a LUKS device holds that of its header.
+fn lies_on(host: &dyn Host, facts: &FactSet, (unlocked, uuid): &(Subject, String), named: &str) -> bool {
+    let header = named.strip_prefix("UUID=").map(|header| header.trim_matches('"').replace('-', ""));
+    header.is_some_and(|header| uuid.starts_with("CRYPT-LUKS") && uuid.split('-').nth(2) == Some(&header))
+        || device::found(host, facts, named).is_some_and(|device| facts.below(unlocked).contains(&device))
+}
+
+/// A line, as far as it is known.
+struct CrypttabEntry<'l> {
+    device: &'l str,
+    key: &'l str,
+    options: Vec<&'l str>,
+}
+
+impl CrypttabEntry<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.options.iter().any(|option| option.split('=').next() == Some(name))
+    }
+
+    /// The last value of an option.
+    fn value(&self, name: &str) -> Option<&str> {
+        let values = self.options.iter().filter_map(|option| option.split_once('='));
+        values.filter(|(of, _)| *of == name).map(|(_, value)| value).next_back()
+    }
+
+    fn says_header(&self) -> bool {
+        ["luks", "tcrypt", "bitlk", "header"].into_iter().any(|word| self.has(word))
+    }
+
+    fn says_plain(&self) -> bool {
+        ["plain", "swap", "tmp"].into_iter().any(|word| self.has(word)) && !self.says_header()
+    }
+
+    /// Whether it is created at each boot, so that its contents never outlive a boot.
+    fn is_made_anew(&self) -> bool {
+        self.key == "random" && (self.has("swap") || self.has("tmp"))
+    }
+
+    /// Whether it is opened as a plain device with cryptsetup's defaults. A line without a type is plain where no
+    /// header is found; an id always belongs to a header.
+    fn is_by_defaults(&self, uuid: Option<&str>) -> bool {
+        let is_plain = self.says_plain()
+            || !self.says_header()
+                && uuid.map_or(!self.device.starts_with("UUID="), |uuid| uuid.starts_with("CRYPT-PLAIN-"));
+        is_plain && !self.is_made_anew() && !(self.has("cipher") && self.has("hash"))
+    }
+
+    /// Whether the type that it says is that of what is unlocked now.
+    fn agrees(&self, uuid: Option<&str>) -> bool {
+        uuid.is_some_and(|uuid| {
+            let is_plain = uuid.starts_with("CRYPT-PLAIN-");
+            !(is_plain && self.says_header() || !is_plain && self.says_plain())
+        })
+    }
+
+    /// Whether every option of the line is known to work, and its key to be there.
+    fn is_known(&self) -> bool {
+        let has_key = match self.key {
+            "none" | "there" => true,
+            "random" => self.is_made_anew(),
+            _ => false,
+        };
+        has_key && self.options.iter().all(|option| self.takes(option))
+    }
+
+    fn takes(&self, option: &str) -> bool {
+        let Some((name, value)) = option.split_once('=') else { return FLAGS.contains(&option) };
+        match name {
+            "cipher" => ciphers().any(|(cipher, _)| cipher == value),
+            "hash" => ["plain", "sha1", "sha256", "sha512"].contains(&value),
+            "size" => value.parse().is_ok_and(|size: u32| self.takes_size(size)),
+            "sector-size" => ["512", "1024", "2048", "4096"].contains(&value),
+            "key-slot" => value.parse().is_ok_and(|slot: u8| slot < 32),
+            "tries" => value.parse().is_ok_and(|_: u8| true),
+            "tmp" => ["ext2", "ext3", "ext4", "xfs", "btrfs"].contains(&value),
+            "timeout" | "x-systemd.device-timeout" => is_time(value),
+            _ => false,
+        }
+    }
+
+    /// Whether this is a valid key size for its cipher, in bits; every default is 256. A device with a header ignores
+    /// the option.
+    fn takes_size(&self, size: u32) -> bool {
+        let cipher = self.value("cipher");
+        let sizes = ciphers().find(|(of, _)| Some(*of) == cipher).map_or(&[256][..], |(_, sizes)| sizes);
+        sizes.contains(&size) || self.says_header() && [128, 192, 256, 512].contains(&size)
+    }
+}
+
+/// Ciphers that the kernels of all distributions have, with the bits of their keys (the kernel's
+/// Documentation/admin-guide/device-mapper/dm-crypt.rst). Those of XTS are two keys.
+fn ciphers() -> impl Iterator<Item = (&'static str, &'static [u32])> {
+    const ONE: [u32; 3] = [128, 192, 256];
+    const TWO: [u32; 2] = [256, 512];
+    [
+        ("aes-cbc-essiv:sha256", &ONE[..]),
+        ("aes-cbc-plain", &ONE),
+        ("aes-cbc-plain64", &ONE),
+        ("aes-xts-plain", &TWO),
+        ("aes-xts-plain64", &TWO),
+    ]
+    .into_iter()
+}
+
+/// Whether this is a time span: a number of seconds, or one with a unit of systemd.time(7).
+fn is_time(value: &str) -> bool {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    unit.len() < value.len() && ["", "s", "sec", "m", "min", "h", "hr", "ms"].contains(&unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::Key;
+    use crate::facts::catalog::host as machine;
+    use crate::host::{ConfigDirective, Question};
+    use crate::testing::Fake;
+
+    /// The facts about these lines, where `NAME` is unlocked with the id `CRYPT-KIND-NAME`, and lies on vdb.
+    fn collected(lines: &[(&str, &str)], unlocked: &[(&str, &str)]) -> FactSet {
+        let rows = (1..).zip(lines).flat_map(|(line, (name, value))| {
+            ConfigDirective::new(line, name.as_bytes(), value.as_bytes()).encode()
+        });
+        let host = Fake::default()
+            .answer(Question::Config(CRYPTTAB.into(), Dialect::Crypttab), rows.collect::<Vec<u8>>())
+            .answer(Question::List("/dev/disk/by-uuid".into()), b"1\0");
+        let (mut facts, from) = (FactSet::default(), || Source::file("a test"));
+        facts.know(&Subject::host(), &machine::CONTAINER, "none".to_owned(), from());
+        for name in ["vda", "vdb"] {
+            facts.know(&Subject::device(name), &block::KIND, block::DeviceKind::Disk, from());
+        }
+        for (number, (name, kind)) in unlocked.iter().enumerate() {
+            let device = Subject::device(format!("dm-{number}"));
+            facts.know(&device, &block::DM_NAME, (*name).to_owned(), from());
+            facts.know(&device, &block::DM_UUID, format!("CRYPT-{kind}-{name}"), from());
+            facts.stand(&device, &Subject::device("vdb"));
+        }
+        put(&host, &mut facts, &mut device::LinkDirectories::default());
+        facts
+    }
+
+    fn list(facts: &FactSet, key: &Key<Vec<String>>) -> String {
+        facts.value(&Subject::host(), key).unwrap().join(" ")
+    }
+
+    #[test]
+    fn lines_are_sorted_by_what_is_known_of_them() {
+        let lines = [
+            ("data", "UUID=1\tnone\tluks,discard\twhole"),
+            ("gone", "UUID=2\tfile\tluks,nofail\twhole"),
+            ("odd", "UUID=1\tnone\tluks\tpart"),
+            ("plain", "/dev/vdb\tthere\tplain\twhole"),
+            ("said", "/dev/vdb\tthere\tplain,cipher=aes-xts-plain64,hash=sha256\twhole"),
+            ("swap", "/dev/vdb\trandom\tswap\twhole"),
+            ("by-hand", "UUID=2\tnone\tluks,noauto\twhole"),
+            ("null", "/dev/null\tnone\tluks\twhole"),
+        ];
+        let unlocked = [
+            ("data", "LUKS2-1"),
+            ("odd", "LUKS2-1"),
+            ("plain", "PLAIN"),
+            ("said", "PLAIN"),
+            ("swap", "PLAIN"),
+        ];
+        let facts = collected(&lines, &unlocked);
+        assert_eq!(list(&facts, &boot::UNLOCKED), "data gone odd plain said swap null");
+        assert_eq!(list(&facts, &boot::UNLOCKED_OPTIONAL), "gone");
+        assert_eq!(list(&facts, &boot::UNLOCKED_MISSING), "gone null");
+        assert_eq!(list(&facts, &boot::UNLOCKED_UNSEEN), "odd");
+        assert_eq!(list(&facts, &boot::UNLOCKED_BY_DEFAULTS), "plain");
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_line_leaves_it_open() {
+        let is_known = |value: &str, kind: &str| {
+            let facts = collected(&[("data", value)], &[("data", kind)]);
+            list(&facts, &boot::UNLOCKED_UNSEEN).is_empty()
+                && list(&facts, &boot::UNLOCKED_MISSING).is_empty()
+        };
+        for (value, kind) in [
+            ("/dev/vdb\tthere\tluks,tries=3,timeout=90s,key-slot=1\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\t\twhole", "LUKS1-1"),
+            ("UUID=1\tnone\t\twhole", "LUKS1-1"),
+            (
+                "/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=512,hash=sha256,sector-size=4096\twhole",
+                "PLAIN",
+            ),
+            ("/dev/vdb\trandom\ttmp=ext4,cipher=aes-cbc-essiv:sha256,size=192\twhole", "PLAIN"),
+        ] {
+            assert!(is_known(value, kind), "{value}");
+        }
+        for (value, kind) in [
+            ("/dev/vdb\tfile\tluks\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,header\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,keyscript\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks,tpm2-device\twhole", "LUKS2-1"),
+            ("/dev/vdb\trandom\tluks\twhole", "LUKS2-1"),
+            ("/dev/vdb\trandom\t\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,cipher=bogus\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,size=7\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,size=512\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,cipher=aes-xts-plain64,size=128\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,hash=nonsense\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\tswap,sector-size=513\twhole", "PLAIN"),
+            ("/dev/vdb\trandom\ttmp=bogus\twhole", "PLAIN"),
+            ("/dev/vdb\tnone\tluks,timeout=soon\twhole", "LUKS2-1"),
+            ("/dev/vdb\tnone\tluks\twhole", "PLAIN"),
+            ("/dev/vdb\tnone\tplain\twhole", "LUKS2-1"),
+            ("/dev/vda\tnone\tluks\twhole", "LUKS2-1"),
+            ("UUID=1\tnone\tluks\twhole", "LUKS2-2"),
+        ] {
+            assert!(!is_known(value, kind), "{value}");
+        }
+        let locked = collected(&[("data", "/dev/vdb\tnone\tluks\twhole")], &[]);
+        assert_eq!(list(&locked, &boot::UNLOCKED_UNSEEN), "data", "what is not unlocked now");
+    }
+
+    #[test]
+    fn a_line_without_a_type_is_what_is_unlocked_now() {
+        let by_defaults = |value: &str, kind: &str| {
+            let facts = collected(&[("data", value)], &[("data", kind)]);
+            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+        };
+        for (value, kind, expected) in [
+            ("/dev/vdb\tthere\t\twhole", "PLAIN", true),
+            ("/dev/vdb\tthere\tcipher=aes-xts-plain64,hash=sha256\twhole", "PLAIN", false),
+            ("/dev/vdb\tthere\tcipher=aes-xts-plain64\twhole", "PLAIN", true),
+            ("/dev/vdb\tthere\t\twhole", "LUKS2-1", false),
+            ("/dev/vdb\tthere\tluks\twhole", "PLAIN", false),
+            ("/dev/vdb\trandom\tswap\twhole", "PLAIN", false),
+        ] {
+            assert_eq!(by_defaults(value, kind), expected, "{value} {kind}");
+        }
+        let locked = |device: &str| {
+            let facts = collected(&[("data", &format!("{device}\tnone\t\twhole"))], &[]);
+            !list(&facts, &boot::UNLOCKED_BY_DEFAULTS).is_empty()
+        };
+        assert!(locked("/dev/vdb") && !locked("UUID=1"), "what has an id has a header");
+    }
+}
