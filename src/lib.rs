@@ -30,13 +30,9 @@ use walwise_model::{bounds, checked, facts, quote, rows, servers, settings, text
 
 use walwise_collect as collect;
 use walwise_judge::{durability, rules, sizing, validity};
+use walwise_measure::{cells, drill, measure, probes, trial};
 use walwise_sys::{host, output, subprocess, way};
 
-mod drill;
-mod measure;
-mod trial;
-mod probes;
-mod cells;
 mod report;
 mod pipeline;
 mod ui;

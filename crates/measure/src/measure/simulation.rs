@@ -54,16 +54,16 @@ const PLATTER: SimulatedDisk = SimulatedDisk { base_us: 8_300.0, bursts: 0.02, c
 impl SimulatedDisk {
     /// Runs a probe of these methods, each with its cost relative to the default.
     fn probe(&self, seed: u64, methods: &[(Method, f64)]) -> Samples {
-        let mut dice = NoiseSource(seed);
+        let mut rng = NoiseSource(seed);
         let cells = methods.iter().flat_map(|(m, _)| [Cell::new(*m, 1, true), Cell::new(*m, 2, true)]);
         let paced = methods.iter().map(|(m, _)| Cell::new(*m, 1, true));
         let mut samples = Samples { cells: cells.collect(), paced: paced.collect() };
         let mut drift = 0.0;
         let mut commits = |cost: f64, count| {
-            drift = 0.95 * drift + self.drift * dice.normal();
+            drift = 0.95 * drift + self.drift * rng.normal();
             let commit = |_| {
-                let burst = if dice.next() < self.bursts { 8.0 } else { 1.0 };
-                self.base_us * cost * burst * (drift + self.scatter * dice.normal()).exp()
+                let burst = if rng.next() < self.bursts { 8.0 } else { 1.0 };
+                self.base_us * cost * burst * (drift + self.scatter * rng.normal()).exp()
             };
             (0..count).map(commit).collect::<Vec<f64>>()
         };

@@ -10,7 +10,7 @@ use crate::facts::{Choice, choice};
 
 /// What was measured of one method with one write size.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct MethodResult {
     /// The method.
     pub method: Method,
@@ -35,7 +35,7 @@ pub struct MethodResult {
 
 /// The latency of commits, in microseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Latencies {
     /// Commits measured, warm-up not counted.
     pub samples: u64,
@@ -59,7 +59,7 @@ pub struct Latencies {
 
 /// A method against the default by paced commits of one page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The method.
     pub method: Method,
@@ -73,10 +73,10 @@ pub struct Comparison {
 
 /// Something that limits what the figures mean, and what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Caveat {
     /// Short name: `competing-io`, `implausible-speed`, `few-samples`, `clock`.
-    #[cfg_attr(test, schemars(with = "String"))]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "String"))]
     pub id: CaveatId,
     /// A sentence.
     #[serde(rename = "text", alias = "says")]
@@ -90,7 +90,7 @@ pub struct Caveat {
 
 /// What a probe of one directory found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// The directory the scratch directory was in; display-safe.
     pub directory: String,

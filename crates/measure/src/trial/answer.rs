@@ -2,7 +2,7 @@
 //! method is faster on each.
 //!
 //! It is silent where anything is open, because a reader can wait and a choice cannot. Whether the record is about the
-//! disk at hand is left to [`crate::pipeline`].
+//! disk at hand is left to the pipeline.
 
 use super::candidate::Contender;
 use super::contest::TrialOutcome;

@@ -13,7 +13,7 @@ mod estimate {
 
     /// A value with its 95 % interval.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Estimate {
         /// The value.
         pub value: f64,
@@ -25,7 +25,7 @@ mod estimate {
 
     /// Whether a comparison came to an end.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Conclusion {
         /// One is better beyond noise and beyond 5 %.
@@ -75,7 +75,7 @@ mod group {
 
     /// What a row belongs to.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Group {
         /// One write of 8 kB, then the flush.
@@ -317,7 +317,7 @@ mod log {
 
     /// A kind of log.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum LogKind {
         /// PostgreSQL's, and what is measured without a server. Its setting has the methods' names.
@@ -329,7 +329,7 @@ mod log {
 
     /// The log of a measurement.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MeasuredLog {
         /// Which.
         pub kind: LogKind,
@@ -345,7 +345,7 @@ mod log {
 
     /// The setting that chooses a method.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct MethodSetting {
         /// The method.
         pub method: Method,

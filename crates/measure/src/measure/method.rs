@@ -58,7 +58,7 @@ macro_rules! methods {
     ($($(#[$doc:meta])* $method:ident { $($row:tt)* })*) => {
         /// A way to make a WAL write durable, as the server does it, or the unflushed floor.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(test, derive(schemars::JsonSchema))]
+        #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
         #[serde(rename_all = "snake_case")]
         pub enum Method {
             $($(#[$doc])* $method,)*

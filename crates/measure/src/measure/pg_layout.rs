@@ -87,7 +87,7 @@ mod tests {
     /// The tool's own output and ours differ in the figures only.
     #[test]
     fn the_layout_is_the_tools() {
-        let theirs = include_str!("../../tests/imports/pg-15.txt");
+        let theirs = include_str!("../../../../tests/imports/pg-15.txt");
         let ours = in_the_tools_layout(&rows(&[100.0; 16], &[false; 16]), 1.0);
         let shape = |text: &str| -> Vec<String> {
             let without = |line: &str| match line.split_once(" ops/sec") {

@@ -206,7 +206,7 @@ use std::time::Duration;
 
 use super::control::Stop;
 use super::redo::RedoShape;
-use super::schedule::Dice;
+use super::schedule::Rng;
 use crate::measure::{Pass, Series, Workload};
 
 use stage::LoadGenerator;
@@ -229,7 +229,7 @@ pub(super) fn run(
     workload: Workload,
     redo: &RedoShape,
     stage: &mut WorkloadContext<'_>,
-    dice: &mut Dice,
+    rng: &mut Rng,
     series: &mut Vec<Series>,
     tell: &mut dyn FnMut(usize),
 ) -> Result<(), Stop> {
@@ -255,9 +255,9 @@ pub(super) fn run(
     let rows: Vec<Vec<Series>> = generators.iter().map(|generator| generator.rows()).collect();
     *series = rows.iter().flatten().cloned().collect();
     tell(0);
-    round(&mut generators, stage, dice)?;
+    round(&mut generators, stage, rng)?;
     for done in 1..=most {
-        let passes = round(&mut generators, stage, dice)?;
+        let passes = round(&mut generators, stage, rng)?;
         for (row, pass) in series.iter_mut().zip(passes.into_iter().flatten()) {
             if row.error.is_none() {
                 row.rounds.push(pass);
@@ -272,10 +272,10 @@ pub(super) fn run(
 fn round(
     generators: &mut [Box<dyn LoadGenerator>],
     stage: &WorkloadContext<'_>,
-    dice: &mut Dice,
+    rng: &mut Rng,
 ) -> Result<Vec<Vec<Pass>>, Stop> {
     let mut passes = vec![Vec::new(); generators.len()];
-    for i in dice.order(generators.len()) {
+    for i in rng.order(generators.len()) {
         if let (Some(generator), Some(slot)) = (generators.get_mut(i), passes.get_mut(i)) {
             *slot = generator.round(stage)?;
             stage.scratch.check_there()?;

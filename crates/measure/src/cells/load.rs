@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::files;
 use super::timing::{LoadMeans, alone, together};
 use crate::measure::Method;
-use crate::probes::{Dice, PAGE, Pages, Writer, open_flags};
+use crate::probes::{PAGE, Pages, Rng, Writer, open_flags};
 use crate::trial::{CommitShape, SEGMENT, Sample, TrialLoad};
 
 /// Pages that a leader writes at once, at most.
@@ -26,7 +26,7 @@ const NEIGHBOUR: u64 = 32 << 20;
 /// Bytes to write, random.
 pub fn pages(seed: u64) -> Pages {
     #[expect(clippy::cast_possible_truncation, reason = "a few pages")]
-    Pages::noise(PAGE * MOST_PAGES as usize, &mut Dice::new(seed))
+    Pages::noise(PAGE * MOST_PAGES as usize, &mut Rng::new(seed))
 }
 
 /// Runs a load in the directory of the log.

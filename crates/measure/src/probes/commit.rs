@@ -24,10 +24,10 @@ pub struct Pages {
 
 impl Pages {
     /// A buffer of `length` random bytes.
-    pub fn noise(length: usize, dice: &mut super::schedule::Dice) -> Self {
+    pub fn noise(length: usize, rng: &mut super::schedule::Rng) -> Self {
         let mut memory = vec![0; length + ALIGNMENT];
         for chunk in memory.chunks_mut(8) {
-            let noise = dice.next().to_ne_bytes();
+            let noise = rng.next_u64().to_ne_bytes();
             chunk.iter_mut().zip(noise).for_each(|(to, from)| *to = from);
         }
         let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
@@ -148,11 +148,11 @@ pub fn flush(method: Method, file: &OwnedFd, interrupted: &mut bool) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probes::schedule::Dice;
+    use crate::probes::schedule::Rng;
 
     #[test]
     fn pages_are_aligned_and_full() {
-        let pages = Pages::noise(4 * PAGE, &mut Dice::new(1));
+        let pages = Pages::noise(4 * PAGE, &mut Rng::new(1));
         assert_eq!(pages.bytes(2 * PAGE).len(), 2 * PAGE);
         assert_eq!(pages.bytes(usize::MAX - PAGE).len(), 4 * PAGE);
         assert_eq!(pages.bytes(PAGE).as_ptr().align_offset(ALIGNMENT), 0);

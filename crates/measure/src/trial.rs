@@ -2,7 +2,7 @@
 //!
 //! A *cell* is one candidate in one *block*; a block is a random order of all candidates on the same extent, each made
 //! anew. In every block the reference runs twice under two names, and the bare extent is measured too. Cells are run by
-//! [`crate::cells`]; the meaning of their figures is decided here, and never a winner without evidence for it.
+//! `cells`; the meaning of their figures is decided here, and never a winner without evidence for it.
 
 mod looks {
     //! When the evidence may be looked at, declared before the first block, and what each look may err by.
@@ -380,9 +380,11 @@ pub use record::{CandidateRecord, ExtentKind, FORMAT, Runner, Sample, TrialBlock
 pub use result::{LoadResult, WORTH_WAITING};
 pub use telling::{NOT_RANKED, TableCell, TableOfLoad, percent, summary, tell};
 
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 pub mod sample {
     //! Records of trials for tests.
+
+    #![allow(clippy::indexing_slicing, reason = "for tests")]
 
     use super::candidate::Contender;
     use super::load::{Preset, TrialLoad};

@@ -23,7 +23,7 @@ const Z: f64 = 2.576;
 
 /// What became of the latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Moved {
     /// Slower beyond noise and beyond 5 %.
@@ -36,7 +36,7 @@ pub enum Moved {
 
 /// How a latency moved.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct Shift {
     /// By how much, in percent of what it was, with its 99 % interval; negative when faster.
     pub percent: Estimate,

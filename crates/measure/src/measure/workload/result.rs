@@ -6,7 +6,7 @@ use crate::measure::{Conclusion, Estimate};
 
 /// Something a database or its neighbours do that is worth measuring by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Workload {
     /// First writes into a new WAL segment: recycled, filled with zeros (`wal_init_zero`), or neither.
@@ -71,7 +71,7 @@ impl Workload {
 
 /// What was measured of one row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadRow {
     /// What is done.
     pub name: String,
@@ -121,7 +121,7 @@ pub struct WorkloadRow {
 
 /// What a workload found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 pub struct WorkloadResult {
     /// Which.
     pub workload: Workload,

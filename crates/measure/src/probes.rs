@@ -217,14 +217,14 @@ mod schedule {
 
     /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, and good enough to shuffle.
     #[derive(Clone, Debug)]
-    pub struct Dice(u64);
+    pub struct Rng(u64);
 
-    impl Dice {
+    impl Rng {
         pub fn new(seed: u64) -> Self {
             Self(seed)
         }
 
-        pub fn next(&mut self) -> u64 {
+        pub fn next_u64(&mut self) -> u64 {
             self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
             let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -236,7 +236,7 @@ mod schedule {
             let mut order: Vec<usize> = (0..n).collect();
             for i in (1..n).rev() {
                 #[expect(clippy::cast_possible_truncation, reason = "below i + 1")]
-                let j = (self.next() % (i as u64 + 1)) as usize;
+                let j = (self.next_u64() % (i as u64 + 1)) as usize;
                 order.swap(i, j);
             }
             order
@@ -258,10 +258,10 @@ mod schedule {
 
         #[test]
         fn every_order_holds_each_number_once() {
-            let mut dice = Dice::new(5);
+            let mut rng = Rng::new(5);
             let mut first = [0; 6];
             for _ in 0..600 {
-                let order = dice.order(6);
+                let order = rng.order(6);
                 first[order[0]] += 1;
                 let mut sorted = order;
                 sorted.sort_unstable();
@@ -297,7 +297,7 @@ pub use place::database_around;
 pub use plan::{ProbePlan, plan};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
-pub use schedule::Dice;
+pub use schedule::Rng;
 pub use scratch::give_flags;
 
 pub use crate::measure::Progress;

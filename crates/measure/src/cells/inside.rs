@@ -20,7 +20,7 @@ use super::load;
 use super::settle::settle;
 use super::timing::{LoadMeans, Meters};
 use super::volume::Mounted;
-use crate::probes::{Dice, Disks, PAGE, Pages};
+use crate::probes::{Disks, PAGE, Pages, Rng};
 use crate::subprocess::Channel;
 use crate::trial::{Runner, SEGMENT, Sample, TrialBlock, TrialCell};
 
@@ -174,8 +174,8 @@ fn measure(
         return Ok(());
     }
     let meters = Meters { own: extent.own(), flushing: extent.flushing(), leaves: Disks::new(&job.leaves) };
-    let mut dice = Dice::new(job.seed);
-    let pages = load::pages(dice.next());
+    let mut rng = Rng::new(job.seed);
+    let pages = load::pages(rng.next_u64());
     let begun_with = meters.own.read().map_or(0, |counters| counters.written);
     let Ok(Order::Measure(order)) = orders.recv() else { return Ok(()) };
     if job.place.is_disk() && !end.has_to_clear(job.bytes, longest_cell(&order)) {
@@ -191,7 +191,7 @@ fn measure(
         beside: Cell::new(0),
         begun_with,
     };
-    while let Some(block) = arena.block(&mut dice, channel)? {
+    while let Some(block) = arena.block(&mut rng, channel)? {
         if channel.send(&News::Block(block)).is_err() {
             break;
         }
@@ -215,13 +215,13 @@ struct CellRunner<'a> {
 
 impl CellRunner<'_> {
     /// One block in a new random order; `None` where it is over before its end.
-    fn block(&self, dice: &mut Dice, channel: &mut Channel) -> Result<Option<TrialBlock>, String> {
+    fn block(&self, rng: &mut Rng, channel: &mut Channel) -> Result<Option<TrialBlock>, String> {
         let candidates = (0..self.order.candidates.len()).map(Runner::Candidate);
         let runners = candidates.chain([Runner::Twin, Runner::Floor]);
         let runners = runners.chain(self.extent.host().map(|_| Runner::Host)).collect::<Vec<_>>();
-        let order = dice.order(runners.len());
+        let order = rng.order(runners.len());
         // The same for all candidates of a block: none is favoured by what ran before, and no method always runs first.
-        let loads = dice.order(self.order.loads.len());
+        let loads = rng.order(self.order.loads.len());
         let before = self.written();
         let mut cells = Vec::new();
         for (nth, runner) in order.iter().filter_map(|at| runners.get(*at)).enumerate() {

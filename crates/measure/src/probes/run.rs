@@ -18,7 +18,7 @@ use super::meters::{Clocks, Disks, ProcessorTime};
 use super::method::open_flags;
 use super::pace;
 use super::plan::ProbePlan;
-use super::schedule::{Dice, commits};
+use super::schedule::{Rng, commits};
 use super::scratch::Scratch;
 use super::workload::{self, WorkloadContext};
 use crate::measure::{
@@ -70,7 +70,7 @@ struct ProbeRun<'a> {
     samples: Samples,
     seen: SampleContext,
     disks: Disks,
-    dice: Dice,
+    rng: Rng,
     pages: Pages,
     buffered: Cursor,
     direct: Cursor,
@@ -90,11 +90,11 @@ const MOST_NOISE: usize = 256 << 10;
 impl<'a> ProbeRun<'a> {
     fn new(plan: &'a ProbePlan, control: &'a Control, tell: &'a mut dyn FnMut(&Progress)) -> Self {
         let cells = plan.rows.iter().map(|row| Cell::new(row.method, row.pages, row.as_server)).collect();
-        let mut dice = Dice::new(plan.seed);
+        let mut rng = Rng::new(plan.seed);
         let most_pages = plan.rows.iter().map(|row| row.pages as usize).max().unwrap_or(1);
         let page = page_of(plan);
         let noise = if plan.workloads.is_empty() { most_pages * page } else { MOST_NOISE };
-        let pages = Pages::noise(noise.max(most_pages * page), &mut dice);
+        let pages = Pages::noise(noise.max(most_pages * page), &mut rng);
         // Direct and buffered commits have separate halves, so that no direct write has to evict cached pages.
         let half = if plan.rows.iter().any(|row| row.method.is_direct()) {
             plan.file_bytes / 2
@@ -120,7 +120,7 @@ impl<'a> ProbeRun<'a> {
                 ..SampleContext::default()
             },
             disks: Disks::new(&plan.leaves),
-            dice,
+            rng,
             pages,
             buffered: Cursor::new(0, half),
             direct: Cursor::new(plan.file_bytes - half, plan.file_bytes),
@@ -192,7 +192,7 @@ impl<'a> ProbeRun<'a> {
         };
         let mut series = Vec::new();
         let outcome =
-            workload::run(workload, &self.plan.redo, &mut stage, &mut self.dice, &mut series, &mut say);
+            workload::run(workload, &self.plan.redo, &mut stage, &mut self.rng, &mut series, &mut say);
         self.seen.bytes_written += stage.written();
         self.found.push(WorkloadResult::new(workload, &series, self.plan.options.keep_samples));
         match outcome {
@@ -336,7 +336,7 @@ impl<'a> ProbeRun<'a> {
         let share_us = (1e6 * self.plan.seconds / 64.0).clamp(5e3, 150e3) / cells as f64;
         let share_bytes = (self.plan.max_bytes - self.plan.file_bytes) / (64 * cells as u64);
         let mut round = vec![Vec::new(); cells];
-        for i in self.dice.order(cells) {
+        for i in self.rng.order(cells) {
             let (Some(cell), Some(cost)) = (self.samples.cells.get(i), self.costs.get(i)) else { continue };
             if cell.error.is_some() {
                 continue;
@@ -417,7 +417,7 @@ impl<'a> ProbeRun<'a> {
     /// A paced commit with each of the server's methods, in a new order, since one may pay for what the one before left.
     fn turn(&mut self) -> Result<Vec<CommitTiming>, Stop> {
         let mut turn = Vec::with_capacity(self.paced.len());
-        for nth in self.dice.order(self.paced.len()) {
+        for nth in self.rng.order(self.paced.len()) {
             self.check_budget()?;
             std::thread::sleep(pace::PAUSE);
             let Some(i) = self.paced.get(nth).copied() else { continue };

@@ -106,7 +106,7 @@ mod job {
         pub place: TrialPlace,
         /// Bytes of the extent.
         pub bytes: u64,
-        /// The seed of the trial's dice.
+        /// The seed of the trial's rng.
         pub seed: u64,
         /// The disks below, by kernel name.
         pub leaves: Vec<String>,

@@ -17,7 +17,7 @@ mod run {
 
     /// One run of a tool, not measured here.
     #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct Imported {
         /// The program, with its version where it says so.
         pub tool: String,
@@ -40,7 +40,7 @@ mod run {
 
     /// One figure.
     #[derive(Clone, Debug, PartialEq, Serialize)]
-    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
     pub struct ImportedRow {
         /// What was compared.
         pub group: Group,
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn runs(name: &str) -> Vec<Imported> {
-        let path = format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
         import(&std::fs::read(path).unwrap()).unwrap()
     }
 
@@ -229,7 +229,8 @@ mod tests {
         assert_eq!((run.budget.as_str(), run.rows.len()), ("1 second per test", 18));
         assert!((rate(&run, Group::Sizes, "16 * 1kB open_sync writes")) > 0.0);
         let text = ["pg-15.txt", "pg-2011-tmpfs.txt"].map(|name| {
-            std::fs::read_to_string(format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+            std::fs::read_to_string(format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR")))
+                .unwrap()
         });
         let page = format!("[root@db ~]# pg_test_fsync\r\n{}\nand then\n{}", text[0], text[1]);
         assert_eq!(import(page.as_bytes()).unwrap().len(), 2);
@@ -324,7 +325,7 @@ mod tests {
         #[test]
         fn any_text_does_no_harm(noise in proptest::collection::vec(any::<u8>(), 0..400), at in 0..2_000usize) {
             for name in ["pg-15.txt", "fio-fdatasync.json"] {
-                let path = format!("{}/tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+                let path = format!("{}/../../tests/imports/{name}", env!("CARGO_MANIFEST_DIR"));
                 let mut text = std::fs::read(path).unwrap();
                 let at = at.min(text.len());
                 text.splice(at..at, noise.iter().copied());
@@ -338,7 +339,7 @@ mod tests {
         /// One bad line costs one line.
         #[test]
         fn a_bad_line_costs_itself(line in 0..40usize, noise in "[ -~]{0,30}") {
-            let path = format!("{}/tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));
+            let path = format!("{}/../../tests/imports/pg-15.txt", env!("CARGO_MANIFEST_DIR"));
             let text = std::fs::read_to_string(path).unwrap();
             let whole = import(text.as_bytes()).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();

@@ -1,4 +1,4 @@
-//! Intervals from signed ranks: no assumption about drift, bursts or tails, because the trial's own dice are the proof.
+//! Intervals from signed ranks: no assumption about drift, bursts or tails, because the trial's own rng are the proof.
 //!
 //! In a block the candidates run in random order. Whatever the machine does meanwhile, the log-ratio of two candidates
 //! is therefore as likely to be off by some amount upwards as downwards: it is symmetric about their true ratio, and
@@ -21,6 +21,7 @@ pub struct Interval {
 impl Interval {
     /// What both intervals say together; they hold together, as looks of one trial do. Where they exclude each other,
     /// which chance allows in one trial of twenty, the earlier stays.
+    #[must_use]
     pub fn narrowed(self, later: Self) -> Self {
         let (low, high) = (self.low.max(later.low), self.high.min(later.high));
         if low > high { self } else { Self { low, value: later.value.clamp(low, high), high } }
