@@ -26,14 +26,14 @@
 //! - [`pipeline`] — joins them in order
 //! - [`ui`], [`cli`] — front ends
 
-use walwise_model::{bounds, checked, facts, quote, rows, servers, settings, text, truth, version, workers};
+use walwise_model::{bounds, checked, facts, quote, rows, settings, text, truth, version, workers};
 
 use walwise_collect as collect;
 use walwise_judge::{durability, rules, sizing, validity};
 use walwise_measure::{cells, drill, measure, probes, trial};
+use walwise_report as report;
 use walwise_sys::{host, output, subprocess, way};
 
-mod report;
 mod pipeline;
 mod ui;
 mod cli;

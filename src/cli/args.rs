@@ -206,7 +206,7 @@ pub struct Check {
     #[command(flatten)]
     pub from: From,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
+    #[arg(long, value_parser = format(), default_value = Format::Text.name())]
     pub format: Format,
     /// How much of it.
     #[command(flatten)]
@@ -487,15 +487,9 @@ fn filesystem() -> impl TypedValueParser<Value = NewFilesystem> {
         .try_map(|word| NewFilesystem::from_word(&word).ok_or("no file system that can be made"))
 }
 
-// The forms of a report are the report's own; here they become words of the command line.
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(self.says()))
-    }
+fn format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.says())))
+        .try_map(|name| Format::ALL.into_iter().find(|format| format.name() == name).ok_or("no format"))
 }
 
 /// Forms of everything else.

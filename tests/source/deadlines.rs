@@ -44,8 +44,8 @@ const MAY: [(&str, &str, &str); 11] = [
     ("tests/attacks/sockets.rs", "accept", "does not block"),
     ("src/cli/named_file/tests.rs", "read_to_end", "its deadline is what is tested"),
     ("crates/sys/src/host/live/files.rs", "io::read_to_string", "a regular file"),
-    ("src/report/html/trial.rs", "Read::read_to_string", "a text in memory"),
-    ("src/report/inside.rs", "read_to_end", "the same"),
+    ("crates/report/src/html/trial.rs", "Read::read_to_string", "a text in memory"),
+    ("crates/report/src/inside.rs", "read_to_end", "the same"),
 ];
 
 /// Whether this wait may be in this file.

@@ -1,0 +1,300 @@
+//! The answers: what to use for each setting that an admin asks about, now and recommended. Every target has all of them.
+//!
+//! A change is a step of the plan and *keep* is a rule of that level; the absence of either is neither. Undecided is what a
+//! rule cannot say without a fact or a measurement.
+
+use std::collections::BTreeMap;
+
+use super::model::answer::{Answer, AnswerAction, AnswerValue, Latency, Topic};
+use super::{Report, Step, TargetSummary, options, price, stack};
+use walwise_judge::rules::{Basis, Confidence, Finding, Level, Outcome};
+use walwise_measure::measure::MethodResult;
+use walwise_model::facts::catalog::postgres::WalSyncMethod;
+use walwise_model::facts::catalog::{mount, mysql, postgres};
+use walwise_model::facts::{Area, KeyInfo, Scope, Subject};
+use walwise_model::quote::Command;
+use walwise_model::settings::{self, Setting, SettingKind};
+
+/// All answers about a target, from the findings about it.
+pub fn target_answers(
+    report: &Report,
+    target: &TargetSummary,
+    about: &[&Finding],
+) -> BTreeMap<Topic, Answer> {
+    let context = Context::new(report, target, about);
+    Topic::ALL.into_iter().map(|topic| (topic, context.answer(topic))).collect()
+}
+
+impl Topic {
+    /// What a setting answers.
+    pub fn from_setting(setting: &Setting) -> Option<Self> {
+        match setting.kind {
+            SettingKind::Filesystem | SettingKind::Placement => Some(Self::Filesystem),
+            SettingKind::MkfsOptions | SettingKind::MkfsFeatures => Some(Self::MkfsOptions),
+            SettingKind::MountOptions => Some(Self::MountOptions),
+            SettingKind::Postgres | SettingKind::Mysql => {
+                let current = setting.current?;
+                Self::ALL.into_iter().find(|topic| topic.facts().iter().any(|fact| fact.id == current.id))
+            }
+            SettingKind::BootOptions
+            | SettingKind::DirectoryFlags
+            | SettingKind::FastCommit
+            | SettingKind::InitDb
+            | SettingKind::Queue
+            | SettingKind::Scheduler
+            | SettingKind::Trim
+            | SettingKind::Other => None,
+        }
+    }
+
+    /// The facts of a server that hold its value; a server has one of them.
+    fn facts(self) -> &'static [&'static KeyInfo] {
+        match self {
+            Self::WalSyncMethod => &[&postgres::WAL_SYNC_METHOD.info],
+            Self::MaxWalSize => &[&postgres::MAX_WAL_SIZE.info],
+            Self::FlushMethod => &[&mysql::FLUSH_METHOD.info],
+            Self::FlushLog => &[&mysql::FLUSH_LOG.info],
+            Self::RedoCapacity => &[&mysql::REDO_CAPACITY.info, &mysql::LOG_FILE_SIZE.info],
+            Self::Filesystem | Self::MkfsOptions | Self::MountOptions | Self::CommitLatency => &[],
+        }
+    }
+}
+
+struct Context<'r> {
+    report: &'r Report,
+    target: &'r TargetSummary,
+    /// The kind of the server.
+    area: Area,
+    mount: Option<Subject>,
+    /// What is undecided about the target.
+    undecided: Vec<&'r Finding>,
+}
+
+impl<'r> Context<'r> {
+    fn new(report: &'r Report, target: &'r TargetSummary, about: &[&'r Finding]) -> Self {
+        let area = target.cluster.as_ref().and_then(|cluster| report.facts.area_of(cluster));
+        let is_open = |finding: &&Finding| {
+            finding.level != Level::Option && matches!(finding.outcome, Outcome::Undecided { .. })
+        };
+        Self {
+            report,
+            target,
+            area: area.unwrap_or(report.engine),
+            mount: report.facts.resolve(&target.target, Scope::Mount),
+            undecided: about.iter().copied().filter(is_open).collect(),
+        }
+    }
+
+    fn answer(&self, topic: Topic) -> Answer {
+        match topic {
+            Topic::Filesystem => self.filesystem(),
+            Topic::MkfsOptions => self.mkfs_options(),
+            Topic::MountOptions => self.mount_options(),
+            Topic::WalSyncMethod | Topic::MaxWalSize => self.server_setting(Area::Pg, topic),
+            Topic::FlushMethod | Topic::FlushLog | Topic::RedoCapacity => {
+                self.server_setting(Area::Mysql, topic)
+            }
+            Topic::CommitLatency => self.latency(),
+        }
+    }
+
+    fn is_free(&self) -> bool {
+        self.target.content.as_ref().is_some_and(super::DeviceContent::may_be_given)
+    }
+
+    /// The steps of the target's plan that answer this, changes first.
+    fn steps(&self, topic: Topic) -> Vec<&'r Step> {
+        let steps = self.report.plan(&self.target.target).into_iter().flat_map(|plan| &plan.steps);
+        // A mount further down the stack has options of its own.
+        let elsewhere = |step: &Step| {
+            step.subject.scope() == Scope::Mount
+                && self.mount.as_ref().is_some_and(|own| step.subject != *own)
+        };
+        let answers = |step: &Step| Topic::from_setting(step.advice.setting) == Some(topic);
+        let steps = steps.filter(|step| answers(step) && !elsewhere(step));
+        let mut steps: Vec<&Step> = steps.collect();
+        steps.sort_by_key(|step| step.keeps());
+        steps
+    }
+
+    /// Of the first step, else by what is undecided, else no advice.
+    fn decided(&self, topic: Topic, steps: &[&Step], current: Option<String>) -> Answer {
+        let answers = |setting: &&'static Setting| Topic::from_setting(setting) == Some(topic);
+        match steps.first() {
+            Some(step) => self.of_step(step, current),
+            None => match self.undecided.iter().find(|one| one.settings.iter().any(answers)) {
+                Some(open) => Answer { current: text(current), ..Answer::undecided(open.title.clone()) },
+                None => Answer { current: text(current), ..Answer::no_advice("no rule advises".to_owned()) },
+            },
+        }
+    }
+
+    fn of_step(&self, step: &Step, current: Option<String>) -> Answer {
+        let advice = &step.advice;
+        let set = || advice.change.values().first().cloned();
+        let value = if step.keeps() { current.clone() } else { step.result.clone().or_else(set) };
+        let action = match step.keeps() {
+            true => AnswerAction::Keep,
+            false if self.target.kind.is_device() => AnswerAction::Create,
+            false => AnswerAction::Change,
+        };
+        Answer {
+            action,
+            value: text(value),
+            current: text(current),
+            basis: Some(step.basis),
+            confidence: Some(step.confidence),
+            reason: step.title.trim_end_matches('.').to_owned(),
+            apply: advice.apply.clone(),
+            setting: None,
+            risk: Some(advice.risk),
+        }
+    }
+
+    fn filesystem(&self) -> Answer {
+        if self.target.kind.is_device() && !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let fstype = self.mount.as_ref().and_then(|mount| self.report.facts.value(mount, &mount::FSTYPE));
+        if fstype.is_none() && !self.target.kind.is_device() {
+            return Answer::undecided("the file system could not be read".to_owned());
+        }
+        self.decided(Topic::Filesystem, &self.steps(Topic::Filesystem), fstype)
+    }
+
+    fn mkfs_options(&self) -> Answer {
+        if !self.target.kind.is_device() {
+            return Answer::not_applicable("the file system exists");
+        }
+        if !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let steps = self.steps(Topic::MkfsOptions);
+        let mut answer = self.decided(Topic::MkfsOptions, &steps, None);
+        let results = steps.iter().filter(|step| !step.keeps()).filter_map(|step| step.result.as_deref());
+        let value = results.collect::<Vec<_>>().join(" ");
+        if !value.is_empty() {
+            answer.value = text(Some(value));
+        }
+        answer
+    }
+
+    fn mount_options(&self) -> Answer {
+        if self.target.kind.is_device() && !self.is_free() {
+            return Answer::not_applicable("the disk is not free");
+        }
+        let in_force = self.mount.as_ref().and_then(|mount| stack::in_force(&self.report.facts, mount));
+        let shown = in_force.map(|words| {
+            let mut shown = stack::layered(options::tidy(&words));
+            // The tidy form leaves out the default; the mount table has it.
+            if words.iter().any(|word| word == "relatime") {
+                shown.insert(shown.len().min(1), "relatime".to_owned());
+            }
+            shown.join(",")
+        });
+        let shown = shown.filter(|words| !words.is_empty());
+        if shown.is_none() && !self.target.kind.is_device() {
+            return Answer::undecided("the mount options could not be read".to_owned());
+        }
+        self.decided(Topic::MountOptions, &self.steps(Topic::MountOptions), shown)
+    }
+
+    /// The answer about a setting of a server of this kind, by the fact that the server has of it.
+    fn server_setting(&self, area: Area, topic: Topic) -> Answer {
+        if self.area != area {
+            return Answer::not_applicable(match area {
+                Area::Pg => "this is no PostgreSQL server",
+                Area::Mysql => "this is no MySQL or MariaDB server",
+            });
+        }
+        let (facts, steps) = (topic.facts(), self.steps(topic));
+        let Some(cluster) = &self.target.cluster else {
+            let none = if self.target.kind.is_device() { "not mounted" } else { "no server here yet" };
+            return match steps.first() {
+                Some(step) if step.keeps() => {
+                    // What is kept where no server is yet is the default of the only such rule.
+                    let default = WalSyncMethod::Fdatasync.word().to_owned();
+                    Answer { value: text(Some(default)), ..self.of_step(step, None) }
+                }
+                Some(_) | None => match self.decided(topic, &steps, None) {
+                    answer if answer.action == AnswerAction::NoAdvice => Answer::no_advice(none.to_owned()),
+                    answer => answer,
+                },
+            };
+        };
+        let known = facts.iter().position(|fact| self.report.facts.reading(cluster, fact.id).is_known());
+        let fact = facts.get(known.unwrap_or_default());
+        let setting = fact.and_then(|fact| settings::find(fact.name));
+        let written = fact.and_then(|fact| {
+            let value = self.report.facts.reading(cluster, fact.id).value()?.clone();
+            let setting = setting?;
+            Some(setting.with_unit(&setting.written(&value)))
+        });
+        let mut answer = self.decided(topic, &steps, written.clone());
+        if let (Some(AnswerValue::Text(value)), Some(setting)) = (&answer.value, setting) {
+            answer.value = text(Some(setting.with_unit(value)));
+        }
+        if steps.is_empty() && written.is_none() {
+            answer = Answer::undecided("its value could not be read".to_owned());
+        }
+        let measured = self.report.probes.iter().any(|probe| probe.target == self.target.target);
+        if topic == Topic::WalSyncMethod && answer.action == AnswerAction::NoAdvice && !measured {
+            let current = answer.current.take();
+            answer = Answer { current, apply: self.check(), ..Answer::undecided("not measured".to_owned()) };
+        }
+        let is_other = known.is_some_and(|place| place > 0);
+        Answer { setting: setting.filter(|_| is_other).map(Setting::own_name), ..answer }
+    }
+
+    /// The command that measures the target.
+    fn check(&self) -> Vec<Command> {
+        // What is captured cannot be measured.
+        let check = Command::check(self.target.target.name(), "").filter(|_| self.report.host.live);
+        check.into_iter().collect()
+    }
+
+    fn latency(&self) -> Answer {
+        if self.target.kind.is_device() {
+            return Answer::undecided("not mounted".to_owned());
+        }
+        if price::is_without_flushes(self.report, &self.target.target) {
+            return Answer::undecided("no flush reaches the disk".to_owned());
+        }
+        let found = price::row_in_force(self.report, self.target);
+        let current = found.and_then(|(_, row)| latency(row));
+        let (Some((measurement, _)), Some(current)) = (found, current) else {
+            let reason = if self.report.host.live { "not measured" } else { "captures hold no measurement" };
+            return Answer { apply: self.check(), ..Answer::undecided(reason.to_owned()) };
+        };
+        let current = Some(AnswerValue::Latency(current));
+        let reason = measurement.basis();
+        let changes = |step: &&Step| step.basis == Basis::Measured && !step.keeps();
+        let best = measurement.of_server().find(|row| row.method == measurement.best).and_then(latency);
+        match (self.steps(Topic::WalSyncMethod).into_iter().find(changes), best) {
+            (Some(_), Some(best)) => Answer {
+                action: AnswerAction::Change,
+                value: Some(AnswerValue::Latency(best)),
+                current,
+                basis: Some(Basis::Measured),
+                confidence: Some(Confidence::Measured),
+                ..Answer::no_advice(reason)
+            },
+            (Some(_) | None, _) => Answer { current, ..Answer::no_advice(reason) },
+        }
+    }
+}
+
+fn latency(row: &MethodResult) -> Option<Latency> {
+    let paced = row.paced.as_ref()?;
+    Some(Latency {
+        method: row.method.name().to_owned(),
+        median_us: paced.median_us.value,
+        low_us: paced.median_us.low,
+        high_us: paced.median_us.high,
+        p99_us: paced.p99_us,
+    })
+}
+
+fn text(value: Option<String>) -> Option<AnswerValue> {
+    value.map(AnswerValue::Text)
+}

@@ -1,0 +1,136 @@
+//! A logarithmic axis of times: where a value stands on it, and its ticks with their labels.
+//!
+//! What decides between two commits is their ratio, so equal ratios take equal room. Drawing in columns of a terminal is left
+//! to the screens, drawing in pictures to the forms.
+
+use std::ops::RangeInclusive;
+
+use walwise_measure::measure::Estimate;
+
+/// An axis from one time to another, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+}
+
+/// Round figures of a decade.
+const COARSE: [f64; 3] = [1.0, 2.0, 5.0];
+/// The same where an axis is short.
+const FINE: [f64; 6] = [1.0, 1.5, 2.0, 3.0, 5.0, 7.0];
+/// Below this factor from end to end the ends are fine figures; below [`SHORT`] the ticks are.
+const NARROW: f64 = 4.0;
+const SHORT: f64 = 10.0;
+/// No axis is shorter than this factor.
+const LEAST: f64 = 2.0;
+/// Times outside are no times of commits.
+const SANE: RangeInclusive<f64> = 1e-3..=1e12;
+
+impl Axis {
+    /// The axis for these spans, with round figures at its ends; nothing where no span is a time.
+    pub fn around(spans: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
+        let sane = spans.filter(|(low, high)| SANE.contains(low) && SANE.contains(high));
+        let (low, high) = sane.fold((f64::INFINITY, 0.0_f64), |(low, high), (from, to)| {
+            (low.min(from.min(to)), high.max(from.max(to)))
+        });
+        if low > high {
+            return None;
+        }
+        let figures: &[f64] = if high / low < NARROW { &FINE } else { &COARSE };
+        let low = marks(low / 10.0, low * 1.000_001, figures).last().copied()?;
+        let high = high.max(low * LEAST) * 0.999_999;
+        let high = marks(high, high * 20.0, figures).first().copied()?;
+        Some(Self { low, high })
+    }
+
+    /// The axis from exactly this time to exactly that.
+    pub fn between(low: f64, high: f64) -> Option<Self> {
+        (SANE.contains(&low) && SANE.contains(&high) && low < high).then_some(Self { low, high })
+    }
+
+    /// The axis for these curves, each of times in ascending order: the slowest commits, which are few, do not stretch it.
+    pub fn around_quantiles<'q>(curves: impl Iterator<Item = &'q [f64]>) -> Option<Self> {
+        let span = |all: &[f64]| Some((*all.first()?, *all.get(all.len().saturating_sub(1) * 97 / 100)?));
+        Self::around(curves.filter_map(span))
+    }
+
+    /// The share of the axis at which a time stands: below 0 or above 1 where it lies outside, no number where it is no time.
+    pub fn share(&self, us: f64) -> f64 {
+        (us / self.low).ln() / (self.high / self.low).ln()
+    }
+
+    /// The shares at which the lower end, the middle and the upper end of an estimate stand.
+    pub fn shares(&self, estimate: Estimate) -> [f64; 3] {
+        [estimate.low, estimate.value, estimate.high].map(|us| self.share(us))
+    }
+
+    /// The time at this share of the axis.
+    pub fn time(&self, share: f64) -> f64 {
+        self.low * (self.high / self.low).powf(share)
+    }
+
+    /// Its round figures in ascending order, each as a share with its label: `150 µs`, `1.5 ms`.
+    pub fn ticks(&self) -> Vec<(f64, String)> {
+        let figures: &[f64] = if self.high / self.low < SHORT { &FINE } else { &COARSE };
+        let ticks = marks(self.low * 0.999_999, self.high * 1.000_001, figures);
+        ticks.into_iter().map(|us| (self.share(us), label(us))).collect()
+    }
+}
+
+/// The round figures from one time to another, in ascending order.
+fn marks(from: f64, to: f64, figures: &[f64]) -> Vec<f64> {
+    #[expect(clippy::cast_possible_truncation, reason = "the decade of a sane time")]
+    let decade = |us: f64| us.log10().floor() as i32;
+    let all =
+        (decade(from)..=decade(to)).flat_map(|tens| figures.iter().map(move |one| one * 10_f64.powi(tens)));
+    all.filter(|mark| (from..=to).contains(mark)).collect()
+}
+
+/// A round figure with its unit.
+fn label(us: f64) -> String {
+    let (figure, unit) = match us {
+        us if us < 1e3 => (us, "µs"),
+        us if us < 1e6 => (us / 1e3, "ms"),
+        us => (us / 1e6, "s"),
+    };
+    let figure = format!("{figure:.2}");
+    format!("{} {unit}", figure.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_ends_are_round_and_at_least_a_factor_of_two_apart() {
+        let axis = |low, high| Axis::around([(low, high)].into_iter()).unwrap();
+        assert_eq!(axis(178.0, 187.0), Axis { low: 150.0, high: 300.0 });
+        assert_eq!(axis(120.0, 480.0), Axis { low: 100.0, high: 500.0 });
+        assert_eq!(axis(100.0, 100.0), Axis { low: 100.0, high: 200.0 });
+    }
+
+    #[test]
+    fn what_is_no_time_has_no_axis() {
+        for value in [f64::NAN, f64::INFINITY, -1.0, 0.0, 1e300] {
+            assert_eq!(Axis::around([(value, value)].into_iter()), None);
+            assert_eq!(Axis::between(value, 10.0), None);
+        }
+        assert_eq!(Axis::between(10.0, 10.0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn every_axis_holds_its_values_and_its_ticks(low in 0.001_f64..1e9, factor in 1.0_f64..1e3) {
+            let high = low * factor;
+            let axis = Axis::around([(low, high)].into_iter()).unwrap();
+            prop_assert!(axis.low <= low && high <= axis.high && axis.high >= axis.low * 1.99, "{:?}", axis);
+            let shares: Vec<f64> = axis.ticks().into_iter().map(|(share, _)| share).collect();
+            prop_assert!(shares.len() >= 2 && shares.is_sorted(), "{:?}", shares);
+            prop_assert!(shares.iter().all(|share| (-1e-6..=1.000_001).contains(share)), "{:?}", shares);
+            let back = axis.time(axis.share(low));
+            prop_assert!((back / low - 1.0).abs() < 1e-9, "{}", back);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! The file of a server's settings, to be included or pasted: the plan's server settings with their reasons.
+//!
+//! Its form follows from the servers of the report: a group `[mysqld]` where all are MySQL or MariaDB, else lines of
+//! postgresql.conf, with the settings of those two as comments. Correct settings are comments. Every setting names the
+//! place of its value in force, because an overridden line changes nothing. Not every setting under `pg.` is a line of a
+//! file; checksums, for example, are chosen when a cluster is created.
+
+use std::collections::BTreeSet;
+
+use super::{Report, Step, origin};
+use walwise_judge::rules::{Change, Risk};
+use walwise_model::facts::catalog::cluster::KIND;
+use walwise_model::facts::catalog::postgres::WAL_SYNC_METHOD;
+use walwise_model::facts::catalog::probe;
+use walwise_model::facts::note::MeasurementNote;
+use walwise_model::facts::{Note, Scope, ServerKind, SettingSyntax, Subject};
+use walwise_model::quote::{self, comment};
+use walwise_model::settings::{self, Setting, SettingKind};
+
+/// The lines for every target of a report.
+pub fn render(report: &Report) -> String {
+    let mut parts = vec![format!(
+        "# walwise {} on {}, {}: for review, nothing was changed.\n",
+        comment::inline(&report.tool.version),
+        comment::inline(&report.host.name),
+        comment::inline(&report.when)
+    )];
+    let form = form(report);
+    parts.extend(opening(report, form));
+    let missing = report.warnings.iter().filter(|note| tells_of_missing_figures(note));
+    parts.extend(missing.map(|note| format!("# {}\n", comment::inline(&note.to_string()))));
+    let mut done: Vec<(&Subject, &Setting)> = Vec::new();
+    let mut open: Vec<&Subject> = Vec::new();
+    for target in &report.targets {
+        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        let mut lines = vec![format!("\n# {}\n", comment::inline(&target.title))];
+        for step in steps {
+            let key = (&step.subject, step.advice.setting);
+            if let Some(line) = line(step, form).filter(|_| !done.contains(&key)) {
+                done.push(key);
+                lines.push(in_force(step));
+                lines.push(line);
+            }
+        }
+        if let Some(cluster) = target.cluster.as_ref().filter(|cluster| !open.contains(cluster)) {
+            open.push(cluster);
+            lines.extend(open_method(report, cluster));
+        }
+        if lines.len() > 1 {
+            parts.append(&mut lines);
+        }
+    }
+    let changes = report
+        .plans
+        .iter()
+        .flat_map(|plan| &plan.steps)
+        .any(|step| !step.keeps() && is_in_file(step.advice.setting.kind));
+    if !changes {
+        parts.push("# No line is to be changed.\n".to_owned());
+    }
+    parts.concat()
+}
+
+/// The syntax of the file: that of its servers, where they have the same.
+fn form(report: &Report) -> SettingSyntax {
+    let mut syntaxes = clusters(report).map(|cluster| report.facts.database(cluster).syntax);
+    let first = syntaxes.next().unwrap_or(SettingSyntax::Conf);
+    if syntaxes.all(|other| other == first) { first } else { SettingSyntax::Conf }
+}
+
+fn clusters(report: &Report) -> impl Iterator<Item = &Subject> {
+    report.targets.iter().filter_map(|target| target.cluster.as_ref())
+}
+
+/// What stands above the settings.
+fn opening(report: &Report, form: SettingSyntax) -> Vec<String> {
+    match form {
+        SettingSyntax::Conf => Vec::new(),
+        SettingSyntax::Options => {
+            let servers: BTreeSet<&Subject> = clusters(report).collect();
+            let several = "# Lines of several servers: give each server its own.\n";
+            [(servers.len() > 1).then_some(several), Some(OPTIONS)]
+                .into_iter()
+                .flatten()
+                .map(str::to_owned)
+                .collect()
+        }
+    }
+}
+
+/// The beginning of an option file.
+const OPTIONS: &str = "\
+    # For a directory that the server's option files include, or for !include at their end: the last line wins.\n\
+    # A server reads it when it starts. The plan says what changes a running server.\n\
+    [mysqld]\n";
+
+/// Whether a note reports a missing measurement that the lines depend on.
+fn tells_of_missing_figures(note: &Note) -> bool {
+    match note {
+        Note::Measurement(note) => {
+            matches!(note, MeasurementNote::Absence { .. } | MeasurementNote::Fragment { .. })
+        }
+        Note::Mount(_)
+        | Note::Boot(_)
+        | Note::Storage(_)
+        | Note::Target(_)
+        | Note::Server(_)
+        | Note::Postgres(_)
+        | Note::Mysql(_)
+        | Note::Drill(_)
+        | Note::Trial(_)
+        | Note::Rules(_)
+        | Note::Run(_) => false,
+    }
+}
+
+/// The flush method of the WAL where no plan covers it: an unmeasured method is not thereby right.
+fn open_method(report: &Report, cluster: &Subject) -> Option<String> {
+    let setting = settings::of(&WAL_SYNC_METHOD)?;
+    let mut steps = report.plans.iter().flat_map(|plan| &plan.steps);
+    let is_told = steps.any(|step| step.subject == *cluster && step.advice.setting == setting);
+    if is_told || !report.facts.value(cluster, &KIND).is_some_and(ServerKind::is_postgres) {
+        return None;
+    }
+    let place = report.facts.resolve(cluster, Scope::Target);
+    let is_measured = place.is_some_and(|place| report.facts.value(&place, &probe::OUTCOME).is_some());
+    let why = if is_measured {
+        "not judged: the measurement does not decide whether another is faster"
+    } else {
+        "not judged: no measurement tells whether another is faster"
+    };
+    let (name, now) = (setting.own_name(), report.facts.named(cluster, setting.name));
+    let line = now.value().map(|value| format!("{name} = {}", quoted(&setting.written(value))));
+    Some(format!(
+        "# now: {}\n# {}   # {why}\n",
+        comment::inline(&origin::of(setting, now)),
+        line.unwrap_or_else(|| name.to_owned())
+    ))
+}
+
+/// The place of the value in force, and the settings that override the following line.
+fn in_force(step: &Step) -> String {
+    let now = format!("# now: {}\n", comment::inline(&origin::now(&step.advice)));
+    let stronger = origin::stronger(&step.advice).filter(|_| !step.keeps());
+    let says = stronger.map(|stronger| format!("# {}\n", stronger.says("this file")));
+    now + &says.unwrap_or_default()
+}
+
+/// One setting as a line; `None` for a setting outside servers.
+fn line(step: &Step, form: SettingSyntax) -> Option<String> {
+    let setting = step.advice.setting;
+    match (setting.kind.area()?.database().syntax, form) {
+        (SettingSyntax::Conf, _) => postgres(step, setting),
+        (SettingSyntax::Options, SettingSyntax::Options) => option(step, setting.own_name()),
+        (SettingSyntax::Options, SettingSyntax::Conf) => foreign(step, setting.own_name()),
+    }
+}
+
+/// A setting of PostgreSQL.
+fn postgres(step: &Step, setting: &Setting) -> Option<String> {
+    let name = setting.own_name();
+    let (why, note) = (comment::inline(&step.title), restart(step));
+    match &step.advice.change {
+        Change::Set(value) if !is_in_file(setting.kind) => {
+            Some(format!("# {name}: {}; not a line of this file. {why}\n", comment::inline(value)))
+        }
+        Change::Set(value) => Some(format!("{name} = {}   # {why}{note}\n", quoted(value))),
+        Change::Keep if !is_in_file(setting.kind) => {
+            Some(format!("# {name}: already so; not a line of this file. {why}\n"))
+        }
+        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
+            Some(now) => format!("# {name} = {}   # already so: {why}\n", quoted(&now)),
+            None => format!("# {name}   # leave it as it is: {why}\n"),
+        }),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// Said where a reload or a statement does not suffice.
+fn restart(step: &Step) -> &'static str {
+    match step.advice.risk {
+        Risk::NeedsRestart => " (needs a restart)",
+        _ => "",
+    }
+}
+
+/// A setting of MySQL or MariaDB.
+fn option(step: &Step, name: &str) -> Option<String> {
+    let (why, note) = (comment::inline(&step.title), restart(step));
+    match &step.advice.change {
+        Change::Set(value) => Some(format!(
+            "{name} = {}   # {why}{note}\n",
+            quote::mysql::option(&step.advice.setting.with_unit(value))
+        )),
+        Change::Keep => Some(match step.advice.current.value().map(|now| step.advice.setting.written(now)) {
+            Some(now) => format!(
+                "# {name} = {}   # already so: {why}\n",
+                quote::mysql::option(&step.advice.setting.with_unit(&now))
+            ),
+            None => format!("# {name}   # leave it as it is: {why}\n"),
+        }),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// The same as a comment, because it belongs in another file.
+fn foreign(step: &Step, name: &str) -> Option<String> {
+    let why = comment::inline(&step.title);
+    match &step.advice.change {
+        Change::Set(value) => Some(format!(
+            "# my.cnf, [mysqld]: {name} = {}   # {why}\n",
+            comment::inline(&step.advice.setting.with_unit(value))
+        )),
+        Change::Keep => Some(format!("# my.cnf: {name}   # leave it as it is: {why}\n")),
+        Change::Add(_) | Change::Remove(_) | Change::Edit { .. } => None,
+    }
+}
+
+/// Whether a line of a server's file changes it.
+fn is_in_file(kind: SettingKind) -> bool {
+    matches!(kind, SettingKind::Postgres | SettingKind::Mysql)
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A value in the syntax of postgresql.conf: words and whole numbers bare, everything else in quotes, where a backslash
+/// would begin an escape (guc-file.l, GUC_scanstr).
+pub fn quoted(value: &str) -> String {
+    let value = comment::inline(value);
+    let number = value.chars().all(|c| c.is_ascii_digit());
+    let word = value.starts_with(|c: char| c.is_ascii_alphabetic()) && is_name(&value);
+    if !value.is_empty() && (number || word) {
+        return value;
+    }
+    format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{TargetSummary, sample};
+    use walwise_judge::rules::{Advice, Level};
+    use walwise_model::facts::{Area, Reading, Source, Value};
+
+    #[test]
+    fn values_are_quoted_as_the_server_wants() {
+        assert_eq!(quoted("fdatasync"), "fdatasync");
+        assert_eq!(quoted("100"), "100");
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("data, wal"), "'data, wal'");
+        assert_eq!(quoted("it's \\n"), "'it''s \\\\n'");
+        assert_eq!(quoted("10ms"), "'10ms'");
+    }
+
+    #[test]
+    fn the_plan_becomes_lines_and_nothing_else_does() {
+        let change = |setting: &str, value: &str| sample::advice(setting, Change::Set(value.to_owned()));
+        let mut report = sample::at_risk();
+        let plan = report.plans.first_mut().unwrap();
+        let mut step = plan.steps.first().unwrap().clone();
+        step.title = "why\nmax_connections = 9999".to_owned();
+        for advice in [change("pg.fsync", "on"), change("pg.data_checksums", "on")] {
+            step.advice = advice;
+            step.level = Level::Critical;
+            plan.steps.push(step.clone());
+        }
+        let mut keep = step.clone();
+        keep.advice = sample::advice("pg.data_checksums", Change::Keep);
+        keep.subject = Subject::cluster("postgres /kept");
+        plan.steps.push(keep);
+        let text = render(&report);
+        assert!(!text.contains("data_checksums ="), "it can be set nowhere: {text}");
+        assert!(text.contains("# data_checksums: already so; not a line of this file."), "{text}");
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        assert_eq!(lines, ["fsync = on   # why?max_connections = 9999"]);
+        assert!(text.contains("# wal_sync_method = fdatasync   # already so:"), "{text}");
+        assert!(!text.contains("commit_delay"), "an option is no part of the plan");
+    }
+
+    #[test]
+    fn a_method_that_nobody_measured_is_not_called_right() {
+        let mut report = sample::at_risk();
+        for plan in &mut report.plans {
+            plan.steps.retain(|step| step.advice.setting.name != "pg.wal_sync_method");
+        }
+        let told = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n\
+            # wal_sync_method = fdatasync   # not judged: ";
+        let target = report.targets.first().unwrap();
+        let (place, cluster) = (target.target.clone(), target.cluster.clone().unwrap());
+        report.facts.know(&cluster, &KIND, ServerKind::Postgres, Source::file("/srv/pg/15/main"));
+        report.facts.forget(&place);
+        let text = render(&report);
+        assert!(text.contains(&format!("{told}no measurement")), "{text}");
+        let outcome =
+            Reading::known(probe::ProbeOutcome::NotSettled, Source::Probe { id: "commit".to_owned() });
+        report.facts.put(&place, &probe::OUTCOME, outcome);
+        let text = render(&report);
+        assert!(text.contains(&format!("{told}the measurement does not decide")), "{text}");
+        assert_eq!(text.matches("wal_sync_method").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn every_line_says_where_the_value_in_force_is_set() {
+        let change = sample::advice("pg.fsync", Change::Set("on".to_owned()));
+        for (file, told) in [
+            ("/etc/pg/10-old.conf", "# now: off, set in /etc/pg/10-old.conf:1\nfsync = on "),
+            (
+                "/srv/pg/postgresql.auto.conf",
+                "# now: off, set in /srv/pg/postgresql.auto.conf:1\n\
+                 # ALTER SYSTEM wins over this file: use ALTER SYSTEM SET/RESET, or remove it there\nfsync = on ",
+            ),
+            (
+                "/proc/10/cmdline",
+                "# now: off, set in /proc/10/cmdline:1\n\
+                 # the command line wins over files: change it there and restart\nfsync = on ",
+            ),
+        ] {
+            let mut report = sample::at_risk();
+            let step = report.plans.first_mut().unwrap().steps.first_mut().unwrap();
+            step.advice.clone_from(&change);
+            step.advice.current = Reading::known(Value::Bool(false), Source::line(file, 1));
+            let text = render(&report);
+            assert!(text.contains(told), "{text}");
+            let kept = "# now: fdatasync, set in /srv/pg/15/main/postgresql.conf:211\n# wal_sync_method = fdatasync ";
+            assert!(text.contains(kept), "{text}");
+        }
+    }
+
+    /// A report about servers of this kind, each with a step that changes a setting and one that keeps one.
+    fn of_mysql(places: &[&str]) -> Report {
+        let mut report = sample::at_risk();
+        let plan = report.plans.first_mut().unwrap();
+        let (first, target) = (plan.steps.first().unwrap().clone(), report.targets.first().unwrap().clone());
+        plan.steps.clear();
+        report.targets.clear();
+        for place in places {
+            let cluster = Subject::cluster(*place);
+            report.facts.is_of(&cluster, Area::Mysql);
+            report.targets.push(TargetSummary { cluster: Some(cluster.clone()), ..target.clone() });
+            let step = |setting, change, now: u64| Step {
+                subject: cluster.clone(),
+                title: "why\n[client]".to_owned(),
+                advice: Advice {
+                    current: Reading::known(Value::Whole(now), Source::line("/etc/mysql/my.cnf", 3)),
+                    risk: Risk::None,
+                    ..sample::advice(setting, change)
+                },
+                ..first.clone()
+            };
+            plan.steps.push(step("mysql.sync_binlog", Change::Set("1".to_owned()), 0));
+            plan.steps.push(step("mysql.innodb_flush_log_at_trx_commit", Change::Keep, 1));
+        }
+        report
+    }
+
+    #[test]
+    fn an_option_file_is_of_mysql_alone() {
+        let text = render(&of_mysql(&["/var/lib/mysql"]));
+        let group = "# A server reads it when it starts. The plan says what changes a running server.\n[mysqld]\n\n# ";
+        assert!(text.contains(group), "{text}");
+        let lines: Vec<&str> =
+            text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+        assert_eq!(lines, ["[mysqld]", "sync_binlog = 1   # why?[client]"]);
+        assert!(text.contains("# now: 0, set in /etc/mysql/my.cnf:3\nsync_binlog"), "{text}");
+        assert!(text.contains("# innodb_flush_log_at_trx_commit = 1   # already so: why"), "{text}");
+        assert!(!text.contains("several servers"), "{text}");
+        assert!(render(&of_mysql(&["/a", "/b"])).contains("give each server its own"));
+    }
+
+    #[test]
+    fn beside_postgres_it_stays_a_comment() {
+        let mut report = of_mysql(&["/var/lib/mysql"]);
+        report.targets.extend(sample::at_risk().targets);
+        let text = render(&report);
+        assert!(text.contains("# my.cnf, [mysqld]: sync_binlog = 1   # why"), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with('[')), "{text}");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_told() {
+        let mut report = sample::free_disk();
+        let note = MeasurementNote::Absence { reason: "the directory\nis full".to_owned() };
+        report.warnings.push(note.into());
+        let text = render(&report);
+        assert!(text.contains("\n# not measured: the directory?is full\n"), "{text}");
+        assert!(!text.contains("malformed"), "{text}");
+    }
+}

@@ -1,0 +1,499 @@
+//! The document of a report, JSON or HTML with that inside → the compared parts of it.
+//!
+//! The document is untrusted. A malformed part is lost alone and counted, text is made display-safe, and only another
+//! format version is refused as a whole. It is parsed row by row, so that the document of a host with thousands of
+//! disks is never completely in memory.
+
+use std::fmt;
+use std::io::{BufReader, Read};
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
+
+use super::kept::{Kept, KeptLog, KeptProbe, KeptRow};
+use crate::inside::ReportReader;
+use crate::model::difference::{KeptFact, KeptFinding, Shown};
+use crate::model::{OLDEST_SCHEMA, SCHEMA_VERSION};
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::Level;
+use walwise_measure::measure::{ALPHA, CaveatId, Estimate, MeasuredLog, Method, interval};
+use walwise_model::facts::{Choice, Scope, Subject, Value, Why, catalog};
+use walwise_model::text::{error_words, is_treacherous, safe};
+
+/// The largest document, in bytes; that of a host with ten thousand disks has 400 MB.
+pub const LARGEST: u64 = 1 << 30;
+
+/// Why a document cannot be used for a comparison.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It is no report.
+    #[error("this is no report of walwise ({0}); make one with `walwise check -v --format json`")]
+    NoReport(String),
+    /// It has a format that this version does not read.
+    #[error(
+        "this report has format {0}, and this version of walwise reads formats {OLDEST_SCHEMA} to {SCHEMA_VERSION}; \
+         make a new one with `walwise check --save`, or compare with the version that made it"
+    )]
+    Format(u64),
+    #[error(
+        "this is a recommendation, without the facts of a report; make a report with `walwise check -v --format json`, \
+         or keep one with `walwise check --save`"
+    )]
+    Recommendation,
+    /// Reading it failed, for this reason.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Kept {
+    /// The compared parts of a report, from its JSON document.
+    pub fn parse(document: impl Read) -> Result<Self, Unusable> {
+        let mut reading = PartialReport::default();
+        let inside = ReportReader::new(BufReader::new(document));
+        let mut json = serde_json::Deserializer::from_reader(BufReader::new(inside));
+        let read = json.deserialize_map(ReportVisitor(&mut reading)).and_then(|()| json.end());
+        match (reading.format, read) {
+            (Some(format), _)
+                if !(u64::from(OLDEST_SCHEMA)..=u64::from(SCHEMA_VERSION)).contains(&format) =>
+            {
+                Err(Unusable::Format(format))
+            }
+            (_, Ok(())) if reading.is_recommendation => Err(Unusable::Recommendation),
+            (_, Err(error)) if error.is_io() => Err(Unusable::Unreadable(error_words(&error.into()))),
+            (_, Err(error)) => Err(Unusable::NoReport(error.to_string())),
+            (None, Ok(())) => Err(Unusable::NoReport("it does not say which format it has".to_owned())),
+            (Some(_), Ok(())) => Ok(reading.kept),
+        }
+    }
+}
+
+/// The parts read so far.
+#[derive(Default)]
+struct PartialReport {
+    kept: Kept,
+    format: Option<u64>,
+    is_recommendation: bool,
+}
+
+/// The whole document. What stands before a mistake in its syntax is read, because it may say which format it has.
+struct ReportVisitor<'r>(&'r mut PartialReport);
+
+impl<'de> Visitor<'de> for ReportVisitor<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a report")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let PartialReport { kept, format, is_recommendation } = self.0;
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "schema" => {
+                    *format = None;
+                    take(kept, map.next_value()?, |_, schema| *format = Some(schema));
+                }
+                "document" => {
+                    *is_recommendation = true;
+                    map.next_value::<IgnoredAny>()?;
+                }
+                "when" => take(kept, map.next_value()?, |kept, when| kept.made.when = when),
+                "asked" => take(kept, map.next_value()?, |kept, asked| kept.made.asked = Some(asked)),
+                "tool" => {
+                    take(kept, map.next_value()?, |kept, tool: ToolEntry| kept.made.walwise = tool.version);
+                }
+                "pack" => take(kept, map.next_value()?, |kept, pack: PackEntry| kept.made.pack = pack.sha256),
+                "host" => take(kept, map.next_value()?, host),
+                "targets" => map.next_value_seed(ListVisitor(kept, target))?,
+                "stacks" => map.next_value_seed(ListVisitor(kept, stack))?,
+                "verdicts" => map.next_value_seed(ListVisitor(kept, verdict))?,
+                "probes" => map.next_value_seed(ListVisitor(kept, probe))?,
+                "findings" | "undecided" => map.next_value_seed(ListVisitor(kept, finding))?,
+                "rules" => map.next_value_seed(ListVisitor(kept, rule))?,
+                "facts" => map.next_value_seed(ListVisitor(kept, fact))?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A list of the document, of which each row is kept or costs itself; anything else in its place is one mistake.
+struct ListVisitor<'k, T>(&'k mut Kept, fn(&mut Kept, T));
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for ListVisitor<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+macro_rules! no_list {
+    ($($visit:ident($($value:ty)?)),+) => {
+        $(fn $visit<E>(self $(, _: $value)?) -> Result<(), E> {
+            self.0.unreadable += 1;
+            Ok(())
+        })+
+    };
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for ListVisitor<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
+        while let Some(row) = rows.next_element()? {
+            take(self.0, row, self.1);
+        }
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.0.unreadable += 1;
+        IgnoredAny.visit_map(map).map(|_| ())
+    }
+
+    no_list!(visit_bool(bool), visit_i64(i64), visit_u64(u64), visit_f64(f64), visit_str(&str), visit_unit());
+}
+
+/// Keeps a part of the shape that it should have, and counts one of another.
+fn take<T: DeserializeOwned>(kept: &mut Kept, mut json: Json, keep: impl FnOnce(&mut Kept, T)) {
+    make_safe(&mut json);
+    match T::deserialize(json) {
+        Ok(part) => keep(kept, part),
+        Err(_) => kept.unreadable += 1,
+    }
+}
+
+/// Makes all text display-safe. Text written by walwise is safe already and passes unchanged.
+fn make_safe(json: &mut Json) {
+    match json {
+        Json::String(text) if !is_plain(text) && text.chars().any(is_treacherous) => {
+            *text = safe(text.as_bytes());
+        }
+        Json::Array(all) => all.iter_mut().for_each(make_safe),
+        Json::Object(members) => members.values_mut().for_each(make_safe),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+/// Whether it is printable ASCII, as nearly all text is.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
+}
+
+/// A subject that is a target.
+#[derive(Deserialize)]
+#[serde(try_from = "Subject")]
+struct TargetSubject(Subject);
+
+impl TryFrom<Subject> for TargetSubject {
+    type Error = &'static str;
+
+    fn try_from(subject: Subject) -> Result<Self, Self::Error> {
+        if subject.scope() == Scope::Target { Ok(Self(subject)) } else { Err("no target") }
+    }
+}
+
+#[derive(Deserialize)]
+struct ToolEntry {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct PackEntry {
+    sha256: String,
+}
+
+#[derive(Deserialize)]
+struct HostEntry {
+    name: String,
+    os: String,
+    kernel: String,
+    #[serde(default)]
+    privileged: Json,
+    live: bool,
+}
+
+fn host(kept: &mut Kept, HostEntry { name, os, kernel, privileged, live }: HostEntry) {
+    let made = &mut kept.made;
+    (made.host, made.os, made.kernel) = (name, os, kernel);
+    (made.privileged, made.live) = (privileged.as_bool(), live);
+}
+
+#[derive(Deserialize)]
+struct TargetRow {
+    target: TargetSubject,
+    title: String,
+    subjects: Vec<Subject>,
+}
+
+fn target(kept: &mut Kept, TargetRow { target, title, subjects }: TargetRow) {
+    let target = kept.targets.entry(target.0).or_default();
+    (target.title, target.subjects) = (title, subjects);
+}
+
+#[derive(Deserialize)]
+struct StackRow {
+    target: TargetSubject,
+    layers: Vec<LayerEntry>,
+}
+
+#[derive(Deserialize)]
+struct LayerEntry {
+    subject: Subject,
+}
+
+fn stack(kept: &mut Kept, StackRow { target, layers }: StackRow) {
+    kept.stand(&target.0, layers.iter().map(|layer| &layer.subject));
+}
+
+#[derive(Deserialize)]
+struct VerdictRow {
+    target: TargetSubject,
+    standing: Standing,
+}
+
+fn verdict(kept: &mut Kept, VerdictRow { target, standing }: VerdictRow) {
+    kept.verdicts.insert(target.0, standing);
+}
+
+#[derive(Deserialize)]
+struct RuleRow {
+    rule: String,
+}
+
+fn rule(kept: &mut Kept, RuleRow { rule }: RuleRow) {
+    kept.rules.insert(rule);
+}
+
+#[derive(Deserialize)]
+struct FindingRow {
+    rule: String,
+    subject: Subject,
+    outcome: OutcomeTag,
+    level: Level,
+    title: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+enum OutcomeTag {
+    Applies,
+    Undecided,
+    DoesNotApply,
+}
+
+fn finding(kept: &mut Kept, FindingRow { rule, subject, outcome, level, title }: FindingRow) {
+    let applies = match outcome {
+        OutcomeTag::Applies => true,
+        OutcomeTag::Undecided => false,
+        OutcomeTag::DoesNotApply => return,
+    };
+    kept.findings.insert((rule, subject), KeptFinding { applies, level, title });
+}
+
+#[derive(Deserialize)]
+struct FactEntry {
+    subject: Subject,
+    fact: String,
+    #[serde(default)]
+    reading: Json,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+enum ReadingTag {
+    Known { value: Value },
+    Unknown { why: Why },
+}
+
+fn fact(kept: &mut Kept, FactEntry { subject, fact, reading }: FactEntry) {
+    let Some(info) = catalog::find(&fact) else {
+        kept.foreign += 1;
+        return;
+    };
+    let state = match ReadingTag::deserialize(reading) {
+        Ok(ReadingTag::Known { value }) => KeptFact::Known { value: Shown::from_value(info, &value) },
+        Ok(ReadingTag::Unknown { why }) => KeptFact::Unknown { why },
+        Err(_) => {
+            kept.unreadable += 1;
+            return;
+        }
+    };
+    kept.facts.entry(subject).or_default().insert(info.name, state);
+}
+
+#[derive(Deserialize)]
+struct ProbeRow {
+    target: TargetSubject,
+    measurement: MeasurementEntry,
+}
+
+#[derive(Deserialize)]
+struct MeasurementEntry {
+    when: String,
+    directory: String,
+    caveats: Vec<CaveatEntry>,
+    #[serde(default)]
+    log: MeasuredLog,
+    methods: Vec<Json>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CaveatEntry {
+    id: Json,
+    #[serde(alias = "text")]
+    says: Json,
+    refuses_advice: Json,
+}
+
+/// A caveat of schema 3 that limits no comparison: fsync takes longer paced than back to back.
+const OF_SCHEMA_3: &str = "fsync-pace";
+
+impl CaveatEntry {
+    fn spoils_comparison(&self) -> bool {
+        // The effect of a caveat that another version of walwise knows and this one does not is unknown.
+        let id = self.id.as_str().and_then(CaveatId::from_word);
+        let is_known = id.is_some() || self.id == OF_SCHEMA_3;
+        self.refuses_advice.as_bool().unwrap_or(true)
+            || !is_known
+            || id.is_some_and(CaveatId::slows_all_alike)
+    }
+}
+
+#[derive(Deserialize)]
+struct MethodRow {
+    method: Method,
+    pages: u32,
+    as_server: bool,
+    paced: Option<PacedEntry>,
+    /// Paced commits in reports of schema 3, in order; those of the default and of fsync at most.
+    #[serde(default)]
+    paced_us: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct PacedEntry {
+    median_us: Estimate,
+    rounds_us: Vec<f64>,
+}
+
+impl MethodRow {
+    /// The paced commits; `None` where none were made.
+    fn paced(&self) -> Option<(Estimate, &[f64])> {
+        let of_schema_3 = || Some((interval(&self.paced_us, ALPHA)?, self.paced_us.as_slice()));
+        self.paced.as_ref().map(|paced| (paced.median_us, paced.rounds_us.as_slice())).or_else(of_schema_3)
+    }
+}
+
+fn probe(kept: &mut Kept, ProbeRow { target, measurement }: ProbeRow) {
+    let MeasurementEntry { when, directory, caveats, log, methods } = measurement;
+    let against = caveats.iter().filter(|caveat| caveat.spoils_comparison());
+    let Some(doubts) = against.map(|caveat| caveat.says.as_str().map(str::to_owned)).collect() else {
+        kept.unreadable += 1;
+        return;
+    };
+    let mut probe = KeptProbe { when, directory, doubts, log: KeptLog::new(&log), ..KeptProbe::default() };
+    for json in methods {
+        take(kept, json, |kept, row: MethodRow| {
+            // Back-to-back commits are not compared: a server does not commit like that.
+            let Some((median, rounds)) = row.paced() else { return };
+            match KeptRow::new(row.as_server, median, rounds) {
+                Some(kept) => drop(probe.rows.insert((row.method, row.pages), kept)),
+                None => kept.unreadable += 1,
+            }
+        });
+    }
+    kept.probes.insert(target.0, probe);
+}
+
+#[cfg(test)]
+mod tests {
+    //! A report and its document are kept alike, and what is wrong in a document costs itself.
+
+    use std::io::Read;
+
+    use super::*;
+    use crate::{json, sample};
+
+    #[test]
+    fn a_report_and_its_document_are_kept_alike() {
+        for report in sample::all() {
+            let kept = Kept::parse(json::render(&report).as_bytes()).unwrap();
+            assert_eq!(kept, Kept::from_report(&report));
+            assert!(!kept.facts.is_empty() && kept.unreadable == 0);
+        }
+        assert!(!Kept::from_report(&sample::at_risk()).probes.is_empty());
+    }
+
+    #[test]
+    fn a_caveat_that_nobody_knows_speaks_against_a_comparison() {
+        let document = json::render(&sample::at_risk());
+        for (id, doubts) in [("competing-io", 1), ("o-direct", 0), ("made-up", 1)] {
+            let document = document.replace("\"competing-io\"", &format!("\"{id}\""));
+            let kept = Kept::parse(document.as_bytes()).unwrap();
+            assert_eq!(kept.probes.values().map(|probe| probe.doubts.len()).sum::<usize>(), doubts, "{id}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_report_or_of_another_format_is_refused_with_what_to_do() {
+        for (document, says) in [
+            ("", "walwise check -v --format json"),
+            ("{", "walwise check -v --format json"),
+            ("[]", "walwise check -v --format json"),
+            ("{}", "which format"),
+            (r#"{"schema": "3"}"#, "which format"),
+            (r#"{"schema": 3} x"#, "walwise check -v --format json"),
+            (r#"{"schema": 99}"#, "has format 99"),
+            (r#"{"schema": 1, "facts": [}"#, "has format 1"),
+        ] {
+            let error = Kept::parse(document.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(says), "{document}: {error}");
+        }
+        for byte in [b' ', b'{', b'\0'] {
+            let endless = std::io::repeat(byte);
+            let refused = Kept::parse(endless.take(1 << 10));
+            assert!(matches!(refused, Err(Unusable::NoReport(_))), "{refused:?}");
+        }
+        let broken = b"{\"schema\": 3, ".chain(FailingReader);
+        assert!(matches!(Kept::parse(broken), Err(Unusable::Unreadable(why)) if why == "nothing came"));
+    }
+
+    /// A file whose reading fails.
+    struct FailingReader;
+
+    impl Read for FailingReader {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("nothing came"))
+        }
+    }
+
+    #[test]
+    fn every_mistake_costs_itself() {
+        let document = r#"{"schema": 3, "when": 3, "host": [], "targets": {"a": [1]}, "verdicts": 7,
+        "rules": [{"rule": "a.b"}, {"rule": null}, 4],
+        "findings": [
+            {"rule": "a.b", "subject": "device sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},
+            {"rule": "a.b", "subject": "sda", "outcome": {"outcome": "applies"}, "level": "warning", "title": "t"},
+            {"rule": "a.b", "subject": "device sdb", "outcome": {"outcome": "maybe"}, "level": "warning", "title": "t"},
+            {"rule": "a.b", "subject": "device sdb", "outcome": {"outcome": "applies"}, "level": "dire", "title": "t"}],
+        "facts": [
+            {"subject": "device sda", "fact": "device.model", "reading": {"state": "known", "value": "A\u001b[31m"}},
+            {"subject": "device sda", "fact": "device.colour", "reading": {"state": "known", "value": "red"}},
+            {"subject": "device sda", "fact": "device.size", "reading": {"state": "known", "value": null}},
+            {"subject": "device sda", "fact": "device.kind", "reading": {"state": "perhaps"}}]}"#;
+        let kept = Kept::parse(document.as_bytes()).unwrap();
+        let (sda, model) = (Subject::device("sda"), Shown::Text("A\\x1b[31m".to_owned()));
+        assert_eq!(kept.value(&sda, "device.model"), Some(&model));
+        assert_eq!((kept.findings.len(), kept.rules.len()), (1, 1));
+        assert_eq!((kept.foreign, kept.unreadable), (1, 11));
+    }
+}

@@ -1,0 +1,250 @@
+//! What to fix first: the changes of a plan and the findings beside it, each once, most urgent first.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::model::answer::Topic;
+use super::{Plan, Report, Step, TargetSummary, mkfs, origin};
+use walwise_judge::rules::{Advice, Basis, Finding, Level, Outcome, Risk};
+use walwise_model::facts::{Reading, Scope, Subject, Value};
+use walwise_model::quote::Command;
+use walwise_model::settings::{Mounting, Setting, SettingKind};
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub struct Fix<'r> {
+    pub level: Level,
+    pub title: String,
+    pub subject: &'r Subject,
+    /// The setting that it changes, where it is a step of the plan.
+    pub setting: Option<&'static Setting>,
+    pub risk: Risk,
+    pub commands: Vec<Command>,
+    /// What to do, where no command does it.
+    pub remedy: Option<String>,
+    /// Where the value in force was read.
+    pub seen: Option<String>,
+    pub rules: Vec<String>,
+    basis: Basis,
+}
+
+/// The entries about a target, with the findings about it.
+pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Finding]) -> Vec<Fix<'r>> {
+    let about: Vec<&Finding> =
+        about.iter().copied().filter(|finding| finding.outcome == Outcome::Applies).collect();
+    let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
+    let changes = steps.filter(|step| !step.keeps());
+    let mut fixes: Vec<Fix<'_>> = changes.flat_map(|step| step_fixes(report, target, step, &about)).collect();
+    let planned: BTreeSet<String> = fixes.iter().flat_map(|fix| fix.rules.iter().cloned()).collect();
+    let beside = about.iter().filter(|finding| !planned.contains(&finding.rule));
+    fixes.extend(beside.filter(|finding| finding.level >= Level::Warning).map(|finding| of_finding(finding)));
+    // Sorting is stable, so that the order of the plan decides last.
+    fixes.sort_by_key(|fix| (Reverse(fix.level), Reverse(fix.basis == Basis::Measured), place(fix.setting)));
+    joined(fixes)
+}
+
+/// The commands that apply advice about a target.
+fn commands(report: &Report, target: &TargetSummary, advice: &Advice) -> Vec<Command> {
+    let [apply, ..] = all_commands(report, target, advice);
+    apply
+}
+
+/// Gives each step of a plan all of its commands: where none can be run, a comment says what is done by hand, and what was
+/// before.
+pub fn complete(report: &mut Report) {
+    let of_plan = |(target, plan): (&TargetSummary, &Plan)| {
+        let step = |step: &Step| (!step.keeps()).then(|| all_commands(report, target, &step.advice));
+        plan.steps.iter().map(step).collect::<Vec<_>>()
+    };
+    let completed: Vec<_> = report.targets.iter().zip(&report.plans).map(of_plan).collect();
+    for (plan, steps) in report.plans.iter_mut().zip(completed) {
+        for (step, commands) in plan.steps.iter_mut().zip(steps) {
+            let Some([apply, verify, undo]) = commands else { continue };
+            step.advice = Advice { apply, verify, undo, ..step.advice.clone() };
+        }
+    }
+}
+
+/// What applies, verifies and undoes advice about a target.
+fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Vec<Command>; 3] {
+    let or = |commands: &[Command], other: &dyn Fn() -> Vec<Command>| {
+        if commands.is_empty() && advice.own.is_empty() { other() } else { commands.to_vec() }
+    };
+    let by_hand = |says: &str| vec![Command::remark(says)];
+    // The script makes the file system of a free disk with all that belongs to it, and looks again before.
+    let script = || {
+        mkfs::asked_again(report, &target.target, " --format script --output setup.sh").into_iter().collect()
+    };
+    let apply = || match advice.setting.kind {
+        SettingKind::BootOptions => fstab_lines(report, target).into_iter().collect(),
+        SettingKind::Filesystem | SettingKind::Placement => {
+            let (from, to) = (target.target.name(), advice.summary());
+            by_hand(&format!("by hand: stop the server, copy {from} to {to}, start the server there"))
+        }
+        SettingKind::MountOptions
+        | SettingKind::MkfsOptions
+        | SettingKind::MkfsFeatures
+        | SettingKind::FastCommit
+        | SettingKind::DirectoryFlags
+        | SettingKind::Trim
+        | SettingKind::Scheduler
+        | SettingKind::Queue
+        | SettingKind::Postgres
+        | SettingKind::InitDb
+        | SettingKind::Mysql
+        | SettingKind::Other => by_hand(&format!("by hand: {}", advice.summary())),
+    };
+    let verify = || {
+        let check = Command::check(target.target.name(), " --no-probe");
+        check.and_then(|check| report.host.command(check)).into_iter().collect()
+    };
+    let undo = || {
+        let before = if target.kind.is_device() { "a blank disk".to_owned() } else { origin::now(advice) };
+        by_hand(&format!("before: {before}"))
+    };
+    let is_free_disk = target.kind.is_device();
+    let apply: &dyn Fn() -> Vec<Command> = if is_free_disk { &script } else { &apply };
+    [or(&advice.apply, apply), or(&advice.verify, &verify), or(&advice.undo, &undo)]
+}
+
+/// The command that prints the lines of /etc/fstab for a target.
+pub fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
+    report.host.command(Command::check(target.target.name(), " --no-probe --format fstab")?)
+}
+
+/// The entries about what belongs to no target.
+pub fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
+    let applies = findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
+    let mut fixes: Vec<Fix<'_>> = applies
+        .filter(|finding| finding.level >= Level::Warning)
+        .map(|finding| of_finding(finding))
+        .collect();
+    fixes.sort_by_key(|fix| Reverse(fix.level));
+    joined(fixes)
+}
+
+/// Whether a rule says of a finding what the verdict says.
+pub fn is_of_verdict(rule: &str) -> bool {
+    rule.starts_with("verdict.")
+}
+
+/// A step of several rules is an entry for each; that of mount options is one, since one command makes all changes.
+fn step_fixes<'r>(
+    report: &Report,
+    target: &TargetSummary,
+    step: &'r Step,
+    about: &[&'r Finding],
+) -> Vec<Fix<'r>> {
+    let advises = |finding: &Finding, advice: &Advice| {
+        step.rules.contains(&finding.rule) && advice.setting == step.advice.setting
+    };
+    // Of a rule that applies to several disks, the step has the advice of its own.
+    let is_here = |finding: &&&Finding| match step.advice.setting.scope {
+        Scope::Device | Scope::Host => finding.subject == step.subject,
+        Scope::Mount | Scope::Boot | Scope::Cluster | Scope::Target => true,
+    };
+    let mut seen = BTreeSet::new();
+    let mut fixes = Vec::new();
+    let with_advice = |finding: &&'r Finding| {
+        Some((*finding, finding.advice.iter().find(|advice| advises(finding, advice))?))
+    };
+    let mut own: Vec<(&Finding, &Advice)> = about.iter().filter(is_here).filter_map(with_advice).collect();
+    // What interrupts most gives its title to the commands of all.
+    own.sort_by_key(|(finding, advice)| (Reverse(finding.level), Reverse(advice.risk)));
+    for (finding, advice) in own {
+        if seen.insert(&finding.rule) {
+            let is_one = step.rules.len() == 1 || step.advice.setting.kind.mount() == Some(Mounting::Now);
+            let alone = if is_one { &step.advice } else { advice };
+            fixes.push(Fix {
+                setting: Some(advice.setting),
+                risk: alone.risk,
+                commands: commands(report, target, alone),
+                seen: seen_in(&step.advice),
+                ..of_finding(finding)
+            });
+        }
+    }
+    if fixes.is_empty() {
+        fixes.push(Fix {
+            level: step.level,
+            title: step.title.clone(),
+            subject: &step.subject,
+            setting: Some(step.advice.setting),
+            risk: step.advice.risk,
+            commands: commands(report, target, &step.advice),
+            remedy: None,
+            seen: seen_in(&step.advice),
+            rules: step.rules.clone(),
+            basis: step.basis,
+        });
+    }
+    fixes
+}
+
+fn of_finding(finding: &Finding) -> Fix<'_> {
+    Fix {
+        level: finding.level,
+        title: finding.title.trim_end_matches('.').to_owned(),
+        subject: &finding.subject,
+        setting: None,
+        risk: Risk::None,
+        commands: Vec::new(),
+        remedy: finding.remedy.as_ref().map(|remedy| remedy.says.clone()),
+        seen: None,
+        rules: vec![finding.rule.clone()],
+        basis: finding.basis,
+    }
+}
+
+fn seen_in(advice: &Advice) -> Option<String> {
+    match &advice.current {
+        Reading::<Value>::Known { source, .. } => Some(source.to_string()),
+        Reading::Unknown { .. } => None,
+    }
+}
+
+/// Entries with the same commands, or of one rule about one subject, are one; a finding that repeats the verdict joins the
+/// first critical one.
+fn joined(fixes: Vec<Fix<'_>>) -> Vec<Fix<'_>> {
+    let mut out: Vec<Fix<'_>> = Vec::new();
+    let (mut by_commands, mut by_title) = (BTreeMap::new(), BTreeMap::new());
+    let mut verdicts = Vec::new();
+    for fix in fixes {
+        if fix.rules.iter().all(|rule| is_of_verdict(rule)) {
+            verdicts.push(fix);
+            continue;
+        }
+        let commands: Vec<String> = fix.commands.iter().map(|command| command.as_str().to_owned()).collect();
+        let title = (fix.subject, fix.rules.clone(), fix.title.clone());
+        let known = by_commands.get(&commands).filter(|_| !commands.is_empty()).or(by_title.get(&title));
+        let at = known.copied().unwrap_or(out.len());
+        if let Some(other) = out.get_mut(at) {
+            let rules = fix.rules.into_iter().filter(|rule| !other.rules.contains(rule));
+            other.rules.extend(rules.collect::<Vec<_>>());
+            let commands = fix.commands.into_iter().filter(|command| !other.commands.contains(command));
+            other.commands.extend(commands.collect::<Vec<_>>());
+            other.risk = other.risk.max(fix.risk);
+        } else {
+            out.push(fix);
+        }
+        by_commands.entry(commands).or_insert(at);
+        by_title.entry(title).or_insert(at);
+    }
+    for verdict in verdicts {
+        let is_critical =
+            |fix: &&mut Fix<'_>| fix.level == Level::Critical && verdict.level == Level::Critical;
+        if let Some(cause) = out.iter_mut().find(is_critical) {
+            cause.rules.extend(verdict.rules);
+        } else {
+            let at = out.partition_point(|fix| fix.level >= verdict.level);
+            out.insert(at, verdict);
+        }
+    }
+    out
+}
+
+/// The place of a setting among the answers; behind them where it is none.
+fn place(setting: Option<&'static Setting>) -> usize {
+    let topic = setting.and_then(Topic::from_setting);
+    Topic::ALL.iter().position(|one| Some(*one) == topic).unwrap_or(Topic::ALL.len())
+}

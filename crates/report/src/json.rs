@@ -1,0 +1,207 @@
+//! The report as JSON: pretty, in a fixed order, with a newline at its end; and its schema.
+//!
+//! A document is complete before its first byte is written, so nobody reads half of one. Characters that change a
+//! terminal's display are escaped although JSON does not require it, because people `cat` reports.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+
+use super::Report;
+use super::recommendation::Recommendation;
+use walwise_model::text::is_treacherous;
+
+/// The report as a JSON document.
+pub fn render(report: &Report) -> String {
+    pretty(report)
+}
+
+/// The recommendation as a JSON document: each answer and each fix on a line.
+pub fn recommendation(report: &Report) -> String {
+    let mut document = Vec::new();
+    let mut out = Serializer::with_formatter(&mut document, Safe { deepest: 4, ..Safe::default() });
+    let _ = Recommendation::new(report).serialize(&mut out);
+    document.push(b'\n');
+    String::from_utf8(document).unwrap_or_default()
+}
+
+/// Any of our values as a JSON document, escaped like the report.
+pub fn pretty<T: Serialize>(value: &T) -> String {
+    let mut document = Vec::new();
+    // Maps with other than string keys are the one thing that cannot be serialised, and our values have no maps.
+    let _ = write(value, &mut document);
+    String::from_utf8(document).unwrap_or_default()
+}
+
+/// Writes the same document piece by piece: that of ten thousand disks is larger than all else in memory.
+pub fn write<T: Serialize>(value: &T, out: &mut impl Write) -> io::Result<()> {
+    value.serialize(&mut Serializer::with_formatter(&mut *out, Safe::default()))?;
+    out.write_all(b"\n")
+}
+
+/// A document that is JSON already, escaped like the report. An escaped `<`, as it stands in HTML, is that sign again.
+pub fn again(document: &str) -> String {
+    let mut out = String::with_capacity(document.len());
+    let mut rest = document.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                if let Some(behind) = rest.as_str().strip_prefix("u003c") {
+                    out.push('<');
+                    rest = behind.chars();
+                } else {
+                    out.push(c);
+                    out.extend(rest.next());
+                }
+            }
+            c if c >= '\x7f' && is_treacherous(c) => push_escape(&mut out, c),
+            // Space between values: no string holds one of them.
+            '\r' | '\t' => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn push_escape(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(out, "\\u{unit:04x}");
+    }
+}
+
+/// The pretty layout, with what serde_json leaves in strings escaped.
+struct Safe {
+    pretty: PrettyFormatter<'static>,
+    depth: usize,
+    /// The depth below which values stand on one line.
+    deepest: usize,
+}
+
+impl Default for Safe {
+    fn default() -> Self {
+        Self { pretty: PrettyFormatter::new(), depth: 0, deepest: usize::MAX }
+    }
+}
+
+impl Formatter for Safe {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| *c >= '\x7f' && is_treacherous(*c)) {
+            let (plain, found) = rest.split_at(at);
+            out.write_all(plain.as_bytes())?;
+            let mut escape = String::new();
+            push_escape(&mut escape, c);
+            out.write_all(escape.as_bytes())?;
+            rest = found.strip_prefix(c).unwrap_or_default();
+        }
+        out.write_all(rest.as_bytes())
+    }
+
+    fn begin_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }
+    }
+
+    fn end_array<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth >= self.deepest { out.write_all(b"]") } else { self.pretty.end_array(out) }
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if self.depth > self.deepest {
+            if first { Ok(()) } else { out.write_all(b", ") }
+        } else {
+            self.pretty.begin_array_value(out, first)
+        }
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_array_value(out) }
+    }
+
+    fn begin_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth += 1;
+        if self.depth > self.deepest { out.write_all(b"{") } else { self.pretty.begin_object(out) }
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.depth -= 1;
+        if self.depth >= self.deepest { out.write_all(b"}") } else { self.pretty.end_object(out) }
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if self.depth > self.deepest {
+            if first { Ok(()) } else { out.write_all(b", ") }
+        } else {
+            self.pretty.begin_object_key(out, first)
+        }
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.pretty.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        if self.depth > self.deepest { Ok(()) } else { self.pretty.end_object_value(out) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Serialize, schemars::JsonSchema)]
+    #[serde(untagged)]
+    #[expect(dead_code, reason = "the schema is made from it")]
+    enum Document<'r> {
+        Recommendation(Recommendation<'r>),
+        Report(Box<Report>),
+    }
+    use crate::sample;
+
+    #[test]
+    fn treacherous_text_is_escaped_and_comes_back() {
+        let planted = "a\u{9b}31m\u{202e}b\u{200b}\u{7f}\u{e0041}\x1b\né";
+        let mut report = sample::at_risk();
+        report.host.name = planted.to_owned();
+        let document = render(&report);
+        let structural = |c: char| c == '\n';
+        assert!(!document.chars().any(|c| is_treacherous(c) && !structural(c)), "{document}");
+        let back: serde_json::Value = serde_json::from_str(&document).unwrap();
+        assert_eq!(back["host"]["name"], planted);
+        assert!(document.ends_with("}\n"));
+    }
+
+    /// What `walwise generate schema` prints.
+    const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../assets/report.schema.json");
+
+    fn schema() -> String {
+        std::fs::read_to_string(SCHEMA).unwrap()
+    }
+
+    /// `WALWISE_UPDATE=1 cargo test --lib schema` writes it anew.
+    #[test]
+    fn the_schema_that_is_kept_is_that_of_the_types() {
+        let made = serde_json::to_string_pretty(&schemars::schema_for!(Document)).unwrap() + "\n";
+        if std::env::var_os("WALWISE_UPDATE").is_some() {
+            std::fs::write(SCHEMA, &made).unwrap();
+        }
+        assert!(made == schema(), "stale: WALWISE_UPDATE=1 cargo test --lib schema, then look at it");
+    }
+
+    #[test]
+    fn sample_reports_keep_the_schema() {
+        let schema = serde_json::from_str(&schema()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for report in sample::all() {
+            for document in [render(&report), recommendation(&report)] {
+                let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+                let errors: Vec<String> =
+                    validator.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+                assert!(errors.is_empty(), "{}: {errors:#?}", report.host.name);
+            }
+        }
+    }
+}

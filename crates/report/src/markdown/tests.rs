@@ -1,0 +1,79 @@
+//! What the document must be: all that the text says, and nothing from the machine as markup.
+
+use super::*;
+use crate::sample;
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::Outcome;
+use walwise_model::facts::catalog::target::Redundancy;
+use walwise_model::facts::note::RunNote;
+
+#[test]
+fn a_database_at_risk() {
+    insta::assert_snapshot!(render(&sample::at_risk()));
+}
+
+#[test]
+fn every_step_and_every_finding_without_one_is_in_it_and_what_applies_has_its_sources() {
+    for report in sample::all() {
+        let document = render(&report);
+        let steps = report.plans.iter().flat_map(|plan| plan.steps.iter().chain(&plan.options));
+        for step in steps {
+            assert!(document.contains(&text(&step.title)), "{}: {document}", step.title);
+            for command in step.advice.apply.iter().chain(&step.advice.verify).chain(&step.advice.undo) {
+                assert!(document.contains(&format!("\n{command}\n")), "{command}: {document}");
+            }
+        }
+        for finding in report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies) {
+            let title = text(&finding.title);
+            assert!(!finding.advice.is_empty() || document.contains(&title), "{title}: {document}");
+            assert!(
+                document.contains(&format!("\n| `{}` | kernel: Documentation", finding.rule)),
+                "{document}"
+            );
+        }
+    }
+}
+
+/// What a power failure takes, and beside it what one more fault would.
+#[test]
+fn what_is_missing_of_the_copies_stands_in_the_heading_and_under_it() {
+    let mut report = sample::at_risk();
+    report.verdicts[0].standing = Standing::Durable;
+    report.verdicts[0].redundancy = Redundancy::Degraded;
+    report.verdicts[0].second_fault =
+        "md0 (RAID1) lacks 1 of its 2 members: one more failure loses it.".to_owned();
+    let document = render(&report);
+    assert!(document.contains("## durable, but degraded: "), "{document}");
+    assert!(document.contains("one more failure loses it"), "{document}");
+    let page = crate::text::render(&report);
+    assert!(page.contains("DURABLE, but degraded: postgresql 15/main"), "{page}");
+    assert!(page.contains("one more failure loses it"), "{page}");
+    let json = crate::json::render(&report);
+    assert!(json.contains(r#""redundancy": "degraded""#) && json.contains(r#""second_fault": "md0"#));
+}
+
+/// What somebody else chose is shown in one line, wherever it stands.
+#[test]
+fn hostile_names_stay_names() {
+    let evil = "x\n\n# head\n```\n| a | b |\n<img src=x> @all";
+    let mut report = sample::at_risk();
+    let clean = render(&report).lines().count();
+    report.host.name = evil.to_owned();
+    report.host.os = evil.to_owned();
+    report.warnings[0] = RunNote::Answers { sentence: evil.to_owned() }.into();
+    for target in &mut report.targets {
+        target.title = evil.to_owned();
+    }
+    for step in &mut report.plans[0].steps {
+        step.title = evil.to_owned();
+        step.result = Some(evil.to_owned());
+    }
+    for layer in &mut report.stacks[0].layers {
+        layer.says = evil.to_owned();
+    }
+    let document = render(&report);
+    assert_eq!(document.lines().count(), clean, "{document}");
+    assert!(!document.lines().any(|line| line.starts_with("# head")), "{document}");
+    let fences = |text: &str| text.lines().filter(|line| line.starts_with("```")).count();
+    assert_eq!(fences(&document), fences(&render(&sample::at_risk())), "{document}");
+}

@@ -1,0 +1,303 @@
+//! Properties of a plan: joined, settled, consistent, without refused advice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use walwise_model::settings::SettingKind;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Input, Report, RunContext, build, options, sample};
+use walwise_judge::rules::{Advice, Confidence, Evaluation, Reach, Risk};
+use walwise_model::facts::catalog::mount;
+use walwise_model::facts::{Area, Reading, Source, Value};
+
+fn target() -> Subject {
+    Subject::target("/srv/a")
+}
+
+fn fs() -> Subject {
+    Subject::mount("/srv")
+}
+
+fn facts() -> FactSet {
+    let mut facts = FactSet::default();
+    let words = |text| sample::words(text);
+    facts.mention(&target());
+    facts.know(&fs(), &mount::OPTIONS, words("rw,relatime"), Source::call("test"));
+    facts.know(&fs(), &mount::SUPER_OPTIONS, words("rw,nobarrier,data=ordered"), Source::call("test"));
+    facts.stand(&target(), &fs());
+    facts.link(&target(), &fs());
+    facts
+}
+
+fn report(findings: Vec<Finding>, overrides: &[(&str, &str)]) -> Report {
+    build(Input {
+        facts: &facts(),
+        verdicts: Vec::new(),
+        evaluation: Evaluation { findings, tallies: Vec::new() },
+        measurements: BTreeMap::new(),
+        overrides: overrides.iter().map(|(a, b)| ((*a).to_owned(), vec![(*b).to_owned()])).collect(),
+        wanted: &BTreeMap::new(),
+        refusal: &|_, _| None,
+        circumstances: RunContext {
+            when: String::new(),
+            live: true,
+            options: Vec::new(),
+            version: String::new(),
+            rules: 0,
+            asked: None,
+            engine: Area::Pg,
+            pack: sample::pack(),
+        },
+        guard: &|_, advice, _| match advice.change.values().iter().find(|value| value.as_str() == "refused") {
+            Some(_) => Err("this kernel refuses it".to_owned()),
+            None => Ok(()),
+        },
+    })
+}
+
+fn set(value: &str) -> Advice {
+    sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+}
+
+fn keep() -> Advice {
+    sample::advice("pg.wal_sync_method", Change::Keep)
+}
+
+fn add(words: &str) -> Advice {
+    sample::advice("mount.options", Change::Add(sample::words(words)))
+}
+
+fn remove(words: &str) -> Advice {
+    sample::advice("mount.options", Change::Remove(sample::words(words)))
+}
+
+fn rule(id: &str, level: Level, advice: Advice) -> Finding {
+    sample::finding(id, &target(), level, vec![advice])
+}
+
+fn only_step(report: &Report) -> &Step {
+    assert_eq!(report.plans[0].steps.len(), 1, "{:#?}", report.plans);
+    &report.plans[0].steps[0]
+}
+
+#[test]
+fn changes_of_a_list_are_joined_wherever_they_come_from() {
+    let report = report(
+        vec![
+            rule("a.noatime", Level::Advice, add("noatime")),
+            sample::finding("b.barrier", &fs(), Level::Critical, vec![remove("nobarrier,barrier=0")]),
+        ],
+        &[],
+    );
+    let step = only_step(&report);
+    assert_eq!(step.subject, fs(), "a mount option belongs to the mount");
+    assert_eq!(step.level, Level::Critical);
+    assert_eq!(step.rules, ["b.barrier", "a.noatime"]);
+    assert_eq!(step.result.as_deref(), Some("rw,data=ordered,noatime"));
+    assert!(report.conflicts.is_empty());
+}
+
+#[test]
+fn contradictions_are_settled_and_told() {
+    let report = report(
+        vec![
+            rule("a.add", Level::Advice, add("discard")),
+            rule("b.remove", Level::Warning, remove("discard")),
+            rule("c.other", Level::Option, add("nodiratime")),
+        ],
+        &[],
+    );
+    assert_eq!(only_step(&report).rules, ["b.remove"], "an option is no step");
+    assert_eq!(report.conflicts.len(), 1);
+    let conflict = &report.conflicts[0];
+    assert_eq!(conflict.followed, "b.remove: remove discard");
+    assert_eq!(conflict.overruled, "a.add: add discard");
+    assert_eq!(conflict.because, "warning comes before advice");
+}
+
+#[test]
+fn precedence_is_level_then_confidence_then_override_then_name() {
+    let measured = |id: &str, level, value: &str| Finding {
+        confidence: Confidence::Measured,
+        ..rule(id, level, set(value))
+    };
+    let certain = |id: &str, level, value: &str| rule(id, level, set(value));
+    let (advice, warning) = (Level::Advice, Level::Warning);
+    let cases = [
+        (vec![certain("a", advice, "x"), measured("b", warning, "y")], vec![("a", "b")], "y"),
+        (vec![measured("a", advice, "x"), certain("b", advice, "y")], vec![("a", "b")], "y"),
+        (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a")], "y"),
+        (vec![certain("b", advice, "y"), certain("a", advice, "x")], vec![], "x"),
+        // Rules that override each other settle nothing, and the process ends.
+        (vec![certain("a", advice, "x"), certain("b", advice, "y")], vec![("b", "a"), ("a", "b")], "x"),
+    ];
+    for (findings, overrides, expected) in cases {
+        let report = report(findings, &overrides);
+        assert_eq!(only_step(&report).advice.change, Change::Set(expected.to_owned()));
+        assert_eq!(report.conflicts.len(), 1);
+    }
+}
+
+#[test]
+fn keeping_yields_to_a_change_and_is_said_otherwise() {
+    let changed = report(
+        vec![rule("a.keep", Level::Keep, keep()), rule("b.set", Level::Advice, set("fdatasync"))],
+        &[],
+    );
+    assert_eq!(only_step(&changed).rules, ["b.set"]);
+    assert!(changed.conflicts.is_empty());
+
+    let now = Reading::known(Value::Text("fdatasync".to_owned()), Source::call("test"));
+    let same = Advice { current: now, ..set("fdatasync") };
+    let kept = report(vec![rule("b.set", Level::Advice, same)], &[]);
+    assert_eq!(only_step(&kept).advice.change, Change::Keep, "what is so already is kept");
+}
+
+#[test]
+fn other_ranks_are_alternatives_and_take_their_companions_with_them() {
+    let choice = |id: &str, level, value: &str, rank, companion: &str| {
+        let filesystem =
+            Advice { rank: Some(rank), ..sample::advice("filesystem", Change::Set(value.to_owned())) };
+        let mkfs = sample::advice("mkfs.options", Change::Add(vec![companion.to_owned()]));
+        sample::finding(id, &target(), level, vec![filesystem, mkfs])
+    };
+    let report = report(
+        vec![
+            choice("fs.btrfs", Level::Option, "btrfs", 3, "-m dup"),
+            choice("fs.xfs", Level::Option, "xfs", 2, "-m reflink=0"),
+            choice("fs.ext4", Level::Advice, "ext4", 1, "-m 1"),
+        ],
+        &[],
+    );
+    let steps = &report.plans[0].steps;
+    assert_eq!(steps.len(), 2);
+    assert_eq!(steps[0].advice.change, Change::Set("ext4".to_owned()));
+    let others: Vec<(u32, &str)> =
+        steps[0].alternatives.iter().map(|other| (other.rank, other.value.as_str())).collect();
+    assert_eq!(others, [(2, "xfs"), (3, "btrfs")]);
+    assert_eq!(steps[1].result.as_deref(), Some("-m 1"));
+    assert!(report.conflicts.is_empty(), "{:?}", report.conflicts);
+    assert!(report.plans[0].options.is_empty());
+}
+
+#[test]
+fn refused_advice_is_nowhere_but_among_the_withheld() {
+    let report = report(
+        vec![
+            rule("a.refused", Level::Critical, add("refused")),
+            rule("b.option", Level::Option, add("refused")),
+            rule("c.fine", Level::Advice, add("noatime")),
+        ],
+        &[],
+    );
+    assert_eq!(only_step(&report).rules, ["c.fine"]);
+    assert!(report.plans[0].options.is_empty());
+    assert_eq!(report.withheld.len(), 2);
+    assert!(report.withheld.iter().all(|one| one.because == "this kernel refuses it"));
+    let mut rest = report.clone();
+    rest.withheld.clear();
+    assert!(!crate::json::render(&rest).contains("\"refused\""));
+}
+
+#[test]
+fn steps_come_in_order_of_application() {
+    let of = |setting: &str, level| {
+        sample::finding(
+            &format!("rule.{setting}"),
+            &target(),
+            level,
+            vec![sample::advice(setting, Change::Set("x".to_owned()))],
+        )
+    };
+    let kept = sample::finding(
+        "rule.keep",
+        &target(),
+        Level::Keep,
+        vec![sample::advice("block.scheduler", Change::Keep)],
+    );
+    let report = report(
+        vec![
+            kept,
+            of("pg.fsync", Level::Critical),
+            of("directory.attributes", Level::Advice),
+            of("mount.options", Level::Advice),
+            of("pg.commit_delay", Level::Advice),
+            of("mkfs.options", Level::Advice),
+            of("filesystem", Level::Advice),
+            of("block.write_cache", Level::Warning),
+        ],
+        &[],
+    );
+    let order: Vec<&str> = report.plans[0].steps.iter().map(|step| step.advice.setting.name).collect();
+    assert_eq!(
+        order,
+        [
+            "block.write_cache",
+            "filesystem",
+            "mkfs.options",
+            "mount.options",
+            "directory.attributes",
+            "pg.fsync",
+            "pg.commit_delay",
+            "block.scheduler",
+        ]
+    );
+}
+
+fn any_finding() -> impl Strategy<Value = Finding> {
+    let word = prop::sample::select(vec![
+        "noatime",
+        "relatime",
+        "discard",
+        "nodiscard",
+        "barrier=1",
+        "nobarrier",
+        "data=journal",
+        "refused",
+    ]);
+    // A rule does not contradict itself: the loader checks that.
+    let words = prop::collection::vec(word, 1..3).prop_map(|words| {
+        let mut seen = BTreeSet::new();
+        words.into_iter().filter(|word| seen.insert(options::family(word))).map(str::to_owned).collect()
+    });
+    let change = (words, 0..3).prop_map(|(words, kind)| match kind {
+        0 => Change::Add(words),
+        1 => Change::Remove(words),
+        _ => Change::Keep,
+    });
+    let level = prop::sample::select(Level::ALL.to_vec());
+    let confidence = prop::sample::select(Confidence::ALL.to_vec());
+    ("[a-d]", change, level, confidence, any::<bool>()).prop_map(|(id, change, level, confidence, high)| {
+        let subject = if high { target() } else { fs() };
+        let advice =
+            Advice { reach: Reach::ThisMount, risk: Risk::None, ..sample::advice("mount.options", change) };
+        Finding { confidence, ..sample::finding(&id, &subject, level, vec![advice]) }
+    })
+}
+
+proptest! {
+    /// Whatever rules want, a plan has no setting twice, no mutually exclusive additions, nothing both added and
+    /// removed, and neither options nor refused advice.
+    #[test]
+    fn plans_are_consistent(findings in prop::collection::vec(any_finding(), 0..8)) {
+        let report = report(findings, &[("d", "a"), ("a", "d"), ("b", "c")]);
+        let plan = &report.plans[0];
+        let mut seen = BTreeSet::new();
+        for step in &plan.steps {
+            prop_assert!(seen.insert((&step.subject, &step.advice.setting)));
+            let (add, remove) = (step.advice.change.values(), step.advice.change.removed());
+            for (at, word) in add.iter().enumerate() {
+                prop_assert!(!remove.contains(word) && word != "refused");
+                prop_assert!(!add[at + 1..].iter().any(|other| options::exclude(SettingKind::MountOptions, word, other)));
+            }
+            if step.advice.change != Change::Keep {
+                prop_assert!(step.level != Level::Option);
+                let result = step.result.as_deref().unwrap_or_default();
+                prop_assert!(add.iter().all(|word| result.split(',').any(|one| one == word)));
+                prop_assert!(!remove.iter().any(|word| result.split(',').any(|one| one == word)));
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The recommendation: what a program needs of a report, in a few kilobytes a target. The whole report has everything.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::fixes::{self, Fix};
+use super::model::SCHEMA_VERSION;
+use super::model::answer::{Answer, Topic};
+use super::model::difference::Difference;
+use super::model::what_if::WhatIf;
+use super::telling::once::FindingsByTarget;
+use super::telling::{self, words};
+use super::{FilesystemChoice, HostSummary, Report, TargetSummary, ToolSummary};
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::{Finding, Level, Outcome, Risk};
+use walwise_model::facts::{Note, Subject};
+
+/// The document of `walwise check --format json`.
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+pub struct Recommendation<'r> {
+    schema: u32,
+    /// `recommendation`; the whole report has no such key.
+    document: &'static str,
+    tool: &'r ToolSummary,
+    /// RFC 3339 in UTC.
+    when: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<&'r str>,
+    host: &'r HostSummary,
+    /// The worst first.
+    targets: Vec<TargetAdvice<'r>>,
+    /// What is to fix about the host and what belongs to no target.
+    fixes: Vec<FixEntry<'r>>,
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Vec<String>"))]
+    warnings: &'r [Note],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<&'r Difference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    what_if: Option<&'r WhatIf>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+struct TargetAdvice<'r> {
+    target: &'r Subject,
+    title: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<VerdictSummary<'r>>,
+    answers: &'r BTreeMap<Topic, Answer>,
+    /// Of a free disk: the file systems to choose from.
+    #[serde(default, skip_serializing_if = "<[FilesystemChoice]>::is_empty")]
+    candidates: &'r [FilesystemChoice],
+    /// Changes of the plan and findings, most urgent first.
+    fixes: Vec<FixEntry<'r>>,
+    /// Rules of level advice and above that lack a fact.
+    undecided: Vec<UndecidedRule<'r>>,
+    /// Advice that was taken out, with the reason.
+    withheld: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+struct VerdictSummary<'r> {
+    standing: Standing,
+    sentence: &'r str,
+    /// What cannot be seen from here; empty without a limit.
+    limits: &'r str,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+struct FixEntry<'r> {
+    level: Level,
+    title: String,
+    subject: &'r Subject,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(any(test, feature = "testing"), schemars(with = "Option<String>"))]
+    setting: Option<&'static walwise_model::settings::Setting>,
+    commands: Vec<String>,
+    /// What to do, where no command does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+    /// `none`, `reload`, `restart`, `unmount` or `downtime`.
+    interrupts: &'static str,
+    data_loss_if_wrong: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<String>,
+    rules: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+struct UndecidedRule<'r> {
+    level: Level,
+    rule: &'r str,
+    /// Facts that would decide it.
+    needs: Vec<&'r str>,
+}
+
+impl<'r> Recommendation<'r> {
+    pub fn new(report: &'r Report) -> Self {
+        let by_target = FindingsByTarget::new(report);
+        let (host, beside) = telling::findings::outside(report);
+        let others: Vec<&Finding> = host.iter().chain(&beside).map(|(_, finding)| *finding).collect();
+        let targets = telling::order::worst_first(&by_target);
+        Self {
+            schema: SCHEMA_VERSION,
+            document: "recommendation",
+            tool: &report.tool,
+            when: &report.when,
+            asked: report.asked.as_deref(),
+            host: &report.host,
+            targets: targets.into_iter().map(|target| TargetAdvice::new(&by_target, target)).collect(),
+            fixes: fixes::other_fixes(&others).into_iter().map(FixEntry::from).collect(),
+            warnings: &report.warnings,
+            baseline: report.baseline.as_ref(),
+            what_if: report.what_if.as_ref(),
+        }
+    }
+}
+
+impl<'r> TargetAdvice<'r> {
+    fn new(by_target: &FindingsByTarget<'r>, target: &'r TargetSummary) -> Self {
+        let report = by_target.report;
+        let about: Vec<&Finding> = by_target.about(target).iter().map(|(_, finding)| *finding).collect();
+        let open = about.iter().filter_map(|finding| match &finding.outcome {
+            Outcome::Undecided { needs } if finding.level >= Level::Advice => Some(UndecidedRule {
+                level: finding.level,
+                rule: &finding.rule,
+                needs: needs.first().into_iter().flatten().map(|need| &*need.fact).collect(),
+            }),
+            Outcome::Applies | Outcome::DoesNotApply | Outcome::Undecided { .. } => None,
+        });
+        let withheld = report.withheld.iter().filter(|one| target.subjects.contains(&one.subject));
+        Self {
+            target: &target.target,
+            title: &target.title,
+            verdict: report.verdict(&target.target).map(|verdict| VerdictSummary {
+                standing: verdict.standing,
+                sentence: &verdict.sentence,
+                limits: &verdict.limits,
+            }),
+            answers: &target.answers,
+            candidates: report.plan(&target.target).map_or(&[], |plan| &plan.filesystems),
+            fixes: fixes::target_fixes(report, target, &about).into_iter().map(FixEntry::from).collect(),
+            undecided: open.collect(),
+            withheld: withheld.map(words::withheld).collect(),
+        }
+    }
+}
+
+impl<'r> From<Fix<'r>> for FixEntry<'r> {
+    fn from(fix: Fix<'r>) -> Self {
+        Self {
+            level: fix.level,
+            title: fix.title,
+            subject: fix.subject,
+            setting: fix.setting,
+            commands: fix.commands.iter().map(|command| command.as_str().to_owned()).collect(),
+            fix: fix.remedy,
+            interrupts: fix.risk.interrupts(),
+            data_loss_if_wrong: fix.risk == Risk::DataLossIfWrong,
+            seen: fix.seen,
+            rules: fix.rules,
+        }
+    }
+}

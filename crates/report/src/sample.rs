@@ -1,0 +1,569 @@
+//! Reports for tests: a database at risk on ext4 mounted `nobarrier`, and a host with a free disk. They are built from
+//! facts and findings like those of the other layers, through [`super::build`].
+
+#![allow(clippy::expect_used, clippy::missing_panics_doc, reason = "for tests")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use walwise_model::settings::{self, NewFilesystem};
+
+use super::{Input, Report, RunContext, build};
+use walwise_judge::durability::{Evidence, Fate, FlushHop, HopKind, Layer, Path, Standing, Verdict};
+use walwise_judge::rules::{
+    Advice, Basis, Change, Confidence, Evaluation, Finding, Level, Outcome, Pack, Reach, Risk, RuleSet, Trace,
+};
+use walwise_measure::measure::{
+    Caveat, CaveatId, Comparison, Conclusion, Estimate, Latencies, MeasuredLog, Measurement, Method,
+    MethodResult,
+};
+use walwise_model::facts::catalog::device::{self, Cache, Content, DeviceKind, Transport, WriteCache};
+use walwise_model::facts::catalog::target::{self, Flush, Redundancy, Role, TargetKind};
+use walwise_model::facts::catalog::{boot, host, kernel, mount, postgres};
+use walwise_model::facts::note::RunNote;
+use walwise_model::facts::{Area, FactSet, Need, Reading, Remedy, Source, Subject, Value, Why};
+use walwise_model::quote::Command;
+use walwise_model::truth::Truth;
+
+/// A database on ext4 mounted `nobarrier` over a mirror of two disks, measured.
+pub fn at_risk() -> Report {
+    let facts = at_risk_facts();
+    let measurements = BTreeMap::from([(data(), measurement())]);
+    report(&facts, vec![at_risk_verdict()], at_risk_findings(), measurements)
+}
+
+/// The same database with this measurement, this method in force, and this fate of its flushes.
+pub fn measured(found: Measurement, in_force: postgres::WalSyncMethod, flush: target::Flush) -> Report {
+    let mut facts = at_risk_facts();
+    facts.know(
+        &cluster(),
+        &postgres::WAL_SYNC_METHOD,
+        in_force,
+        Source::line("/srv/pg/15/main/postgresql.conf", 211),
+    );
+    facts.know(&data(), &target::FLUSH, flush, Source::derived(["mount.barrier"]));
+    report(&facts, vec![at_risk_verdict()], at_risk_findings(), BTreeMap::from([(data(), found)]))
+}
+
+/// A free disk on a host without a database.
+pub fn free_disk() -> Report {
+    report(&free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
+}
+
+/// The same where the user wants this file system on it.
+pub fn wanting(filesystem: NewFilesystem) -> Report {
+    let wanted = BTreeMap::from([(new_disk(), filesystem)]);
+    report_for(&wanted, &free_facts(), Vec::new(), free_findings(&new_disk()), BTreeMap::new())
+}
+
+/// A host with so many identical free disks.
+pub fn disks(count: usize) -> Report {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    let names = (0..count).map(|number| format!("sd{number:05}"));
+    let mut findings = Vec::new();
+    for name in names {
+        findings.extend(know_free(&mut facts, &name));
+    }
+    report(&facts, Vec::new(), findings, BTreeMap::new())
+}
+
+pub fn all() -> [Report; 2] {
+    [at_risk(), free_disk()]
+}
+
+/// A report of these parts; the guard refuses `lazytime`.
+pub fn report(
+    facts: &FactSet,
+    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
+    measurements: BTreeMap<Subject, Measurement>,
+) -> Report {
+    report_for(&BTreeMap::new(), facts, verdicts, findings, measurements)
+}
+
+fn report_for(
+    wanted: &BTreeMap<Subject, NewFilesystem>,
+    facts: &FactSet,
+    verdicts: Vec<Verdict>,
+    findings: Vec<Finding>,
+    measurements: BTreeMap<Subject, Measurement>,
+) -> Report {
+    build(Input {
+        facts,
+        verdicts,
+        evaluation: Evaluation { findings, tallies: Vec::new() },
+        measurements,
+        overrides: BTreeMap::new(),
+        wanted,
+        refusal: &|_, _| None,
+        circumstances: RunContext {
+            when: "2026-11-20T14:03:11Z".to_owned(),
+            live: true,
+            options: Vec::new(),
+            version: "0.1.0".to_owned(),
+            rules: 12,
+            asked: None,
+            engine: Area::Pg,
+            pack: pack(),
+        },
+        guard: &|_, advice, _| {
+            if advice.change.values().iter().any(|value| value == "lazytime") {
+                Err("ext4 takes lazytime from Linux 4.0 on, and this is Linux 3.10".to_owned())
+            } else {
+                Ok(())
+            }
+        },
+    })
+}
+
+/// A pack without a user's files.
+pub fn pack() -> Pack {
+    Pack::new(&RuleSet::default(), "0.1.0", &Vec::new())
+}
+
+/// The target of [`at_risk`].
+pub fn data() -> Subject {
+    Subject::target("/srv/pg/15/main")
+}
+
+fn cluster() -> Subject {
+    Subject::cluster("/srv/pg/15/main")
+}
+
+/// A finding that applies.
+pub fn finding(rule: &str, subject: &Subject, level: Level, advice: Vec<Advice>) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        subject: subject.clone(),
+        outcome: Outcome::Applies,
+        level,
+        confidence: Confidence::Certain,
+        basis: Basis::Documented,
+        settings: Arc::default(),
+        title: format!("Title of {rule}"),
+        because: format!("Because of what {rule} says.").into(),
+        refs: ["kernel: Documentation/admin-guide/ext4.rst".to_owned()].into(),
+        advice,
+        held_back: Vec::new(),
+        remedy: None,
+        trace: Some(Box::new(Trace {
+            label: "all of".to_owned(),
+            truth: Truth::True,
+            seen: None,
+            kids: Vec::new(),
+        })),
+    }
+}
+
+/// Advice without commands.
+pub fn advice(setting: &str, change: Change) -> Advice {
+    Advice {
+        own: Vec::new(),
+        setting: settings::find(setting).expect("a setting that can be advised"),
+        change,
+        current: Reading::not_collected(),
+        reach: Reach::ThisMount,
+        risk: Risk::NeedsRemount,
+        rank: None,
+        price: None,
+        apply: Vec::new(),
+        verify: Vec::new(),
+        undo: Vec::new(),
+    }
+}
+
+pub fn words(text: &str) -> Vec<String> {
+    text.split(',').map(str::to_owned).collect()
+}
+
+fn know_host(facts: &mut FactSet) {
+    let machine = Subject::host();
+    let etc = || Source::file("/etc/os-release");
+    facts.know(&machine, &host::NAME, "db7".to_owned(), Source::call("uname"));
+    facts.know(&machine, &host::OS_NAME, "Debian GNU/Linux 12 (bookworm)".to_owned(), etc());
+    facts.know(&machine, &kernel::RELEASE, "6.1.0-28-amd64".to_owned(), Source::call("uname"));
+    facts.know(
+        &machine,
+        &host::SEEN_BY,
+        host::Vantage::Host,
+        Source::derived(["host.virtualisation", "host.container"]),
+    );
+    facts.know(&machine, &host::PRIVILEGED, false, Source::call("geteuid"));
+    let sentence = "/proc/self/mountinfo: line 31 is malformed and was skipped".to_owned();
+    facts.warn(RunNote::Answers { sentence });
+}
+
+fn know_disk(facts: &mut FactSet, name: &str, model: &str, cache: Cache) {
+    let disk = Subject::device(name);
+    let sys = |file: &str| Source::file(format!("/sys/block/{name}/{file}"));
+    facts.know(&disk, &device::KIND, DeviceKind::Disk, sys("device"));
+    facts.know(&disk, &device::PATH, format!("/dev/{name}"), sys("uevent"));
+    facts.know(&disk, &device::MODEL, model.to_owned(), sys("device/model"));
+    facts.know(&disk, &device::SIZE, 1_000_204_886_016, sys("size"));
+    facts.know(&disk, &device::TRANSPORT, Transport::Sata, sys("device"));
+    facts.know(&disk, &device::WRITE_CACHE, WriteCache::WriteBack, sys("queue/write_cache"));
+    facts.know(&disk, &device::CACHE, cache, Source::derived(["device.cache_type"]));
+}
+
+fn at_risk_facts() -> FactSet {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    know_disk(&mut facts, "sda", "INTEL SSDSC2KB960G8", Cache::Protected);
+    know_disk(&mut facts, "sdb", "Samsung SSD 870 EVO 1TB", Cache::Volatile);
+    let (md, fs) = (Subject::device("md0"), Subject::mount("/srv"));
+    facts.know(&md, &device::KIND, DeviceKind::Md, Source::file("/sys/block/md0/md"));
+    facts.know(&md, &device::MD_LEVEL, device::ArrayLevel::Raid1, Source::file("/sys/block/md0/md/level"));
+    facts.know(&md, &device::MD_DISKS, 2, Source::file("/sys/block/md0/md/raid_disks"));
+    facts.know(&md, &device::MD_DEGRADED, 0, Source::file("/sys/block/md0/md/degraded"));
+    facts.know(
+        &md,
+        &device::WRITE_CACHE,
+        WriteCache::WriteBack,
+        Source::file("/sys/block/md0/queue/write_cache"),
+    );
+    let line = || Source::line("/proc/self/mountinfo", 24);
+    facts.know(&fs, &mount::POINT, "/srv".to_owned(), line());
+    facts.know(&fs, &mount::FSTYPE, "ext4".to_owned(), line());
+    facts.know(&fs, &mount::OPTIONS, words("rw,relatime"), line());
+    facts.know(&fs, &mount::SUPER_OPTIONS, words("rw,nobarrier,errors=remount-ro"), line());
+    facts.know(&fs, &mount::BARRIER, mount::Barrier::Off, Source::file("/proc/fs/ext4/md0/options"));
+    facts.put(
+        &fs,
+        &mount::EXT4_FEATURES,
+        Reading::unknown(Why::Denied, "reading /dev/md0").or_try(Remedy::RunAsRoot),
+    );
+    let next = Subject::boot("/srv");
+    let fstab = || Source::line("/etc/fstab", 9);
+    facts.know(&next, &boot::POINT, "/srv".to_owned(), fstab());
+    facts.know(&next, &boot::OPTIONS, words("defaults,nobarrier"), fstab());
+    let conf = || Source::line("/srv/pg/15/main/postgresql.conf", 211);
+    facts.know(&cluster(), &postgres::NAME, "postgresql 15/main".to_owned(), conf());
+    facts.know(&cluster(), &postgres::WAL_SYNC_METHOD, postgres::WalSyncMethod::Fdatasync, conf());
+    facts.know(
+        &cluster(),
+        &postgres::WAL_INIT_ZERO,
+        true,
+        Source::Default { of: "PostgreSQL 15".to_owned() },
+    );
+    facts.know(&data(), &target::KIND, TargetKind::Directory, Source::call("stat"));
+    let roles = vec![Role::Data, Role::Wal];
+    facts.know(&data(), &target::ROLES, roles, Source::derived(["pg.data_directory"]));
+    for (top, base) in [
+        (data(), fs.clone()),
+        (fs.clone(), md.clone()),
+        (md.clone(), Subject::device("sda")),
+        (md, Subject::device("sdb")),
+    ] {
+        facts.stand(&top, &base);
+    }
+    facts.link(&data(), &fs);
+    facts.link(&data(), &cluster());
+    facts.link(&next, &fs);
+    facts.link(&cluster(), &data());
+    facts
+}
+
+/// A verdict without evidence.
+pub fn verdict(target: &Subject, standing: Standing) -> Verdict {
+    Verdict {
+        undecided: Vec::new(),
+        caps_checked: 0,
+        target: target.clone(),
+        standing,
+        redundancy: Redundancy::None,
+        second_fault: String::new(),
+        host_loss: String::new(),
+        exceptions: Vec::new(),
+        seen_by: "host".to_owned(),
+        guarantors: Vec::new(),
+        sentence: String::new(),
+        limits: String::new(),
+        flush_path: Vec::new(),
+        paths: Vec::new(),
+        missing: Vec::new(),
+    }
+}
+
+fn at_risk_path() -> Vec<FlushHop> {
+    let (sent, dropped) = (Flush::Sent, Flush::Suppressed);
+    let hop = |rank, kind, of: Option<Subject>, name: &str, fate, arrival| FlushHop {
+        kind,
+        subjects: of.into_iter().collect(),
+        name: name.to_owned(),
+        says: format!("what is said of {name}"),
+        fate,
+        because: String::new(),
+        source: String::new(),
+        standing: Standing::AtRisk,
+        rank,
+        arrival,
+    };
+    let (fs, disk) = (Subject::mount("/srv"), Subject::device);
+    vec![
+        hop(0, HopKind::Commit, None, "commit", Fate::NotJudged, sent),
+        hop(1, HopKind::Server, Some(cluster()), "PostgreSQL", Fate::Passed, sent),
+        hop(2, HopKind::FileSystem, Some(fs), "ext4", Fate::Dropped, sent),
+        hop(3, HopKind::Layer, Some(disk("md0")), "md0", Fate::Passed, dropped),
+        hop(4, HopKind::Disk, Some(disk("sda")), "sda", Fate::Answered, dropped),
+        hop(4, HopKind::Disk, Some(disk("sdb")), "sdb", Fate::LostHere, dropped),
+    ]
+}
+
+fn at_risk_verdict() -> Verdict {
+    let (fs, md) = (Subject::mount("/srv"), Subject::device("md0"));
+    let piece = |layer, subject: &Subject, standing, says: &str, source: &str| Evidence {
+        layer,
+        subject: subject.clone(),
+        standing,
+        says: says.to_owned(),
+        source: source.to_owned(),
+        mend: None,
+    };
+    let path = |disk: &str, standing, evidence| Path {
+        hops: vec![data(), fs.clone(), md.clone(), Subject::device(disk)],
+        standing,
+        evidence,
+    };
+    let sdb = Subject::device("sdb");
+    Verdict {
+        undecided: Vec::new(),
+        caps_checked: 0,
+        target: data(),
+        standing: Standing::AtRisk,
+        redundancy: Redundancy::Whole,
+        second_fault: String::new(),
+        host_loss: String::new(),
+        exceptions: Vec::new(),
+        seen_by: "host".to_owned(),
+        guarantors: Vec::new(),
+        sentence:
+            "A commit acknowledged now may be lost at power failure: /srv is ext4 mounted nobarrier, and sdb \
+                   caches writes in a volatile cache."
+                .to_owned(),
+        limits: String::new(),
+        flush_path: at_risk_path(),
+        paths: vec![
+            path(
+                "sdb",
+                Standing::AtRisk,
+                vec![
+                    piece(
+                        Layer::Claim,
+                        &sdb,
+                        Standing::AtRisk,
+                        "sdb caches writes in a volatile cache and is not told to write them out",
+                        "/sys/class/scsi_disk/1:0:0:0/cache_type",
+                    ),
+                    piece(
+                        Layer::Belief,
+                        &fs,
+                        Standing::AtRisk,
+                        "/srv sends no flushes of its own",
+                        "/proc/fs/ext4/md0/options",
+                    ),
+                    piece(
+                        Layer::Database,
+                        &cluster(),
+                        Standing::Durable,
+                        "the server flushes each commit",
+                        "",
+                    ),
+                ],
+            ),
+            path("sda", Standing::Durable, Vec::new()),
+        ],
+        missing: vec![Need {
+            subject: Subject::device("sda"),
+            fact: "controller.battery".to_owned(),
+            why: Why::Denied,
+            detail: "reading /dev/sda".to_owned(),
+            remedy: Some(Remedy::RunAsRoot),
+        }],
+    }
+}
+
+fn at_risk_findings() -> Vec<Finding> {
+    let (fs, next) = (Subject::mount("/srv"), Subject::boot("/srv"));
+    let now = |text: &str| Reading::known(Value::List(words(text)), Source::line("/proc/self/mountinfo", 24));
+    let barrier = Advice {
+        current: now("rw,nobarrier,errors=remount-ro"),
+        reach: Reach::WholeFilesystem,
+        ..advice("mount.options", Change::Remove(words("nobarrier,barrier=0")))
+    };
+    let noatime =
+        Advice { current: now("rw,relatime"), ..advice("mount.options", Change::Add(words("noatime"))) };
+    let at_boot = Advice {
+        current: Reading::known(Value::List(words("defaults,nobarrier")), Source::line("/etc/fstab", 9)),
+        reach: Reach::NextBoot,
+        ..advice("boot.options", Change::Remove(words("nobarrier,barrier=0")))
+    };
+    let server = |setting: &str, change, current| Advice {
+        current: Reading::known(current, Source::line("/srv/pg/15/main/postgresql.conf", 211)),
+        reach: Reach::Server,
+        risk: Risk::NeedsReload,
+        ..advice(setting, change)
+    };
+    let method = server("pg.wal_sync_method", Change::Keep, Value::Text("fdatasync".to_owned()));
+    let delay = Advice {
+        price: Some("each commit waits 100 µs longer when others are in flight".to_owned()),
+        apply: vec![Command::new("psql -c 'alter system set commit_delay = 100'")],
+        ..server("pg.commit_delay", Change::Set("100".to_owned()), Value::Whole(0))
+    };
+    let lazy = advice("mount.options", Change::Add(words("lazytime")));
+    let undecided = |rule: &str, level| Finding {
+        outcome: Outcome::Undecided {
+            needs: vec![vec![Need {
+                subject: fs.clone(),
+                fact: "ext4.features".to_owned(),
+                why: Why::Denied,
+                detail: "reading /dev/md0".to_owned(),
+                remedy: Some(Remedy::RunAsRoot),
+            }]],
+        },
+        ..finding(rule, &fs, level, Vec::new())
+    };
+    vec![
+        finding("mount.noatime", &fs, Level::Advice, vec![noatime, lazy]),
+        finding("mount.ext4-nobarrier", &fs, Level::Critical, vec![barrier]),
+        finding("boot.ext4-nobarrier", &next, Level::Critical, vec![at_boot]),
+        Finding {
+            confidence: Confidence::Measured,
+            ..finding("pg.sync-method-keep", &cluster(), Level::Keep, vec![method])
+        },
+        finding("pg.commit-delay", &cluster(), Level::Option, vec![delay]),
+        finding("device.mixed-caches", &Subject::device("md0"), Level::Warning, Vec::new()),
+        finding("kernel.fsync-errors", &Subject::host(), Level::Warning, Vec::new()),
+        undecided("ext4.journal-features", Level::Warning),
+        undecided("ext4.fast-commit", Level::Option),
+    ]
+}
+
+fn result(method: Method, median: f64, as_server: bool) -> MethodResult {
+    MethodResult {
+        method,
+        pages: 1,
+        as_server,
+        paced: as_server.then(|| latencies(1_200, median)),
+        back_to_back: Some(latencies(4_000, median * 0.6)),
+        flushes_per_commit: as_server.then_some(1.0),
+        error: None,
+    }
+}
+
+/// Latencies with this median.
+pub fn latencies(samples: u64, median: f64) -> Latencies {
+    Latencies {
+        samples,
+        mean_us: median * 1.05,
+        median_us: Estimate { value: median, low: median * 0.98, high: median * 1.03 },
+        p95_us: median * 1.3,
+        p99_us: Some(median * 2.2),
+        max_us: median * 11.0,
+        quantiles_us: Vec::new(),
+        rounds_us: vec![median; 5],
+        samples_us: Vec::new(),
+    }
+}
+
+fn measurement() -> Measurement {
+    Measurement {
+        directory: "/srv/.walwise".to_owned(),
+        when: "2026-11-20T14:02:40Z".to_owned(),
+        seconds: 8.4,
+        rounds: 71,
+        bytes_written: 127 << 20,
+        log: MeasuredLog::default(),
+        methods: vec![
+            result(Method::Fdatasync, 182.0, true),
+            result(Method::OpenDatasync, 179.0, true),
+            result(Method::Fsync, 346.0, true),
+            result(Method::OpenDatasyncDirect, 171.0, false),
+            MethodResult {
+                back_to_back: None,
+                error: Some("O_DIRECT is refused here".to_owned()),
+                ..result(Method::FloorDirect, 0.0, false)
+            },
+        ],
+        comparisons: vec![Comparison {
+            method: Method::OpenDatasync,
+            against: Method::Fdatasync,
+            gain_percent: Estimate { value: 1.6, low: -0.4, high: 3.1 },
+            settled: Conclusion::NoMeaningfulDifference,
+        }],
+        best: Method::Fdatasync,
+        cancelled: false,
+        caveats: vec![Caveat {
+            id: CaveatId::CompetingIo,
+            says: "another process wrote 14 MB/s to sdb during rounds 40 to 52".to_owned(),
+            refuses_advice: false,
+            rounds: (40..=52).collect(),
+        }],
+        workloads: Vec::new(),
+    }
+}
+
+fn free_facts() -> FactSet {
+    let mut facts = FactSet::default();
+    know_host(&mut facts);
+    know_free(&mut facts, "sdc");
+    facts
+}
+
+/// Puts a free disk into the set; returns the findings of rules.
+fn know_free(facts: &mut FactSet, name: &str) -> Vec<Finding> {
+    let node = format!("/dev/{name}");
+    let (disk, place) = (Subject::device(name), Subject::target(&node));
+    know_disk(facts, name, "Micron_5300_MTFDDAK960TDS", Cache::Protected);
+    let read = || Source::call(format!("read {node}"));
+    facts.know(&disk, &device::CONTENT, Content::Free, read());
+    facts.know(&disk, &device::HOLDS, Vec::new(), read());
+    facts.know(&disk, &device::BYTES_READ, 101 << 20, read());
+    facts.know(&disk, &device::UNREAD_RUN, 447 << 20, read());
+    facts.know(&disk, &device::SIGNATURES, Vec::new(), read());
+    facts.know(&place, &target::KIND, TargetKind::Device, Source::derived(["device.content"]));
+    facts.know(&place, &target::PATH, node.clone(), Source::derived(["device.path"]));
+    facts.stand(&place, &disk);
+    facts.link(&place, &disk);
+    free_findings(&place)
+}
+
+/// The target of [`free_disk`].
+pub fn new_disk() -> Subject {
+    Subject::target("/dev/sdc")
+}
+
+fn free_findings(place: &Subject) -> Vec<Finding> {
+    let choice = |rule: &str, value: &str, rank| {
+        let advice = Advice {
+            rank: Some(rank),
+            reach: Reach::WholeFilesystem,
+            risk: Risk::NeedsNewFilesystem,
+            ..advice("filesystem", Change::Set(value.to_owned()))
+        };
+        Finding { confidence: Confidence::Documented, ..finding(rule, place, Level::Advice, vec![advice]) }
+    };
+    let mkfs = |value: &str, apply: &[&'static str]| Advice {
+        reach: Reach::WholeFilesystem,
+        risk: Risk::NeedsNewFilesystem,
+        apply: apply.iter().map(|&command| Command::new(command)).collect(),
+        ..advice("mkfs.options", Change::Add(words(value)))
+    };
+    vec![
+        choice("filesystem.xfs", "xfs", 1),
+        choice("filesystem.ext4", "ext4", 2),
+        finding("filesystem.xfs-nrext64", place, Level::Advice, vec![mkfs("-i nrext64=0", &[])]),
+        finding(
+            "filesystem.ext4-orphan-file",
+            place,
+            Level::Advice,
+            vec![mkfs("-O ^orphan_file", &["mkfs.ext4 -O ^orphan_file /dev/sdc"])],
+        ),
+        finding(
+            "mount.noatime-new",
+            place,
+            Level::Advice,
+            vec![advice("mount.options", Change::Add(words("noatime")))],
+        ),
+    ]
+}

@@ -1,0 +1,515 @@
+//! The plan as a POSIX shell script for review. walwise never runs it.
+//!
+//! The script does nothing until a person has edited it. For a free disk it creates the file system after another check
+//! that the disk is the same and still free. For a mounted file system every step is a comment to be enabled by hand.
+//! Text that is not plainly safe in a shell never leaves the comments.
+
+mod remark {
+    //! The lines of a script that do nothing.
+
+    use crate::TargetSummary;
+    use walwise_model::quote::comment;
+
+    pub fn commented(text: &str) -> String {
+        comment::lines(text.lines())
+    }
+
+    /// The text for a target without a plan.
+    pub fn nothing(target: &TargetSummary) -> String {
+        format!("# Nothing is advised for {}.\n", comment::inline(&target.title))
+    }
+}
+mod existing {
+    //! The part of a script for mounted file systems: every command a comment, in order of application.
+
+    use super::remark::{commented, nothing};
+    use crate::origin;
+    use crate::{Report, Step, TargetSummary};
+    use walwise_judge::rules::{OwnCommand, Risk};
+    use walwise_model::facts::SettingSyntax;
+
+    /// The steps of a target's plan.
+    pub fn part(report: &Report, target: &TargetSummary) -> String {
+        let steps = report.plan(&target.target).map(|plan| plan.steps.as_slice()).unwrap_or_default();
+        let mut out = String::new();
+        for (number, step) in (1..).zip(steps.iter().filter(|step| !step.keeps())) {
+            out.push_str(&one(number, step));
+        }
+        if out.is_empty() {
+            return nothing(target);
+        }
+        format!("# Remove the # before the commands that you want to run.\n{out}")
+    }
+
+    /// The loss or danger of a step, if any.
+    fn danger(step: &Step) -> Option<&'static str> {
+        match step.advice.risk {
+            Risk::NeedsNewFilesystem => {
+                Some("DESTROYS what is on the file system: data must be copied away first")
+            }
+            Risk::DataLossIfWrong => Some("COMMITTED DATA MAY BE LOST if a fact is wrong"),
+            Risk::NeedsUnmount => Some("UNMOUNTS the file system: stop the server first"),
+            Risk::NeedsRemount if unmounts(step) => Some("UNMOUNTS the file system: stop the server first"),
+            _ => None,
+        }
+    }
+
+    fn unmounts(step: &Step) -> bool {
+        step.advice.apply.iter().any(|command| command.as_str().starts_with("umount "))
+    }
+
+    pub fn one(number: usize, step: &Step) -> String {
+        let advice = &step.advice;
+        let mut lines = vec![
+            format!(
+                "{number}. {}: {} of {}: {}",
+                step.level.word(),
+                advice.setting,
+                step.subject,
+                advice.summary()
+            ),
+            step.title.clone(),
+        ];
+        lines.extend(step.result.as_ref().map(|result| format!("becomes: {result}")));
+        lines.extend(danger(step).map(|danger| format!("!!!! {danger} !!!!")));
+        lines.extend(server(step));
+        for (title, commands) in advice.commands() {
+            lines.extend((!commands.is_empty()).then(|| format!("{title}:")));
+            lines.extend(commands.iter().map(|command| format!("  {command}")));
+        }
+        lines.extend(advice.own.iter().map(left_out));
+        format!("\n{}", commented(&lines.join("\n")))
+    }
+
+    /// A statement that a command is omitted, without the command.
+    fn left_out(own: &OwnCommand) -> String {
+        let OwnCommand { purpose, file, line, .. } = own;
+        format!(
+            "{}: your own command, of {file}:{line}, is left out: it is not checked by walwise",
+            purpose.word()
+        )
+    }
+
+    /// The place of a server's setting, and what wins over its file; empty for other settings. The commands of the advice
+    /// say the rest.
+    fn server(step: &Step) -> Vec<String> {
+        let advice = &step.advice;
+        let file = match advice.setting.kind.area().map(|area| area.database().syntax) {
+            None => return Vec::new(),
+            Some(SettingSyntax::Conf) => "files",
+            Some(SettingSyntax::Options) => "option files",
+        };
+        let stronger = origin::stronger(advice).map(|stronger| stronger.says(file));
+        [format!("now: {}", origin::now(advice))].into_iter().chain(stronger).collect()
+    }
+}
+mod apart {
+    //! The parts of a script for advice outside all targets: for the host as a whole, and for other subjects.
+    //!
+    //! Every command is a comment, as for mounted file systems. If one target was asked for, advice about other subjects is
+    //! omitted; the text only counts it.
+
+    use std::collections::BTreeSet;
+
+    use super::existing;
+    use crate::{Report, Step};
+    use walwise_judge::rules::{Advice, Finding, Level, Outcome};
+    use walwise_model::facts::{Scope, Subject};
+    use walwise_model::quote::comment;
+
+    /// A part for the host and one for the rest, each only where there is advice.
+    pub fn parts(report: &Report) -> Vec<String> {
+        let known: BTreeSet<&Subject> = report.targets.iter().flat_map(|target| &target.subjects).collect();
+        let advised = |finding: &&Finding| match finding.outcome {
+            Outcome::Applies => finding.level > Level::Option && !known.contains(&finding.subject),
+            Outcome::DoesNotApply | Outcome::Undecided { .. } => false,
+        };
+        let (host, beside): (Vec<&Finding>, Vec<&Finding>) = report
+            .findings
+            .iter()
+            .filter(advised)
+            .partition(|finding| finding.subject.scope() == Scope::Host);
+        let beside = if report.asked.is_none() { beside } else { Vec::new() };
+        let parts = [part("this host", &host), part("elsewhere on this host", &beside)];
+        parts.into_iter().flatten().collect()
+    }
+
+    fn part(title: &str, findings: &[&Finding]) -> Option<String> {
+        let steps =
+            findings.iter().flat_map(|finding| finding.advice.iter().map(|advice| step(finding, advice)));
+        let steps: Vec<Step> = steps.filter(|step| !step.keeps()).collect();
+        let told: String = (1..).zip(&steps).map(|(number, step)| existing::one(number, step)).collect();
+        (!steps.is_empty()).then(|| {
+            format!(
+                "\n# ==== {} ====\n# Remove the # before the commands that you want to run.\n{told}",
+                comment::inline(title)
+            )
+        })
+    }
+
+    /// Advice of no plan as a step of its own.
+    fn step(finding: &Finding, advice: &Advice) -> Step {
+        Step {
+            basis: finding.basis,
+            subject: finding.subject.clone(),
+            level: finding.level,
+            confidence: finding.confidence,
+            rules: vec![finding.rule.clone()],
+            title: finding.title.clone(),
+            advice: advice.clone(),
+            result: None,
+            alternatives: Vec::new(),
+        }
+    }
+}
+mod new;
+
+use super::{Report, TargetSummary, mkfs};
+use remark::commented;
+use walwise_model::facts::catalog::target::TargetKind;
+use walwise_model::quote::{Command, comment};
+
+/// The script for every target of a report. A free disk gets its part only when it is the single target: a script that
+/// creates file systems on several disks invites mistakes. The error says why there is none: the disk holds, or may
+/// hold, something.
+pub fn render(report: &Report) -> Result<String, String> {
+    let alone = report.targets.len() == 1;
+    if let Some(target) = report.targets.first().filter(|_| alone) {
+        refuse_what_is_not_free(target)?;
+    }
+    let mut parts = vec![head(report)];
+    for target in &report.targets {
+        parts.push(format!("\n# ==== {} ====\n", comment::inline(&target.title)));
+        parts.push(match target.kind {
+            TargetKind::Device if alone => new::part(report, target),
+            TargetKind::Device => commented(&format!(
+                "A free disk. For a script that makes its file system:\n  {}",
+                Command::or_why(mkfs::asked_again(report, &target.target, " --format script"))
+            )),
+            TargetKind::Directory | TargetKind::Created => existing::part(report, target),
+        });
+    }
+    let apart = apart::parts(report);
+    let edited = !apart.is_empty() || report.targets.iter().any(|target| !target.kind.is_device());
+    parts.extend(apart);
+    if edited {
+        parts.push(
+            "\nprintf 'the commands that are no comments any more were run; nothing else was done\\n'\n"
+                .to_owned(),
+        );
+    }
+    parts.push("\nexit 0\n".to_owned());
+    Ok(parts.concat())
+}
+
+/// No script creates a file system on a disk that holds, or may hold, something.
+fn refuse_what_is_not_free(target: &TargetSummary) -> Result<(), String> {
+    match target.content.as_ref().filter(|content| !content.may_be_given()) {
+        Some(content) => Err(format!("{}: no script is made. {}", target.title, content.sentence())),
+        None => Ok(()),
+    }
+}
+
+fn head(report: &Report) -> String {
+    let origin = if report.host.live {
+        ""
+    } else {
+        "# It was made from a capture: run it only on the machine that the capture is of.\n"
+    };
+    format!(
+        "#!/bin/sh\n\
+         # Made by walwise {} on {}, {}.\n\
+         {origin}\
+         # For review: it does nothing before you have read it and edited the lines marked EDIT.\n\
+         set -eu\n\
+         PATH=/usr/sbin:/usr/bin:/sbin:/bin\n\
+         LC_ALL=C\n\
+         export PATH LC_ALL\n\
+         \n\
+         I_HAVE_READ_THIS=no     # EDIT: yes\n\
+         \n\
+         stop() {{\n    printf 'stopped: %s\\n' \"$1\" >&2\n    exit 1\n}}\n\
+         \n\
+         [ \"$I_HAVE_READ_THIS\" = yes ] || stop 'read this script, then set I_HAVE_READ_THIS=yes; nothing was done'\n\
+         [ \"$(id -u)\" = 0 ] || stop 'this needs root; nothing was done'\n",
+        comment::inline(&report.tool.version),
+        comment::inline(&report.host.name),
+        comment::inline(&report.when),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    //! Properties of a script: inert, valid shell, and never forceful.
+
+    use super::*;
+    use crate::{DeviceContent, postgres, sample};
+    use walwise_judge::rules::{Advice, Change, Reach, Risk};
+    use walwise_model::facts::{Reading, Scope, Source, Subject, Value, catalog};
+    use walwise_model::quote::{Command, shell};
+    use walwise_testkit::deadline::ChildInTime as _;
+
+    /// The script where there is one.
+    fn render(report: &Report) -> String {
+        super::render(report).unwrap()
+    }
+
+    /// The lines that a shell would execute.
+    fn active(script: &str) -> Vec<&str> {
+        script.lines().filter(|line| !line.trim_start().starts_with('#') && !line.trim().is_empty()).collect()
+    }
+
+    #[test]
+    fn nothing_runs_before_a_human_has_edited_it() {
+        for report in sample::all() {
+            let script = render(&report);
+            assert!(script.contains("\nI_HAVE_READ_THIS=no "), "{script}");
+            let lines = active(&script);
+            let guard = lines.iter().position(|line| line.starts_with("[ \"$I_HAVE_READ_THIS\"")).unwrap();
+            let before = lines.iter().take(guard).map(|line| line.split('=').next().unwrap().trim());
+            let harmless =
+                ["set -eu", "PATH", "LC_ALL", "export PATH LC_ALL", "I_HAVE_READ_THIS", "stop() {", "}"];
+            for line in before {
+                assert!(harmless.contains(&line) || line.starts_with("printf") || line == "exit 1", "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_mounted_already_gets_comments_only() {
+        let script = render(&sample::at_risk());
+        let (_, part) = script.split_once("# ====").unwrap();
+        let part = &format!("# {part}");
+        let told = "printf 'the commands that are no comments any more were run; nothing else was done\\n'";
+        assert_eq!(active(part), [told, "exit 0"]);
+        assert!(part.contains("#   mount -o remount,barrier=1,noatime /srv\n"), "{part}");
+    }
+
+    #[test]
+    fn a_free_disk_is_checked_and_read_whole_before_mkfs_and_nothing_is_forced() {
+        let script = render(&sample::free_disk());
+        let lines = active(&script);
+        let mkfs = lines.iter().position(|line| line.starts_with("mkfs.")).unwrap();
+        assert_eq!(lines[mkfs], "mkfs.xfs -i nrext64=0 \"$DEVICE\"");
+        assert_eq!(lines[mkfs - 1], "check_disk");
+        let read = lines.iter().position(|line| line.trim() == "yes) read_all ;;").unwrap();
+        assert!(read < mkfs && lines.contains(&"READ_ALL=yes            # no: trust the report instead"));
+        assert!(script.contains("mount -t xfs -o noatime \"$DEVICE\" \"$MOUNTPOINT\""));
+        assert!(script.contains("\nMOUNTPOINT= "));
+        // A mount point has no cluster, so its settings would not be found there.
+        assert!(script.contains("\nDATABASE= ") && script.contains("    directory=$MOUNTPOINT/$DATABASE\n"));
+        assert!(script.contains("walwise check %s\\n' \"$directory\"\n"), "{script}");
+        assert!(script.contains("\nADD_TO_FSTAB=no ") && script.contains("initdb"), "{script}");
+    }
+
+    #[test]
+    fn a_serial_number_that_is_the_identity_is_compared_where_it_was_read() {
+        let mut report = sample::free_disk();
+        let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+        for (file, serial, identity) in [("serial", "", "DATA-0"), ("device/serial", "DATA-0", "")] {
+            for disk in &disks {
+                let source = Source::file(format!("/sys/class/block/{}/{file}", disk.name()));
+                report.facts.put(disk, &catalog::device::UNIT, Reading::not_collected());
+                report.facts.know(disk, &catalog::device::SERIAL, "DATA-0".to_owned(), source);
+            }
+            let script = render(&report);
+            assert!(script.contains(&format!("\nSERIAL={serial}\n")), "{script}");
+            assert!(
+                script.contains(&format!("\nIDENTITY={}\n", shell::quoted(identity).unwrap())),
+                "{script}"
+            );
+            assert!(!script.contains("I_COMPARED_THE_DISK"), "{script}");
+        }
+    }
+
+    #[test]
+    fn the_line_for_fstab_can_be_pasted_and_how_the_disk_was_read_is_told() {
+        let script = render(&sample::free_disk());
+        let line = "line=\"UUID=$(blkid -p -s UUID -o value \"$DEVICE\") $MOUNTPOINT xfs noatime 0 0\"";
+        assert!(active(&script).contains(&line), "{script}");
+        assert!(script.contains("# No mount, swap space or device uses it. No data found in "), "{script}");
+    }
+
+    #[test]
+    fn a_disk_of_unknown_size_gets_no_mkfs() {
+        let mut report = sample::free_disk();
+        let disks: Vec<Subject> = report.facts.subjects(Scope::Device).cloned().collect();
+        for disk in disks {
+            report.facts.put(&disk, &catalog::device::SIZE, Reading::not_collected());
+        }
+        let script = render(&report);
+        assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{script}");
+    }
+
+    #[test]
+    fn a_disk_that_is_not_free_gets_no_script() {
+        let holds = DeviceContent::Holds { holds: vec!["xfs".to_owned()] };
+        let unreadable = DeviceContent::Unreadable { because: "Input/output error".to_owned(), remedy: None };
+        for (content, says) in [(holds, "holds xfs"), (unreadable, "Input/output error")] {
+            let mut report = sample::free_disk();
+            report.targets[0].content = Some(content);
+            let refused = super::render(&report).unwrap_err();
+            assert!(refused.contains("/dev/sdc: no script is made.") && refused.contains(says), "{refused}");
+        }
+    }
+
+    #[test]
+    fn hostile_text_stays_in_comments() {
+        let evil = "x\n; rm -rf $(id) `id` '\"\u{202e}";
+        let mut report = sample::free_disk();
+        report.host.name = evil.to_owned();
+        report.tool.version = evil.to_owned();
+        for target in &mut report.targets {
+            target.title = evil.to_owned();
+        }
+        let before = active(&render(&sample::free_disk())).join("\n");
+        for step in &mut report.plans[0].steps {
+            step.title = evil.to_owned();
+        }
+        assert_eq!(active(&render(&report)).join("\n"), before);
+
+        for setting in ["mkfs.options", "mount.options", "filesystem"] {
+            let mut report = sample::free_disk();
+            let step =
+                report.plans[0].steps.iter_mut().find(|step| step.advice.setting.name == setting).unwrap();
+            let change = if setting == "filesystem" {
+                Change::Set(evil.to_owned())
+            } else {
+                Change::Add(vec![evil.to_owned()])
+            };
+            step.advice.change = change;
+            step.result = Some(evil.to_owned());
+            let script = render(&report);
+            assert!(
+                !active(&script).iter().any(|line| line.contains("rm -rf") || line.contains("mkfs")),
+                "{script}"
+            );
+        }
+    }
+
+    #[test]
+    fn force_is_no_option() {
+        for word in ["-f", "-F", "-Ff", "-O x -F"] {
+            let mut report = sample::free_disk();
+            let plan = &mut report.plans[0];
+            let step = plan.steps.iter_mut().find(|step| step.advice.setting.name == "mkfs.options").unwrap();
+            step.advice.change = Change::Add(vec![word.to_owned()]);
+            let script = render(&report);
+            assert!(!active(&script).iter().any(|line| line.contains("mkfs")), "{word}: {script}");
+        }
+    }
+
+    #[test]
+    fn a_server_setting_is_told_with_where_it_is_set_and_how_it_is_changed() {
+        let cases = [
+            (
+                "fdatasync",
+                "/etc/10.conf",
+                Risk::NeedsReload,
+                "#   psql -c \"ALTER SYSTEM SET wal_sync_method = 'fdatasync'\" -c 'SELECT pg_reload_conf()'\n",
+            ),
+            (
+                "fdatasync",
+                "/etc/10.conf",
+                Risk::NeedsRestart,
+                "#   psql -c \"ALTER SYSTEM SET wal_sync_method = 'fdatasync'\"\n#   # then restart the server\n",
+            ),
+            (
+                "o'x, \\y\nz",
+                "/etc/10.conf",
+                Risk::NeedsRestart,
+                r"  psql -c 'ALTER SYSTEM SET wal_sync_method = '\''o'\'''\''x, \y?z'\'''",
+            ),
+            (
+                "fdatasync",
+                "/proc/10/cmdline",
+                Risk::NeedsReload,
+                "the command line wins over files: change it there and restart\n",
+            ),
+        ];
+        for (value, file, risk, told) in cases {
+            let mut report = sample::at_risk();
+            let step = report.plans[0].steps.first_mut().unwrap();
+            let advice = Advice {
+                risk,
+                current: Reading::known(Value::Text("open_sync".to_owned()), Source::line(file, 1)),
+                ..sample::advice("pg.wal_sync_method", Change::Set(value.to_owned()))
+            };
+            let cluster = Subject::cluster("/srv/pg/15/main");
+            let mut findings = [sample::finding("any", &cluster, step.level, vec![advice])];
+            postgres::complete(&mut findings, &report.facts);
+            step.advice = findings[0].advice[0].clone();
+            let script = render(&report);
+            assert!(
+                script.contains(&format!("# now: open_sync, set in {file}:1\n")) && script.contains(told),
+                "{script}"
+            );
+            assert!(!script.contains("by hand"), "{script}");
+            assert_eq!(script.contains("ALTER SYSTEM SET"), told.contains("ALTER SYSTEM SET"), "{script}");
+            assert_eq!(active(&script), active(&render(&sample::at_risk())), "{script}");
+        }
+    }
+
+    #[test]
+    fn destruction_is_named() {
+        let mut report = sample::at_risk();
+        let step = report.plans[0].steps.first_mut().unwrap();
+        step.advice = Advice {
+            reach: Reach::WholeFilesystem,
+            risk: Risk::NeedsNewFilesystem,
+            apply: vec![Command::new("mkfs.ext4 /dev/md0\nreboot")],
+            ..sample::advice("filesystem", Change::Set("ext4".to_owned()))
+        };
+        let script = render(&report);
+        assert!(script.contains("!!!! DESTROYS"), "{script}");
+        assert!(
+            script.contains("#   mkfs.ext4 /dev/md0\n# reboot\n"),
+            "a second line stays a comment: {script}"
+        );
+    }
+
+    #[test]
+    fn a_shell_can_read_it() {
+        for report in sample::all() {
+            let shell = std::process::Command::new("/bin/sh")
+                .arg("-n")
+                .stdin(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let output = shell.fed_in_time(render(&report).as_bytes());
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
+    /// Both as delivered and as edited.
+    #[test]
+    #[ignore = "needs shellcheck"]
+    fn a_linter_of_shells_finds_nothing() {
+        use std::process::{Command, Stdio};
+        for report in sample::all() {
+            let script = render(&report);
+            let edited = script.replace("I_HAVE_READ_THIS=no ", "I_HAVE_READ_THIS=yes");
+            let edited = edited.replace("MOUNTPOINT= ", "MOUNTPOINT=/srv/new");
+            for script in [script, edited] {
+                let linter = Command::new("shellcheck")
+                    .args(["--norc", "--shell=sh", "--severity=style", "-"])
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap();
+                let output = linter.fed_in_time(script.as_bytes());
+                assert!(output.status.success(), "{}\n{script}", String::from_utf8_lossy(&output.stdout));
+            }
+        }
+    }
+
+    #[test]
+    fn every_blank_of_the_template_is_filled_in_and_nothing_else() {
+        for report in sample::all() {
+            let script = render(&report);
+            assert!(!script.contains('@'), "{script}");
+        }
+        assert_eq!(new::fill("a @b@ @c@", &[("b", "@c@"), ("c", "d")]), "a @c@ d");
+    }
+}

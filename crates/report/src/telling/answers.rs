@@ -1,0 +1,183 @@
+//! The answers and fixes in words, the same on every surface.
+
+use super::section::{Bullet, Detail, Grid, Mark};
+use super::{Phrase, words};
+use crate::fixes::Fix;
+use crate::model::answer::{Answer, AnswerAction, AnswerValue, Topic};
+use crate::{FilesystemChoice, Report, TargetSummary};
+use walwise_judge::rules::Risk;
+use walwise_model::facts::Scope;
+use walwise_model::quote::Command;
+use walwise_model::text::latency;
+
+/// A row of the answers.
+#[derive(Clone, Debug)]
+pub struct AnswerRow {
+    pub topic: Topic,
+    pub label: &'static str,
+    pub now: String,
+    pub action: AnswerAction,
+    pub recommended: String,
+    pub why: String,
+}
+
+/// The rows that apply to a target.
+pub fn rows(target: &TargetSummary) -> Vec<AnswerRow> {
+    let applies = |(_, answer): &(&Topic, &Answer)| answer.action != AnswerAction::NotApplicable;
+    target.answers.iter().filter(applies).map(|(topic, answer)| row(target, *topic, answer)).collect()
+}
+
+fn row(target: &TargetSummary, topic: Topic, answer: &Answer) -> AnswerRow {
+    let value = answer.value.as_ref().map(written);
+    let basis = answer.basis.map(|basis| format!(" ({})", basis.word())).unwrap_or_default();
+    let interrupts = match answer.risk {
+        Some(Risk::None | Risk::NeedsRemount) | None => String::new(),
+        Some(risk) => format!(", {}", words::interruption(risk)),
+    };
+    let recommended = match (answer.action, value) {
+        (AnswerAction::Keep, Some(value)) => format!("keep {value}{basis}"),
+        (AnswerAction::Change, Some(value)) => format!("{value}{basis}{interrupts}"),
+        (AnswerAction::Create, Some(value)) if topic == Topic::Filesystem => format!("create {value}{basis}"),
+        (AnswerAction::Create, Some(value)) => format!("{value}{basis}"),
+        (AnswerAction::NoAdvice, _) if topic == Topic::CommitLatency => "no advice".to_owned(),
+        (AnswerAction::NoAdvice, _) => match &answer.current {
+            Some(current) => format!("no advice (in force: {})", written(current)),
+            None => format!("no advice ({})", answer.reason),
+        },
+        (_, _) => match answer.apply.first() {
+            Some(command) => format!("measure: {}", command.as_str()),
+            None => answer.reason.clone(),
+        },
+    };
+    AnswerRow {
+        topic,
+        label: answer.setting.unwrap_or(topic.label()),
+        now: answer.current.as_ref().map_or_else(|| absent(target, topic), written),
+        action: answer.action,
+        recommended,
+        why: answer.reason.clone(),
+    }
+}
+
+/// What stands for a value that is not there.
+fn absent(target: &TargetSummary, topic: Topic) -> String {
+    match topic {
+        Topic::CommitLatency if target.kind.is_device() => "not mounted",
+        Topic::CommitLatency => "not measured",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions if target.kind.is_device() => "none",
+        Topic::Filesystem | Topic::MkfsOptions | Topic::MountOptions => "unknown",
+        Topic::WalSyncMethod
+        | Topic::FlushMethod
+        | Topic::FlushLog
+        | Topic::MaxWalSize
+        | Topic::RedoCapacity => match target.cluster {
+            Some(_) => "unknown",
+            None => "no server here yet",
+        },
+    }
+    .to_owned()
+}
+
+/// A value as its server, the mount table or mkfs writes it.
+fn written(value: &AnswerValue) -> String {
+    match value {
+        AnswerValue::Text(text) => text.clone(),
+        AnswerValue::Latency(of) => latency(of.median_us, of.low_us, of.high_us, of.p99_us),
+    }
+}
+
+impl AnswerAction {
+    /// Its mark in front of the recommended value.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Keep => "=",
+            Self::Change => "→",
+            Self::Create => "+",
+            Self::NoAdvice => "·",
+            Self::Undecided => "?",
+            Self::NotApplicable => "–",
+        }
+    }
+}
+
+/// The rows as a grid.
+pub fn grid(rows: Vec<AnswerRow>) -> Grid {
+    let cells = |row: AnswerRow| {
+        let recommended = format!("{} {}", row.action.mark(), row.recommended);
+        vec![Phrase::code(row.label), row.now.into(), recommended.into(), row.why.into()]
+    };
+    Grid {
+        head: vec!["setting", "now", "recommended", "why"],
+        right: Vec::new(),
+        narrow: &[&[0, 1, 2], &[0, 3]],
+        rows: rows.into_iter().map(cells).collect(),
+    }
+}
+
+/// The file systems that can be made on a free disk, in the order in which they are offered.
+pub fn candidates(report: &Report, target: &TargetSummary) -> Option<Grid> {
+    let plan = report.plan(&target.target)?;
+    let is_first = |choice: &FilesystemChoice| plan.wanted().map_or(choice.first, |wanted| wanted == choice);
+    let best = plan.filesystems.iter().find(|choice| choice.first).and_then(|choice| choice.rank);
+    let row = |choice: &FilesystemChoice| {
+        let has = choice.filesystem.traits();
+        let yes = |one: bool| Phrase::plain(if one { "yes" } else { "no" });
+        let published = match choice.first {
+            true => "first choice",
+            false if best.is_some() && choice.rank == best => "equal",
+            false => "for its features",
+        };
+        vec![
+            format!("{} {}", if is_first(choice) { "+" } else { " " }, choice.filesystem).into(),
+            format!("{}{}", has.flushes, if has.flushes > 1 { "+" } else { "" }).into(),
+            yes(has.data_checksums),
+            yes(has.shrinks),
+            yes(has.snapshots),
+            published.into(),
+        ]
+    };
+    let made: Vec<&FilesystemChoice> =
+        plan.filesystems.iter().filter(|choice| choice.refused.is_none()).collect();
+    (!made.is_empty()).then(|| Grid {
+        head: vec!["  candidate", "flushes/commit", "checksums", "shrinks", "snapshots", "published"],
+        right: vec![false, true, false, false, false, false],
+        narrow: &[],
+        rows: made.into_iter().map(row).collect(),
+    })
+}
+
+/// A fix with its commands, where it was seen, and its rules.
+pub fn fix(report: &Report, target: Option<&TargetSummary>, fix: &Fix<'_>) -> Bullet {
+    let explain = || {
+        let command = Command::new("walwise explain ").value(fix.rules.first()?)?;
+        let command = match target {
+            Some(target) => command.code(" ").value(target.target.name())?,
+            None => command,
+        };
+        report.host.command(command)
+    };
+    let mut beneath = Vec::new();
+    match (&fix.commands[..], &fix.remedy) {
+        ([], Some(remedy)) => beneath.push(Detail::Sentence(remedy.clone().into())),
+        ([], None) => beneath.extend(explain().map(|command| Detail::Commands("", vec![command]))),
+        (commands, _) => beneath.push(Detail::Commands("", commands.to_vec())),
+    }
+    beneath.extend(fix.seen.as_ref().map(|seen| Detail::Aside("seen in", seen.clone().into())));
+    let subject = words::subject(fix.subject);
+    // Of a target there is one mount and one server, and there are several disks.
+    let is_plain = target.is_some() && fix.subject.scope() != Scope::Device;
+    let title = if is_plain || fix.title.contains(&subject) {
+        fix.title.clone()
+    } else {
+        format!("{subject}: {}", fix.title)
+    };
+    let written = fix.rules.iter().map(|rule| words::level_as_written(report, rule)).collect::<String>();
+    Bullet {
+        aside: fix.setting.map_or_else(Phrase::default, |_| {
+            format!("interrupts: {}", words::interruption(fix.risk)).into()
+        }),
+        rule: fix.rules.join(", "),
+        beneath,
+        ..Bullet::marked(Mark::Level(fix.level, false), title + &written)
+    }
+}
