@@ -75,13 +75,13 @@ mod version {
     //!
     //! Whoever builds it names the commit (packaging/binary), or the packed crate does (build.rs).
 
-    use crate::pipeline;
+    use crate::session;
 
     /// A line each; scripts may rely on the first one, which is `walwise VERSION`.
     pub(super) fn lines() -> String {
         let commit = option_env!("WALWISE_COMMIT").filter(|commit| !commit.is_empty());
         let commit = commit.unwrap_or("unknown: whoever built this did not name it");
-        let pack = pipeline::shipped_fingerprint();
+        let pack = session::shipped_fingerprint();
         format!("walwise {}\ncommit {commit}\npack   {pack}\n", env!("CARGO_PKG_VERSION"))
     }
 }
@@ -99,8 +99,8 @@ mod rule_files {
 
     use super::rule_directory::{OF_THIS_MACHINE, RuleFiles, Together, says, shown};
     use super::{CliError, input, out};
-    use crate::pipeline;
     use crate::rules::{RuleExamples, RuleSet};
+    use crate::session;
     use crate::text;
 
     /// The exit code when rules that should be in force are not, and there is no other failure.
@@ -127,7 +127,7 @@ mod rule_files {
                 Err(e) => return Err(cannot("read the rules in", dir.unwrap_or(of_machine), &e)),
             },
         };
-        let (rules, _) = RuleSet::with_user_files(&found.files, examples, pipeline::today());
+        let (rules, _) = RuleSet::with_user_files(&found.files, examples, session::today());
         Ok(rules.with_notes(found.ignored, found.remarks))
     }
 
@@ -167,10 +167,10 @@ mod baseline {
     use super::kept::Shelf;
     use super::{CliError, input, out};
     use crate::host::path_bytes;
-    use crate::pipeline::Session;
     use crate::quote::Command;
     use crate::report::Format;
     use crate::report::difference::{Kept, LARGEST};
+    use crate::session::Session;
     use crate::text;
 
     /// The value of `--baseline` for the report that was kept last.
@@ -250,8 +250,8 @@ mod capture {
     use super::out::{Delivery, ExitResult};
     use crate::collect;
     use crate::host::{LiveHost, RecordingHost};
-    use crate::pipeline;
     use crate::rules::RuleSet;
+    use crate::session;
 
     /// Reads everything that a check would read and writes the questions with their answers.
     pub(super) fn run(args: &Capture) -> ExitResult {
@@ -261,11 +261,8 @@ mod capture {
         let from = From { new: true, servers: args.servers.clone(), ..From::default() };
         let session = host::look_at(&recording, &from, args.target.as_deref(), RuleSet::default())?;
         collect::ask_of_all(&recording, &session.read);
-        let comment = format!(
-            "walwise {}, {}; read it before you share it",
-            env!("CARGO_PKG_VERSION"),
-            pipeline::now()
-        );
+        let comment =
+            format!("walwise {}, {}; read it before you share it", env!("CARGO_PKG_VERSION"), session::now());
         delivery.deliver(&recording.archive(&comment, !args.no_mask))
     }
 }
@@ -322,7 +319,7 @@ mod explain {
     use crate::rules::explain;
     use crate::rules::{self, Finding, Outcome, Rule, RuleSet};
     use crate::text::page::TextBuilder;
-    use crate::{pipeline, report};
+    use crate::{report, session};
 
     /// Prints the trace of one rule on every subject, or on those of one target.
     pub(super) fn run(args: &Explain) -> ExitResult {
@@ -376,7 +373,7 @@ mod explain {
         if let Some(given) = rules.overrides().iter().find(|given| given.rule == rule.id) {
             page.para(0, &given.note(false).to_string());
         }
-        page.para(0, &pipeline::pack(rules).words());
+        page.para(0, &session::pack(rules).words());
     }
 
     fn explanation(page: &mut TextBuilder, finding: &Finding) {
@@ -441,8 +438,8 @@ mod upgrade {
     use super::host;
     use super::out::{Delivery, ExitResult};
     use crate::host::RememberingHost;
-    use crate::pipeline::upgrade::{self, ComponentVersions};
     use crate::report::{self, json, text};
+    use crate::session::upgrade::{self, ComponentVersions};
 
     pub(super) fn run(args: &UpgradeArgs) -> ExitResult {
         let delivery = Delivery::find(&args.output, false)?;

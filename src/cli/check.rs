@@ -11,10 +11,10 @@ use super::{CliError, baseline, out, rule_files};
 use crate::facts::note::MeasurementNote;
 use crate::facts::{Note, Scope, Subject};
 use crate::host::{Host, RememberingHost};
-use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::report::difference::{Kept, difference};
 use crate::report::exit;
 use crate::report::{Format, Health, Protocol, json, price, text};
+use crate::session::{self, MeasurementOptions, Session};
 
 /// Checks a target, or everything found.
 pub(super) fn run(args: &Check) -> ExitResult {
@@ -104,13 +104,13 @@ fn checked(args: &Check) -> ExitResult {
 /// Measures in the target, where it is a directory; returns the message where it could not.
 fn measure_target(session: &mut Session, options: &Measure) -> Result<Option<MeasurementNote>, CliError> {
     let (facts, _) = session.judged();
-    let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
-        let why = pipeline::unreadable(&facts).or_else(|| pipeline::to_be_made(&facts));
+    let Some(target) = session::measurable(&facts).into_iter().next() else {
+        let why = session::unreadable(&facts).or_else(|| session::to_be_made(&facts));
         return Ok(why.map(|reason| MeasurementNote::Absence { reason }));
     };
     let Measure { scratch, seconds } = options;
     let options = MeasurementOptions { scratch: scratch.clone(), ..MeasurementOptions::new(*seconds) };
-    let outcome = match pipeline::prepare(&facts, &target, &options) {
+    let outcome = match session::prepare(&facts, &target, &options) {
         Ok(plan) => match measure(&plan)? {
             // A report on half of it would be misleading.
             (outcome, Some(number)) => {

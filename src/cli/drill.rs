@@ -226,10 +226,10 @@ use crate::facts::Scope;
 use crate::host::{Host, LiveHost, Question, path_bytes};
 use crate::measure::Method;
 use crate::output::{Existing, Wish};
-use crate::pipeline::now;
 use crate::probes::drill::{self, Segments};
 use crate::quote::Command;
 use crate::rules::RuleSet;
+use crate::session::now;
 use crate::text::safe;
 use crate::way::random;
 

@@ -11,11 +11,11 @@ use crate::collect::{self, CollectStep, Request};
 use crate::drill::Record;
 use crate::facts::{FactSet, Note, Scope};
 use crate::host::{Host, LiveHost, RecordedHost, RememberingHost, path_bytes};
-use crate::pipeline::Session;
-use crate::pipeline::assume::{self, Hypothesis};
 use crate::report::RunOption;
 use crate::report::inside::ReportReader;
 use crate::rules::RuleSet;
+use crate::session::Session;
+use crate::session::assume::{self, Hypothesis};
 use crate::text;
 use crate::trial::TrialRecord;
 

@@ -14,9 +14,9 @@ use crate::facts::Subject;
 use crate::facts::catalog::host;
 use crate::host::path_bytes;
 use crate::output::{Access, Destination, Wish, series};
-use crate::pipeline::{self, Session};
 use crate::report::difference::LARGEST;
 use crate::report::{Price, price};
+use crate::session::{self, Session};
 use crate::text;
 use crate::way::CreationPolicy;
 
@@ -99,7 +99,7 @@ impl Shelf {
 
     /// Finds the place of one more report, and creates its directories. Older ones beyond the bounds go when it is there.
     pub fn place_next(&self) -> Result<Destination, CliError> {
-        let path = self.directory.join(series::date_name(&pipeline::now()));
+        let path = self.directory.join(series::date_name(&session::now()));
         let missing = CreationPolicy::Made(0o700);
         let wish = Wish { access: Access::Private, series: true, missing, ..Wish::default() };
         out::destination(&path, wish)

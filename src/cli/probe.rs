@@ -15,10 +15,10 @@ use crate::measure::{
     Imported, Measurement, PG_TESTS, Phase, Workload, import, imported_table, in_the_tools_layout,
     latency_lines, sentence, sizes, workload_lines,
 };
-use crate::pipeline::{self, MeasurementOptions, RowSelection};
 use crate::probes::{self, ProbeError, ProbeOptions, ProbePlan, Progress};
 use crate::report::json;
 use crate::rules::RuleSet;
+use crate::session::{self, MeasurementOptions, RowSelection};
 use crate::text;
 
 /// The default duration of a measurement in seconds.
@@ -39,8 +39,8 @@ pub(super) fn run(args: &Probe) -> ExitResult {
 fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult {
     let session = host::look(&From::default(), Some(directory), RuleSet::default())?;
     let (facts, _) = session.judged();
-    let Some(target) = pipeline::measurable(&facts).into_iter().next() else {
-        let why = pipeline::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
+    let Some(target) = session::measurable(&facts).into_iter().next() else {
+        let why = session::unreadable(&facts).map(|why| anyhow!("cannot be measured: {why}").into());
         let nothing = || CliError::Usage(format!("{} is not an existing directory", directory.display()));
         return Err(why.unwrap_or_else(nothing));
     };
@@ -61,7 +61,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
             force: args.flags.force,
         },
     };
-    let plan = pipeline::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
+    let plan = session::prepare(&facts, &target, &options).map_err(anyhow::Error::new)?;
     let (outcome, signal) = measure(&plan)?;
     let (found, error) = match outcome {
         Ok(found) => (Some(found), None),
@@ -79,7 +79,7 @@ fn measured(args: &Probe, directory: &Path, imported: &[Imported]) -> ExitResult
             print(&in_the_tools_layout(rows, per_test))
         }
         Some(found) => {
-            let in_force = match pipeline::method_in_force(&facts, &target) {
+            let in_force = match session::method_in_force(&facts, &target) {
                 WalFlushMethod::Is(method) => Some(method),
                 WalFlushMethod::Default | WalFlushMethod::Unknown => None,
             };

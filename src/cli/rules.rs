@@ -7,10 +7,10 @@ use super::CliError;
 use super::args::Rules;
 use super::out::{ExitResult, complain, print};
 use super::rule_files;
-use crate::pipeline;
 use crate::rules::explain;
 use crate::rules::model::AdviceSpec;
 use crate::rules::{Expired, Off, Rule, RuleSet, examples};
+use crate::session;
 use crate::settings::{self, Shape};
 use crate::text::page::TextBuilder;
 
@@ -65,7 +65,7 @@ impl Checked {
 /// without effect are remarked.
 fn of_files(paths: &[PathBuf]) -> Result<Checked, CliError> {
     let files = rule_files::named(paths)?;
-    let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users, pipeline::today());
+    let (rules, mut found) = RuleSet::in_place_of_builtin(&files.ours, &files.users, session::today());
     // Of a file that was not named, only mistakes that involve one that was.
     for file in found.iter_mut().filter(|file| !files.is_named(&file.file)) {
         file.diags.retain(|diag| diag.beside.as_ref().is_some_and(|place| files.is_named(&place.file)));
@@ -101,7 +101,7 @@ fn rule_list(rules: &RuleSet) -> String {
         let (level, scope, title) = (rule.level.word(), rule.scope.word(), rule.title.source());
         let _ = writeln!(out, "{:<width$}  {level:<8}  {scope:<7}  {title}", rule.id);
     }
-    let _ = writeln!(out, "\n{} rules, {}", rules.rules().len(), pipeline::pack(rules).words());
+    let _ = writeln!(out, "\n{} rules, {}", rules.rules().len(), session::pack(rules).words());
     for line in changed(rules) {
         let _ = writeln!(out, "{line}");
     }

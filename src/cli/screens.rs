@@ -21,15 +21,15 @@ use crate::facts::{FactSet, Note, Scope, Source, Subject};
 use crate::host::{Host, RememberingHost, path_bytes};
 use crate::measure::{Progress, sentence};
 use crate::output::{Destination, Existing, OutputError, Wish};
-use crate::pipeline::assume::{self, Assumption};
-use crate::pipeline::{self, MeasurementOptions, Session};
 use crate::probes::{self, Control, ProbePlan};
 use crate::report::{Format, Report, RunOption, host_summary, text};
 use crate::rules::RuleSet;
+use crate::session::assume::{self, Assumption};
+use crate::session::{self, MeasurementOptions, Session};
 use crate::settings::NewFilesystem;
 use crate::text::suggest::did_you_mean;
 use crate::text::{error_words, safe};
-use crate::ui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
+use crate::tui::{self, Exit, Partial, Saved, Supposed, Supposition, Worker};
 
 /// The longest time of a probe from the screens, in seconds.
 const PROBE_SECONDS: f64 = 10.0;
@@ -72,15 +72,15 @@ pub(super) fn run(args: Bare) -> ExitResult {
         looked: Mutex::default(),
         failed: Mutex::default(),
     };
-    match ui::run(Arc::new(desk), options).context("the terminal failed")? {
+    match tui::run(Arc::new(desk), options).context("the terminal failed")? {
         Exit::Quit => Ok(0),
         Exit::Signal(number) => Err(CliError::Signal(number, None)),
     }
 }
 
 /// How to draw on this terminal; `ascii` is whether the user wants only that.
-pub(super) fn options(ascii: bool) -> ui::Options {
-    ui::Options { colour: out::allows_colour(), ascii: ascii || !out::locale_is_utf8(), in_tmux: in_tmux() }
+pub(super) fn options(ascii: bool) -> tui::Options {
+    tui::Options { colour: out::allows_colour(), ascii: ascii || !out::locale_is_utf8(), in_tmux: in_tmux() }
 }
 
 /// Whether this name exists in the working directory. The listing is searched, because the named object may never
@@ -169,11 +169,11 @@ impl Desk {
                 return Err("this is a capture; only the machine itself can be measured".to_owned());
             }
             let (facts, _) = session.judged();
-            if !pipeline::measurable(&facts).contains(target) {
+            if !session::measurable(&facts).contains(target) {
                 return Err(format!("{} can be measured once it is a directory", target.name()));
             }
             let options = MeasurementOptions::new(PROBE_SECONDS);
-            pipeline::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
+            session::prepare(&facts, target, &options).map_err(|refusal| refusal.to_string())
         })
     }
 }
@@ -247,7 +247,7 @@ impl Worker for Desk {
     }
 
     fn raw(&self, source: &Source, value: &str) -> Vec<String> {
-        self.with(|looked| Ok(pipeline::raw(&looked.machine, source, value))).unwrap_or_default()
+        self.with(|looked| Ok(session::raw(&looked.machine, source, value))).unwrap_or_default()
     }
 
     fn document(&self, format: Format) -> Result<String, String> {

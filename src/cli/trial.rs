@@ -13,7 +13,7 @@ mod progress {
     use crate::cli::args::TrialFormat;
     use crate::cli::{out, screens};
     use crate::trial::TrialRecord;
-    use crate::ui::TrialScreen;
+    use crate::tui::TrialScreen;
 
     pub(super) enum TrialProgress {
         Silent,

@@ -1,7 +1,7 @@
 //! Properties of every output.
 
-use walwise::inside::facts::{FactRow, FactSet, Reading};
-use walwise::inside::text::is_treacherous;
+use walwise_model::facts::{FactRow, FactSet, Reading};
+use walwise_model::text::is_treacherous;
 
 /// Checks that a text neither controls a terminal nor hides anything.
 pub fn safe(text: &str) {

@@ -2,15 +2,15 @@
 //! covered release: PostgreSQL 12 to 19, MySQL 5.7 to 9, MariaDB 10.5 to 12. `settings` compares the table itself with
 //! the installed servers.
 
-use walwise::inside::facts::Area;
-use walwise::inside::facts::catalog::postgres::WalSyncMethod;
-use walwise::inside::facts::catalog::{self, cluster, mysql, postgres, target, trial};
-use walwise::inside::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why};
-use walwise::inside::rules::model::{Cond, Op};
-use walwise::inside::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
-use walwise::inside::settings;
-use walwise::inside::validity::{ChangedBy, guard, server_settings};
-use walwise::inside::version::Version;
+use walwise_judge::rules::model::{Cond, Op};
+use walwise_judge::rules::{Circumstances, Level, Outcome, Risk, Rule, RuleSet, evaluate, evaluate_one};
+use walwise_judge::validity::{ChangedBy, guard, server_settings};
+use walwise_model::facts::Area;
+use walwise_model::facts::catalog::postgres::WalSyncMethod;
+use walwise_model::facts::catalog::{self, cluster, mysql, postgres, target, trial};
+use walwise_model::facts::{Choice, FactSet, KeyInfo, Reading, Scope, ServerKind, Source, Subject, Why};
+use walwise_model::settings;
+use walwise_model::version::Version;
 
 use super::support::advised::{self, Advised, as_value};
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Report, json as document, text};
-use walwise::inside::rules::RuleSet;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_report::{Report, json as document, text};
+use walwise_sys::host::RecordedHost;
 
 use crate::hosts::table::target_of;
 use crate::support::deadline::CommandInTime as _;

@@ -1,12 +1,8 @@
-//! The shape of the program, enforced by tests: allowed dependencies between modules, forbidden words in the pure
-//! layers, and a header in every file.
+//! What cargo cannot know of the shape of the program: forbidden words in the pure layers, who opens and who writes files,
+//! and a header in every file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Each module of the root crate and those of its modules that it may use; cargo keeps the order of crates. See
-/// ARCHITECTURE.md, "Edges".
-const EDGES: &[(&str, &[&str])] = &[("ui", &[]), ("pipeline", &[]), ("cli", &["pipeline", "ui"])];
 
 /// Modules that take values and return values, and the words that are therefore forbidden in them.
 const PURE: &[&str] = &[
@@ -84,33 +80,6 @@ const WRITING: &[&str] = &[
     "setxattr",
     "removexattr",
 ];
-
-#[test]
-fn modules_know_only_what_is_below_them() {
-    let mut wrong = Vec::new();
-    for file in sources().into_iter().filter(|file| name(file).starts_with("src")) {
-        let Some((_, allowed)) = EDGES.iter().find(|(name, _)| *name == module_of(&file)) else {
-            assert!(
-                ["main", "lib", "inside"].contains(&module_of(&file).as_str()),
-                "{}: not in EDGES",
-                file.display()
-            );
-            continue;
-        };
-        for (number, line) in code(&file) {
-            for used in uses(&line) {
-                let is_here = EDGES.iter().any(|(name, _)| *name == used);
-                if is_here && used != module_of(&file) && !allowed.contains(&used.as_str()) {
-                    wrong.push(format!(
-                        "{}:{number} uses `{used}`; see ARCHITECTURE.md, Edges",
-                        file.display()
-                    ));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
 
 #[test]
 fn pure_layers_touch_nothing() {
@@ -305,13 +274,6 @@ fn name(file: &Path) -> &Path {
     file.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap()
 }
 
-/// The top-level module a file belongs to.
-fn module_of(file: &Path) -> String {
-    let inside = file.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap();
-    let first = inside.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
-    first.trim_end_matches(".rs").to_owned()
-}
-
 /// The lines of a file that are neither comments nor part of its tests, which are modules behind `#[cfg(test)]`.
 fn code(file: &Path) -> Vec<(usize, String)> {
     if file.file_name().is_some_and(|name| name == "tests.rs" || name == "testing.rs" || name == "sample.rs")
@@ -337,23 +299,5 @@ fn code(file: &Path) -> Vec<(usize, String)> {
         is_gated = line == "#[cfg(test)]";
     }
     assert_eq!(inside, None, "{}: a module of tests has no end", file.display());
-    out
-}
-
-/// The modules that a line names as `crate::module`, or in a group `crate::{a::…, b::…}`.
-fn uses(line: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    for part in line.split("crate::").skip(1) {
-        let word: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-        if word.is_empty() {
-            let group = part.trim_start_matches('{');
-            let items = group.split(',').map(|item| item.trim().split("::").next().unwrap_or(""));
-            out.extend(
-                items.map(|i| i.trim_end_matches([';', '}']).trim().to_owned()).filter(|i| !i.is_empty()),
-            );
-        } else {
-            out.push(word);
-        }
-    }
     out
 }

@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{self, controller, device, mount, probe};
-use walwise::inside::facts::{KeyInfo, Scope, Subject, Value as FactOf, ValueKind};
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::pipeline::assume::{self, Assumption};
-use walwise::inside::report::{Report, WhatIf, text};
-use walwise::inside::rules::{Risk, RuleSet};
+use walwise::session::Session;
+use walwise::session::assume::{self, Assumption};
+use walwise_collect::Request;
+use walwise_judge::rules::{Risk, RuleSet};
+use walwise_model::facts::catalog::{self, controller, device, mount, probe};
+use walwise_model::facts::{KeyInfo, Scope, Subject, Value as FactOf, ValueKind};
+use walwise_report::{Report, WhatIf, text};
+use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, stderr, stdout, walwise};

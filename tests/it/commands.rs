@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use tempfile::TempDir;
-use walwise::inside::facts::catalog::mount;
-use walwise::inside::rules::Advice;
+use walwise_judge::rules::Advice;
+use walwise_model::facts::catalog::mount;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, Mounted, btrfs, ext4};

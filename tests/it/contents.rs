@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use nix::unistd::{Whence, lseek};
-use walwise::inside::host::{Host, LiveHost, Look};
+use walwise_sys::host::{Host, LiveHost, Look};
 
 use crate::script::{edited, script_for, sh};
 use crate::support::loops::{Loop, unmount};

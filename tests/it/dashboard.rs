@@ -1,13 +1,13 @@
 //! The dashboard of recorded hosts at three sizes: how full it is, that nothing is said twice, that the path on it is the
 //! report's, and a few reviewed pictures.
 
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Report;
-use walwise::inside::rules::RuleSet;
-use walwise::inside::text::is_treacherous;
-use walwise::inside::ui;
+use walwise::session::Session;
+use walwise::tui;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_model::text::is_treacherous;
+use walwise_report::Report;
+use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{SITUATIONS, file};
 
@@ -26,7 +26,7 @@ fn report(host: &str, target: Option<&str>) -> Report {
 
 /// The rows of the dashboard.
 fn overview(report: &Report, size: (u16, u16), ascii: bool) -> Vec<String> {
-    let all = ui::texts(report.clone(), size, ascii);
+    let all = tui::texts(report.clone(), size, ascii);
     all.into_iter().find(|(name, _)| *name == "Overview").unwrap().1
 }
 
@@ -150,7 +150,7 @@ fn everything_on_it_that_opens_something_leads_there() {
     for (situation, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in SIZES {
-            assert_eq!(ui::dead_links(report.clone(), size), [""; 0], "{situation} {size:?}");
+            assert_eq!(tui::dead_links(report.clone(), size), [""; 0], "{situation} {size:?}");
         }
     }
 }
@@ -161,7 +161,7 @@ fn every_screen_of_every_situation_is_drawn() {
     for (_, host, target) in SITUATIONS {
         let report = report(host, target);
         for size in [(60, 15), (80, 24), (95, 60), (100, 30), (131, 38), (140, 45), (200, 60)] {
-            for (name, rows) in ui::texts(report.clone(), size, false) {
+            for (name, rows) in tui::texts(report.clone(), size, false) {
                 assert!(rows.last().unwrap().contains("q quit"), "{name} {size:?}");
                 assert!(!rows.concat().chars().any(is_treacherous), "{name} {size:?}: {rows:#?}");
                 let tabs = rows[1].contains("6 Export") || size.0 < 80;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use walwise::inside::trial::{Contest, PairOutcome, TrialRecord};
+use walwise_measure::trial::{Contest, PairOutcome, TrialRecord};
 
 #[derive(Deserialize)]
 struct Claims {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use walwise::inside::cli::args::{Cli, CliCommand, Rules};
-use walwise::inside::cli::examples;
-use walwise::inside::facts::catalog;
-use walwise::inside::rules::RuleSet;
+use walwise::cli::args::{Cli, CliCommand, Rules};
+use walwise::cli::examples;
+use walwise_judge::rules::RuleSet;
+use walwise_model::facts::catalog;
 
 /// The words of a line as a shell gives them to the first program in it: quotes removed, what is redirected left out.
 fn words(line: &str) -> Vec<String> {

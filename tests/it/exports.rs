@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use walwise::inside::report::Format;
+use walwise_report::Format;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::pty::Pty;

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::durability::{Caps, judge};
-use walwise::inside::facts::catalog::target::{Standing, VERDICT};
-use walwise::inside::facts::{FactSet, Scope, Subject};
-use walwise::inside::host::RecordedHost;
+use walwise_collect::{Request, run_all};
+use walwise_judge::durability::{Caps, judge};
+use walwise_model::facts::catalog::target::{Standing, VERDICT};
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_sys::host::RecordedHost;
 
 use crate::support::{check_json, verdict};
 

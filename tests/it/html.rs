@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::drill::StackFingerprint;
-use walwise::inside::facts::Subject;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Format, KeptReport, Report, html, json};
-use walwise::inside::rules::{Outcome, RuleSet};
-use walwise::inside::trial::TrialRecord;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::{Outcome, RuleSet};
+use walwise_measure::drill::StackFingerprint;
+use walwise_measure::trial::TrialRecord;
+use walwise_model::facts::Subject;
+use walwise_report::{Format, KeptReport, Report, html, json};
+use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::recorded::{SITUATIONS, file, files};

@@ -3,12 +3,12 @@
 //!
 //! crates/judge/src/durability/tests/interlock enumerates the combinations in which the interlock itself opens.
 
-use walwise::inside::durability::{Caps, judge};
-use walwise::inside::facts::Scope;
-use walwise::inside::report::{Format, Report};
-use walwise::inside::rules::model::ChangeSpec;
-use walwise::inside::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
-use walwise::inside::settings;
+use walwise_judge::durability::{Caps, judge};
+use walwise_judge::rules::model::ChangeSpec;
+use walwise_judge::rules::{Circumstances, Finding, RuleSet, evaluate_one, subjects};
+use walwise_model::facts::Scope;
+use walwise_model::settings;
+use walwise_report::{Format, Report};
 
 use crate::support::machine::Machine;
 
@@ -134,7 +134,7 @@ fn no_builtin_rule_can_lose_data_but_one() {
                 ChangeSpec::RemoveFrom(_) => false,
             };
             // A comment may name what a command takes away.
-            let commands = advice.apply.iter().map(walwise::inside::rules::Template::source);
+            let commands = advice.apply.iter().map(walwise_judge::rules::Template::source);
             let by_command = commands
                 .map(|text| text.split('#').next().unwrap_or_default().to_owned())
                 .any(|command| LOSING_COMMANDS.iter().any(|word| command.contains(word)));

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use clap::{Arg, CommandFactory};
 use nix::sys::stat::Mode;
-use walwise::inside::cli::args::Cli;
+use walwise::cli::args::Cli;
 
 use super::support::deadline::{ChildInTime as _, CommandInTime as _};
 use super::support::recorded;

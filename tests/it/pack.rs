@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use walwise::inside::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
-use walwise::inside::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
-use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
-use walwise::inside::settings;
-use walwise::inside::validity::{self, Beside, Effect};
-use walwise::inside::version::Version;
+use walwise_judge::rules::model::{AdviceSpec, ChangeSpec, Cond, Op, Rule};
+use walwise_judge::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise_judge::validity::{self, Beside, Effect};
+use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value, ValueKind, catalog};
+use walwise_model::settings;
+use walwise_model::version::Version;
 
 use crate::support::machine::subject;
 

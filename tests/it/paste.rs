@@ -4,17 +4,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{boot, device, mount};
-use walwise::inside::facts::note::RunNote;
-use walwise::inside::facts::{FactSet, Source, Subject};
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::paste::{fstab, udev};
-use walwise::inside::report::{Format, Report, markdown};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::settings;
-use walwise::inside::text::{is_treacherous, safe};
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_model::facts::catalog::{boot, device, mount};
+use walwise_model::facts::note::RunNote;
+use walwise_model::facts::{FactSet, Source, Subject};
+use walwise_model::settings;
+use walwise_model::text::{is_treacherous, safe};
+use walwise_report::paste::{fstab, udev};
+use walwise_report::{Format, Report, markdown};
+use walwise_sys::host::RecordedHost;
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _};
 use crate::support::loops::{Loop, Point, unmount};
@@ -179,8 +179,8 @@ fn advising(name: &str, file: &str, value: &str) -> Report {
     let step = plan.steps.first_mut().unwrap();
     step.subject = disk;
     step.advice.setting = settings::find("block.scheduler").unwrap();
-    step.advice.change = walwise::inside::rules::Change::Set("64".to_owned());
-    step.advice.risk = walwise::inside::rules::Risk::None;
+    step.advice.change = walwise_judge::rules::Change::Set("64".to_owned());
+    step.advice.risk = walwise_judge::rules::Risk::None;
     report
 }
 

@@ -11,14 +11,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::deadline::CommandInTime as _;
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{boot, device, mount};
-use walwise::inside::facts::{FactSet, Source, Subject};
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Format, Report};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::text::safe;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_model::facts::catalog::{boot, device, mount};
+use walwise_model::facts::{FactSet, Source, Subject};
+use walwise_model::text::safe;
+use walwise_report::{Format, Report};
+use walwise_sys::host::RecordedHost;
 
 /// The file that a name leaves when it is executed.
 const TRACE: &str = "TRACE";

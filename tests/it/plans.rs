@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use walwise::inside::facts::catalog::{mount, target};
-use walwise::inside::facts::{FactSet, Reading, Scope, Source, Subject, Value};
-use walwise::inside::quote::Command;
-use walwise::inside::report::{Plan, Report, Step, TargetSummary};
-use walwise::inside::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
-use walwise::inside::settings;
+use walwise_judge::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise_model::facts::catalog::{mount, target};
+use walwise_model::facts::{FactSet, Reading, Scope, Source, Subject, Value};
+use walwise_model::quote::Command;
+use walwise_model::settings;
+use walwise_report::{Plan, Report, Step, TargetSummary};
 
 use crate::support::{recorded, reports};
 

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use serde_json::Value;
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::facts::catalog::{postgres, target};
-use walwise::inside::facts::{FactRow, FactSet, Reading, Scope, Subject, Why};
-use walwise::inside::host::LiveHost;
-use walwise::inside::host::{Host, Miss, Question};
+use walwise_collect::{Request, run_all};
+use walwise_model::facts::catalog::{postgres, target};
+use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Subject, Why};
+use walwise_sys::host::LiveHost;
+use walwise_sys::host::{Host, Miss, Question};
 
 use super::support::postgres::Cluster;
 use super::support::{fact, stderr, walwise};

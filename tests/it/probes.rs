@@ -12,8 +12,8 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use walwise::inside::measure::{Measurement, Method, Occasion, Phase};
-use walwise::inside::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
+use walwise_measure::measure::{Measurement, Method, Occasion, Phase};
+use walwise_measure::probes::{Control, ErrorKind, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use crate::support::names;
 use crate::support::running::{Running, wait_for};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
-use walwise::inside::collect::{self, Request};
-use walwise::inside::host::{Host, Miss, MissKind, Question};
+use walwise_collect::{self as collect, Request};
+use walwise_sys::host::{Host, Miss, MissKind, Question};
 
 /// A machine of virtio disks, each with a partition that is mounted, which counts what it is asked.
 struct Counting {
@@ -65,8 +65,8 @@ impl Host for Counting {
 fn asked(disks: usize) -> BTreeMap<Question, usize> {
     let host = Counting { disks, asked: Mutex::default() };
     let facts = collect::run_all(&host, &Request::default(), &mut |_, _| {});
-    assert_eq!(facts.subjects(walwise::inside::facts::Scope::Device).count(), 2 * disks);
-    assert_eq!(facts.subjects(walwise::inside::facts::Scope::Mount).count(), disks);
+    assert_eq!(facts.subjects(walwise_model::facts::Scope::Device).count(), 2 * disks);
+    assert_eq!(facts.subjects(walwise_model::facts::Scope::Mount).count(), disks);
     host.asked.into_inner().unwrap()
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use walwise::inside::facts::catalog::{device, target};
-use walwise::inside::facts::{FactSet, Reading, Source, Subject};
-use walwise::inside::report::script;
-use walwise::inside::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
-use walwise::inside::settings;
+use walwise_judge::rules::{Advice, Basis, Change, Confidence, Finding, Level, Outcome, Reach, Risk};
+use walwise_model::facts::catalog::{device, target};
+use walwise_model::facts::{FactSet, Reading, Source, Subject};
+use walwise_model::settings;
+use walwise_report::script;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::loops::{Loop, Point};

@@ -9,8 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use walwise::inside::collect;
-use walwise::inside::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
+use walwise_collect as collect;
+use walwise_sys::host::{Host, LiveHost, Look, MissKind, Question, RecordedHost, RecordingHost};
 
 use crate::support::deadline::{ChildInTime as _, CommandInTime as _, read_in_time};
 use crate::support::fuse::HeldFuse;

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::postgres::WalSyncMethod;
-use walwise::inside::facts::catalog::{postgres, probe};
-use walwise::inside::facts::{Choice, FactSet, Source, Subject};
-use walwise::inside::host::LiveHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Report, conf, text};
-use walwise::inside::rules::{Change, RuleSet};
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::{Change, RuleSet};
+use walwise_model::facts::catalog::postgres::WalSyncMethod;
+use walwise_model::facts::catalog::{postgres, probe};
+use walwise_model::facts::{Choice, FactSet, Source, Subject};
+use walwise_report::{Report, conf, text};
+use walwise_sys::host::LiveHost;
 
 use super::support::loops::{Mounted, ext4, xfs};
 use super::support::postgres::Cluster;

@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use walwise::inside::collect::Request;
-use walwise::inside::facts::ServerKind;
-use walwise::inside::facts::{FactSet, Subject, catalog};
-use walwise::inside::host::LiveHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::rules::RuleSet;
-use walwise::inside::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
-use walwise::inside::version::Version;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_judge::validity::{ChangedBy, Effect, ServerSetting, guard, postgres_value, server_settings};
+use walwise_model::facts::ServerKind;
+use walwise_model::facts::{FactSet, Subject, catalog};
+use walwise_model::version::Version;
+use walwise_sys::host::LiveHost;
 
 use super::support::advised::{self, as_value};
 use super::support::mariadb::Mariadb;

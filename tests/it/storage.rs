@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::facts::catalog::device::{self, Content};
-use walwise::inside::facts::catalog::mount;
-use walwise::inside::facts::{FactSet, Reading, Scope, Subject, Why};
-use walwise::inside::host::LiveHost;
+use walwise_collect::{Request, run_all};
+use walwise_model::facts::catalog::device::{self, Content};
+use walwise_model::facts::catalog::mount;
+use walwise_model::facts::{FactSet, Reading, Scope, Subject, Why};
+use walwise_sys::host::LiveHost;
 
 use crate::support::loops::{self, Loop, Mounted};
 use crate::support::run;

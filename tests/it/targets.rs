@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::facts::catalog::target;
-use walwise::inside::facts::note::TargetNote;
-use walwise::inside::facts::{FactSet, Note, Scope, Subject};
-use walwise::inside::host::LiveHost;
+use walwise_collect::{Request, run_all};
+use walwise_model::facts::catalog::target;
+use walwise_model::facts::note::TargetNote;
+use walwise_model::facts::{FactSet, Note, Scope, Subject};
+use walwise_sys::host::LiveHost;
 
 use super::support::loops::{Point, btrfs, ext4};
 use super::support::run;

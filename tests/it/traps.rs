@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use walwise::inside::facts::Subject;
-use walwise::inside::report::{Report, script};
-use walwise::inside::rules::{Advice, Outcome};
-use walwise::inside::validity::{mount_options, scheduler};
-use walwise::inside::version::Version;
+use walwise_judge::rules::{Advice, Outcome};
+use walwise_judge::validity::{mount_options, scheduler};
+use walwise_model::facts::Subject;
+use walwise_model::version::Version;
+use walwise_report::{Report, script};
 
 use crate::support::machine::Machine;
 

@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 
 use kills::{Moment, Victim};
 use simulated::{Machine, at_its_end, tally};
-use walwise::inside::trial::{Ending, TrialOutcome, TrialRecord, tell};
+use walwise_measure::trial::{Ending, TrialOutcome, TrialRecord, tell};
 
 use crate::support::loops::{Loop, Mounted, Point, btrfs, ext4, file_system};
 use crate::support::postgres::Cluster;

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::drill::StackFingerprint;
-use walwise::inside::facts::{FactSet, Note, Scope, Subject};
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Report;
-use walwise::inside::rules::{Finding, Level, Risk, RuleSet};
-use walwise::inside::trial::{ExtentKind, TrialRecord};
+use walwise::session::Session;
+use walwise_collect::{Request, run_all};
+use walwise_judge::rules::{Finding, Level, Risk, RuleSet};
+use walwise_measure::drill::StackFingerprint;
+use walwise_measure::trial::{ExtentKind, TrialRecord};
+use walwise_model::facts::{FactSet, Note, Scope, Subject};
+use walwise_report::Report;
+use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::files;
 

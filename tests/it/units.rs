@@ -7,10 +7,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::facts::catalog::boot;
-use walwise::inside::facts::{FactSet, Scope, Subject};
-use walwise::inside::host::{Host, LiveHost, Miss, Question};
+use walwise_collect::{Request, run_all};
+use walwise_model::facts::catalog::boot;
+use walwise_model::facts::{FactSet, Scope, Subject};
+use walwise_sys::host::{Host, LiveHost, Miss, Question};
 
 use super::support::{stderr, stdout};
 use crate::support::deadline::CommandInTime as _;

@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use walwise::inside::rules::RuleSet;
-use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::inside::validity::{
+use walwise_judge::rules::RuleSet;
+use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
+use walwise_judge::validity::{
     Effect, MountExample, examples, features, holding, leave_out, mkfs_feature, mount_options,
 };
-use walwise::inside::version::Version;
+use walwise_model::version::Version;
 
 use super::support::loops::{Loop, Mounted, file_system};
 use super::support::{check_json, run, stderr, stdout, walwise};

@@ -4,14 +4,15 @@
 use std::fs;
 
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::measure::Caveat;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Report, json, telling, text};
-use walwise::inside::rules::{Change, Level, Outcome, RuleSet};
-use walwise::inside::{settings, ui};
+use walwise::session::Session;
+use walwise::tui;
+use walwise_collect::Request;
+use walwise_judge::rules::{Change, Level, Outcome, RuleSet};
+use walwise_measure::measure::Caveat;
+use walwise_model::facts::catalog;
+use walwise_model::settings;
+use walwise_report::{Report, json, telling, text};
+use walwise_sys::host::RecordedHost;
 
 use crate::support::recorded::{file, reports};
 
@@ -115,7 +116,7 @@ fn letters(svg: &str) -> String {
 fn those_sentences_are_on_the_screens() {
     for name in HOSTS {
         let report = report(name);
-        let shown = ui::pictures(report.clone(), Vec::new(), (120, 200));
+        let shown = tui::pictures(report.clone(), Vec::new(), (120, 200));
         let shown: String = shown.iter().map(|(_, svg)| letters(svg)).collect();
         let shown: String = shown.chars().filter(|c| !c.is_whitespace()).collect();
         let worst = report.verdicts.iter().map(|verdict| verdict.standing).min().unwrap();

@@ -18,18 +18,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
-use walwise::inside::facts::catalog::cluster;
-use walwise::inside::facts::catalog::{mysql, postgres, target};
-use walwise::inside::facts::{Choice, FactSet, Reading, Scope, ServerKind, Source, Subject};
-use walwise::inside::quote::Command;
-use walwise::inside::report::{conf, script};
-use walwise::inside::rules::{
+use walwise_judge::rules::{
     Advice, Change, Circumstances, Finding, Level, Outcome, Rule, RuleSet, Template, evaluate_one,
 };
-use walwise::inside::validity::{
+use walwise_judge::validity::{
     ChangedBy, ServerSetting, guard, mysql_setting, postgres_value, server_settings,
 };
-use walwise::inside::version::Version;
+use walwise_model::facts::catalog::cluster;
+use walwise_model::facts::catalog::{mysql, postgres, target};
+use walwise_model::facts::{Choice, FactSet, Reading, Scope, ServerKind, Source, Subject};
+use walwise_model::quote::Command;
+use walwise_model::version::Version;
+use walwise_report::{conf, script};
 
 use advised::Advised;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use walwise::inside::trial::{Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent};
+use walwise_measure::trial::{Contest, PairOutcome, PairedFigures, TrialOutcome, TrialRecord, percent};
 
 /// How much longer each commit of the slowed one takes.
 const SLOWED: f64 = 1.15;

@@ -1,7 +1,7 @@
 //! Simulated trials: machines whose true ratios are known and whose noise is none of a textbook's. Everything is seeded.
 #![allow(dead_code, reason = "two test binaries use a part each")]
 
-use walwise::inside::trial::{Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome};
+use walwise_measure::trial::{Contest, Cuts, Ending, LOOKS, MARGIN, PairedFigures, TrialOutcome};
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
 pub struct Dice(u64);

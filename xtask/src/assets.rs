@@ -3,8 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use walwise::inside::cli::args::Shell;
-use walwise::inside::cli::generate::completions;
+use walwise::cli::args::Shell;
+use walwise::cli::generate::completions;
 
 use crate::OutputFile;
 use crate::pictures::{page, pictures, recorded};

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use walwise::inside::report::Format;
+use walwise_report::Format;
 
 /// The commands besides those of each format, each followed by `--host FILE`.
 const COMMANDS: [&[&str]; 3] =

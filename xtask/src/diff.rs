@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use walwise::inside::pipeline::shipped;
-use walwise::inside::text;
+use walwise::session::shipped;
+use walwise_model::text;
 
 use crate::pack::{EntryChange, FieldChange, difference, entries, of_directory};
 

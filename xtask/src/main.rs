@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-use walwise::inside::rules::reference;
+use walwise_judge::rules::reference;
 
 const USAGE: &str = "\
 usage: cargo xtask size [--update]      tokens and lines of each module, an error above a ceiling

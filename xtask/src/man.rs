@@ -9,8 +9,8 @@ use std::io;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 
-use walwise::inside::cli::args::Cli;
-use walwise::inside::cli::examples;
+use walwise::cli::args::Cli;
+use walwise::cli::examples;
 
 use crate::OutputFile;
 

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::{fs, io};
 
-use walwise::inside::collect::Request;
-use walwise::inside::facts::Subject;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::measure::{Measurement, histogram};
-use walwise::inside::pipeline::{Session, measurable};
-use walwise::inside::report::{Report, html};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::ui;
+use walwise::session::{Session, measurable};
+use walwise::tui;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_measure::measure::{Measurement, histogram};
+use walwise_model::facts::Subject;
+use walwise_report::{Report, html};
+use walwise_sys::host::RecordedHost;
 
 use crate::OutputFile;
 
@@ -36,7 +36,7 @@ pub fn pictures(mut session: Session, measured: Measurement, size: (u16, u16)) -
     if let Some(target) = target {
         session.measured.insert(target, measured);
     }
-    ui::pictures(session.report(), histogram(&times), size)
+    tui::pictures(session.report(), histogram(&times), size)
 }
 
 /// The report on the first directory as one page, with this measurement; as it was made when that began, so that the same

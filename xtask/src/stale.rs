@@ -5,9 +5,9 @@ use std::io;
 
 use jiff::Span;
 use jiff::civil::Date;
-use walwise::inside::pipeline::{shipped, today};
-use walwise::inside::text;
-use walwise::inside::validity;
+use walwise::session::{shipped, today};
+use walwise_judge::validity;
+use walwise_model::text;
 
 use crate::pack::{Due, KnowledgeEntry, entries};
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use walwise::inside::host::archive;
+use walwise_sys::host::archive;
 
 #[path = "../shown.rs"]
 mod shown;

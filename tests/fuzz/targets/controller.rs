@@ -5,12 +5,12 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{controller, device};
-use walwise::inside::facts::{Scope, Subject};
-use walwise::inside::host::{Host, Miss, MissKind, Question, RecordedHost, Tool};
-use walwise::inside::pipeline::Session;
-use walwise::inside::rules::RuleSet;
+use walwise_collect::Request;
+use walwise_model::facts::catalog::{controller, device};
+use walwise_model::facts::{Scope, Subject};
+use walwise_sys::host::{Host, Miss, MissKind, Question, RecordedHost, Tool};
+use walwise::session::Session;
+use walwise_judge::rules::RuleSet;
 
 #[path = "../shown.rs"]
 mod shown;

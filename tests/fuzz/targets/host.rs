@@ -4,11 +4,11 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Format;
-use walwise::inside::rules::RuleSet;
+use walwise_collect::Request;
+use walwise_sys::host::RecordedHost;
+use walwise::session::Session;
+use walwise_report::Format;
+use walwise_judge::rules::RuleSet;
 
 #[path = "../shown.rs"]
 mod shown;

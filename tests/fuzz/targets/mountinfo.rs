@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use walwise::inside::collect::{self, Request, mountinfo};
-use walwise::inside::host::{Host, Miss, MissKind, Question};
+use walwise_collect::{self as collect, Request, mountinfo};
+use walwise_sys::host::{Host, Miss, MissKind, Question};
 
 #[path = "../shown.rs"]
 mod shown;

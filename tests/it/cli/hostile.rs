@@ -7,12 +7,12 @@ use std::process::Stdio;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError};
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::host::{RecordedHost, RecordingHost};
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Format, text};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::text::is_treacherous;
+use walwise::session::Session;
+use walwise_collect::{Request, run_all};
+use walwise_judge::rules::RuleSet;
+use walwise_model::text::is_treacherous;
+use walwise_report::{Format, text};
+use walwise_sys::host::{RecordedHost, RecordingHost};
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{recorded, walwise};

@@ -4,14 +4,14 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::facts::{FactRow, FactSet, Reading};
-use walwise::inside::host::archive::{self, Answers, HostAnswer};
-use walwise::inside::host::{Host, Miss, MissKind, Question};
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{Report, json, text};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::text::is_treacherous;
+use walwise::session::Session;
+use walwise_collect::{Request, run_all};
+use walwise_judge::rules::RuleSet;
+use walwise_model::facts::{FactRow, FactSet, Reading};
+use walwise_model::text::is_treacherous;
+use walwise_report::{Report, json, text};
+use walwise_sys::host::archive::{self, Answers, HostAnswer};
+use walwise_sys::host::{Host, Miss, MissKind, Question};
 
 /// A recorded machine, with one answer that is another.
 pub struct Garbled<'a> {

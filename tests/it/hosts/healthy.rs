@@ -1,9 +1,9 @@
 //! Healthy machines are decided: of the recorded hosts with a durable verdict and nothing to warn of, nine of ten leave
 //! no critical rule undecided, and their first screen does not speak of it.
 
-use walwise::inside::durability::Standing;
-use walwise::inside::report::exit::{FailCondition, code};
-use walwise::inside::rules::{Level, Outcome};
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::{Level, Outcome};
+use walwise_report::exit::{FailCondition, code};
 
 use super::garbled::{Garbled, HOSTS, look};
 use crate::support::deadline::CommandInTime as _;

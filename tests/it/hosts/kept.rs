@@ -7,13 +7,13 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::difference::{Class, Kept, difference};
-use walwise::inside::report::{Report, json, text};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::text::is_treacherous;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_model::text::is_treacherous;
+use walwise_report::difference::{Class, Kept, difference};
+use walwise_report::{Report, json, text};
+use walwise_sys::host::RecordedHost;
 
 use super::{host, names, table::target_of};
 use crate::support::deadline::CommandInTime as _;
@@ -57,7 +57,7 @@ fn an_upgrade_is_told_by_what_it_made_worse() {
     let lasting: BTreeSet<&str> = found
         .facts
         .iter()
-        .filter(|change| change.nature == walwise::inside::facts::Nature::Lasting)
+        .filter(|change| change.nature == walwise_model::facts::Nature::Lasting)
         .map(|change| change.fact)
         .collect();
     assert_eq!(lasting, BTreeSet::from(["kernel.build", "kernel.release"]), "{:?}", found.facts);

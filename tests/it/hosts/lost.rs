@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
-use walwise::inside::collect::{Request, run_all};
-use walwise::inside::durability::Standing;
-use walwise::inside::facts::{FactSet, Subject};
-use walwise::inside::host::archive::{self, Answers};
-use walwise::inside::host::{Dialect, Question, RecordedHost};
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Report;
-use walwise::inside::report::exit::{FailCondition, code};
-use walwise::inside::rules::{Level, Outcome, Risk, RuleSet};
+use walwise::session::Session;
+use walwise_collect::{Request, run_all};
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::{Level, Outcome, Risk, RuleSet};
+use walwise_model::facts::{FactSet, Subject};
+use walwise_report::Report;
+use walwise_report::exit::{FailCondition, code};
+use walwise_sys::host::archive::{self, Answers};
+use walwise_sys::host::{Dialect, Question, RecordedHost};
 
 use super::garbled::{HOSTS, RULES};
 
@@ -225,7 +225,7 @@ fn judged(text: &str, target: &str, plain: Option<&FactSet>) -> Option<Judged> {
 /// The advice of a report that can lose data, with what it is about.
 fn flushless(report: &Report) -> BTreeSet<String> {
     let applies = report.findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
-    let risky = |finding: &walwise::inside::rules::Finding| {
+    let risky = |finding: &walwise_judge::rules::Finding| {
         let risky = finding.advice.iter().any(|advice| advice.risk == Risk::DataLossIfWrong);
         risky.then(|| format!("{} on {}", finding.rule, finding.subject))
     };

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use walwise::inside::collect::Request;
-use walwise::inside::facts::catalog::{cluster, device, mount, mysql, postgres, target};
-use walwise::inside::facts::{Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why};
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::needed::{TargetScope, of_target};
-use walwise::inside::report::{Report, TargetSummary, markdown, text};
-use walwise::inside::rules::{Outcome, RuleSet};
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::{Outcome, RuleSet};
+use walwise_model::facts::catalog::{cluster, device, mount, mysql, postgres, target};
+use walwise_model::facts::{Area, FactSet, Reading, Remedy, Scope, ServerKind, Source, Subject, Why};
+use walwise_report::needed::{TargetScope, of_target};
+use walwise_report::{Report, TargetSummary, markdown, text};
+use walwise_sys::host::RecordedHost;
 
 use super::{host, names, table::target_of};
 

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::Value;
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::json;
-use walwise::inside::rules::RuleSet;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_report::json;
+use walwise_sys::host::RecordedHost;
 
 use super::host;
 use crate::support::{fact, findings, outcome, verdict};

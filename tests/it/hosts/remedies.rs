@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::{json, text};
-use walwise::inside::rules::RuleSet;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_report::{json, text};
+use walwise_sys::host::RecordedHost;
 
 use super::{host, names, table::target_of};
 

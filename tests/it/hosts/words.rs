@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use walwise::inside::durability::Standing;
-use walwise::inside::facts::{FactRow, FactSet, KeyInfo, Reading, Source, Subject, Value, Why, catalog};
-use walwise::inside::host::{Miss, MissKind, Question};
-use walwise::inside::pipeline::Session;
-use walwise::inside::rules::{self, RuleSet};
+use walwise::session::Session;
+use walwise_judge::durability::Standing;
+use walwise_judge::rules::{self, RuleSet};
+use walwise_model::facts::{FactRow, FactSet, KeyInfo, Reading, Source, Subject, Value, Why, catalog};
+use walwise_sys::host::{Miss, MissKind, Question};
 
 use super::garbled::{Garbled, HOSTS, RULES};
 
@@ -93,7 +93,7 @@ fn an_attribute_with_a_word_that_nobody_knows_is_worth_none() {
 }
 
 /// Whether an answer is nothing but the word, which may stand in brackets among others.
-fn is_one_word(answers: &walwise::inside::host::archive::Answers, question: &Question) -> bool {
+fn is_one_word(answers: &walwise_sys::host::archive::Answers, question: &Question) -> bool {
     let text = answers.get(question).and_then(|answer| answer.as_deref().ok()).unwrap_or_default();
     text.len() < 80 && text.trim_ascii().split(|b| *b == b'\n').count() == 1
 }

@@ -1,9 +1,9 @@
 //! The chain by which a page is written whole opens nothing: neither one of its links nor all of them together.
 
-use walwise::inside::durability::{Caps, judge};
-use walwise::inside::facts::{Area, Subject};
-use walwise::inside::report::Report;
-use walwise::inside::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise_judge::durability::{Caps, judge};
+use walwise_judge::rules::{Circumstances, Outcome, RuleSet, evaluate_one};
+use walwise_model::facts::{Area, Subject};
+use walwise_report::Report;
 
 use super::{RULE, offered};
 use crate::support::machine::{Machine, data};

@@ -7,16 +7,16 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use walwise::inside::collect;
-use walwise::inside::facts::{Source, Subject};
-use walwise::inside::host::LiveHost;
-use walwise::inside::measure::Phase;
-use walwise::inside::pipeline::Session;
-use walwise::inside::probes::{self, Control, ProbeRequest};
-use walwise::inside::report::{Format, Report};
-use walwise::inside::rules::RuleSet;
-use walwise::inside::settings::NewFilesystem;
-use walwise::inside::ui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
+use walwise::session::Session;
+use walwise::tui::{self, Exit, Options, Partial, Saved, Supposed, Supposition, Worker};
+use walwise_collect as collect;
+use walwise_judge::rules::RuleSet;
+use walwise_measure::measure::Phase;
+use walwise_measure::probes::{self, Control, ProbeRequest};
+use walwise_model::facts::{Source, Subject};
+use walwise_model::settings::NewFilesystem;
+use walwise_report::{Format, Report};
+use walwise_sys::host::LiveHost;
 
 use super::{directory, memory, path};
 use crate::support::deadline::CommandInTime as _;
@@ -124,7 +124,7 @@ fn screens_on_a_worker_that_panics() {
     let worker =
         Panicking { directory: directory.into(), reads: AtomicU32::new(0), looked: Mutex::default() };
     let options = Options { colour: true, ascii: false, in_tmux: false };
-    assert_eq!(ui::run(Arc::new(worker), options).unwrap(), Exit::Quit);
+    assert_eq!(tui::run(Arc::new(worker), options).unwrap(), Exit::Quit);
 }
 
 #[test]

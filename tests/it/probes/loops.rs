@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use walwise::inside::measure::{Measurement, Method, MethodResult, Occasion, Phase};
-use walwise::inside::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
+use walwise_measure::measure::{Measurement, Method, MethodResult, Occasion, Phase};
+use walwise_measure::probes::{Control, ErrorKind, ProbeRequest, Refusal, plan, run};
 
 use super::{kill_a_probe_of, request};
 use crate::support::deadline::CommandInTime as _;

@@ -6,8 +6,8 @@ mod loops;
 use std::fs;
 use std::path::Path;
 
-use walwise::inside::measure::{Measurement, Phase, Workload, WorkloadRow};
-use walwise::inside::probes::{Control, ProbeError, ProbePlan, ProbeRequest, plan, run};
+use walwise_measure::measure::{Measurement, Phase, Workload, WorkloadRow};
+use walwise_measure::probes::{Control, ProbeError, ProbePlan, ProbeRequest, plan, run};
 
 use super::request;
 use crate::support::deadline::ThreadInTime as _;

@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use walwise::inside::report::Format;
+use walwise_report::Format;
 
 use crate::support::deadline::CommandInTime as _;
 use crate::support::{stderr, stdout};

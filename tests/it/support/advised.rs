@@ -1,11 +1,11 @@
 //! Every value that the built-in rules can advise for database servers, derived from the rules, so that a new rule is
 //! included automatically.
 
-use walwise::inside::facts::{Value, ValueKind};
-use walwise::inside::measure::Method;
-use walwise::inside::rules::model::{AdviceSpec, ChangeSpec};
-use walwise::inside::rules::{Change, Rule, RuleSet};
-use walwise::inside::version::Version;
+use walwise_judge::rules::model::{AdviceSpec, ChangeSpec};
+use walwise_judge::rules::{Change, Rule, RuleSet};
+use walwise_measure::measure::Method;
+use walwise_model::facts::{Value, ValueKind};
+use walwise_model::version::Version;
 
 /// The possible advice of a rule for a setting.
 pub struct Advised<'r> {

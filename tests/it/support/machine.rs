@@ -1,13 +1,13 @@
 //! A machine to vary, as facts: /data on ext4 on sda1 on sda, every fact by name, each replaceable by a word. `?` makes
 //! a fact unknown, `~word` states it.
 
-use walwise::inside::durability::{Caps, Verdict, judge};
-use walwise::inside::facts::catalog;
-use walwise::inside::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Report;
-use walwise::inside::rules::RuleSet;
-use walwise::inside::version::Version;
+use walwise::session::Session;
+use walwise_judge::durability::{Caps, Verdict, judge};
+use walwise_judge::rules::RuleSet;
+use walwise_model::facts::catalog;
+use walwise_model::facts::{FactRow, FactSet, Reading, Scope, Source, Subject, Value, ValueKind, Why};
+use walwise_model::version::Version;
+use walwise_report::Report;
 
 /// A machine.
 #[derive(Clone, Debug)]

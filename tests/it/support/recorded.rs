@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use walwise::inside::collect::Request;
-use walwise::inside::host::RecordedHost;
-use walwise::inside::pipeline::Session;
-use walwise::inside::report::Report;
-use walwise::inside::rules::RuleSet;
+use walwise::session::Session;
+use walwise_collect::Request;
+use walwise_judge::rules::RuleSet;
+use walwise_report::Report;
+use walwise_sys::host::RecordedHost;
 
 /// The situations: a name, the recorded host, and the target, where one is asked for.
 pub const SITUATIONS: [(&str, &str, Option<&str>); 10] = [

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use walwise::inside::facts::{Area, FactSet};
-use walwise::inside::report::{Input, Report, RunContext, build};
-use walwise::inside::rules::{Evaluation, Finding, Pack, RuleSet};
+use walwise_judge::rules::{Evaluation, Finding, Pack, RuleSet};
+use walwise_model::facts::{Area, FactSet};
+use walwise_report::{Input, Report, RunContext, build};
 
 /// The report of these findings about a live machine; everything they advise would be taken.
 pub fn of(facts: &FactSet, findings: Vec<Finding>) -> Report {

@@ -4,8 +4,8 @@
 use jiff::civil::Date;
 
 use super::entry::KnowledgeEntry;
-use walwise::inside::checked::SourceCheck;
-use walwise::inside::validity::ProductRelease;
+use walwise_judge::validity::ProductRelease;
+use walwise_model::checked::SourceCheck;
 
 /// What is due to be read again, each list in the order of the files.
 #[derive(Default)]
@@ -52,7 +52,7 @@ mod tests {
 
     use super::super::entry::entries;
     use super::*;
-    use walwise::inside::validity::releases;
+    use walwise_judge::validity::releases;
 
     #[test]
     fn what_is_due_is_named_once_for_each_reason() {

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use toml::Value;
 use toml::de::{DeTable, ValueDeserializer};
 
-use walwise::inside::checked::SourceCheck;
-use walwise::inside::rows::CHECKED;
-use walwise::inside::text::Lines;
+use walwise_model::checked::SourceCheck;
+use walwise_model::rows::CHECKED;
+use walwise_model::text::lines::Lines;
 
 /// A rule, or a row of a table.
 pub struct KnowledgeEntry {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use walwise::inside::measure::Workload;
+use walwise_measure::measure::Workload;
 
 use super::{one_round, only};
 use crate::support::deadline::CommandInTime as _;

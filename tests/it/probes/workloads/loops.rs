@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use walwise::inside::measure::{Phase, Workload};
-use walwise::inside::probes::{Control, ErrorKind, plan, run};
+use walwise_measure::measure::{Phase, Workload};
+use walwise_measure::probes::{Control, ErrorKind, plan, run};
 
 use super::calls::asks_for_room;
 use super::{asked, one_round, only, row, runs_and_leaves_nothing};

@@ -1,0 +1,590 @@
+//! The overlays: the lists of every command and of all targets, the questions before a probe and before a file is
+//! written, and the choices of assumptions and of a file system.
+
+pub mod pane {
+    //! What the overlays are made of: a frame, a list to choose from, and the keys that answer a question.
+
+    use std::ops::Range;
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+    use ratatui::text::{Line, Span};
+    use ratatui::widgets::{Block, Clear, Widget};
+
+    use crate::tui::hits::Hits;
+    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::widgets::{area, text};
+
+    /// Columns of a question.
+    pub const WIDTH: u16 = 76;
+
+    /// Keys and what each would answer, in a row.
+    pub fn answers(theme: Theme, choices: &[(&str, &str)], row: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+        let mut rest = row;
+        for (key, label) in choices {
+            let said = format!(" {label}");
+            let wide = text::width(key).saturating_add(text::width(&said));
+            let (place, after) = area::left(rest, u16::try_from(wide).unwrap_or(u16::MAX));
+            let key_style = theme.style(TextRole::Accent);
+            Line::from(vec![Span::styled(*key, key_style), Span::raw(said)]).render(place, buffer);
+            hits.press(place, key);
+            (_, rest) = area::left(after, 4);
+        }
+    }
+
+    /// Draws a titled text with the answers beneath it, which stay visible where the text is longer than the screen.
+    pub fn ask(
+        theme: Theme,
+        (title, mut lines): (&str, Vec<Line<'static>>),
+        choices: &[(&str, &str)],
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
+        let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(4).min(area.height);
+        let inner = pane(theme, title, WIDTH.min(area.width), height, area, buffer);
+        lines.truncate(usize::from(inner.height.saturating_sub(2)));
+        let below = lines.len().saturating_add(1);
+        for (line, row) in lines.into_iter().zip(inner.rows()) {
+            line.render(row, buffer);
+        }
+        if let Some(row) = inner.rows().nth(below) {
+            answers(theme, choices, row, hits, buffer);
+        }
+    }
+
+    /// The rows of the frame.
+    const FRAME: usize = 2;
+    /// Rows of a list that are no entries: the frame, what was typed, and what is said beneath.
+    const OTHERS: u16 = 5;
+
+    /// The entries that a screenful of a list is, on a screen with a body this high.
+    pub fn screenful(body: u16) -> usize {
+        usize::from(body.saturating_sub(OTHERS)).max(1)
+    }
+
+    /// A list to choose from.
+    pub struct Choices<'a> {
+        pub title: &'a str,
+        pub width: u16,
+        /// Before the entries.
+        pub above: Vec<Line<'static>>,
+        pub count: usize,
+        pub chosen: usize,
+        /// Beneath the entries; the number of those out of sight where it is empty.
+        pub below: Vec<Line<'static>>,
+    }
+
+    impl Choices<'_> {
+        /// Draws as many entries as fit, the chosen one among them; gives their places.
+        pub fn draw(
+            self,
+            theme: Theme,
+            whole: Rect,
+            buffer: &mut Buffer,
+            entries: impl FnOnce(Range<usize>, usize) -> Vec<Line<'static>>,
+        ) -> Vec<(usize, Rect)> {
+            let rows = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+            let said = self.below.len().max(1);
+            let wanted = rows(self.above.len() + self.count + said + FRAME);
+            let width = self.width.min(whole.width);
+            let room = usize::from(width).saturating_sub(4);
+            let title = text::fit(self.title, room);
+            let inner = pane(theme, &title, width, wanted.min(whole.height), whole, buffer);
+            let (last, rest) = area::bottom(inner, rows(said));
+            let (first, rest) = area::top(rest, rows(self.above.len()));
+            let skipped = self.chosen.saturating_add(1).saturating_sub(usize::from(rest.height));
+            let shown = skipped..self.count.min(skipped.saturating_add(usize::from(rest.height)));
+            let mut below = self.below;
+            if below.is_empty() && shown.end < self.count {
+                let says = format!("↓ {} more", self.count.saturating_sub(shown.end));
+                below.push(Line::styled(says, theme.style(TextRole::Doubt)));
+            }
+            let places: Vec<(usize, Rect)> = shown.clone().zip(rest.rows()).collect();
+            let lines = self.above.into_iter().zip(first.rows()).chain(below.into_iter().zip(last.rows()));
+            let entries = entries(shown, room).into_iter().zip(rest.rows());
+            lines.chain(entries).for_each(|(line, row)| line.render(row, buffer));
+            places
+        }
+    }
+
+    /// What is typed into a list behind a mark, or what can be.
+    pub fn typed(theme: Theme, mark: &'static str, typed: &str, asks: &str) -> Line<'static> {
+        let (shown, role) = match typed {
+            "" => (asks.to_owned(), TextRole::Dim),
+            typed => (format!("{typed}_"), TextRole::Plain),
+        };
+        Line::from(vec![
+            Span::styled(mark, theme.style(TextRole::Accent)),
+            Span::styled(shown, theme.style(role)),
+        ])
+    }
+
+    /// A frame with a title in the middle of the area, emptied; gives what is inside of it.
+    pub fn pane(
+        theme: Theme,
+        title: &str,
+        width: u16,
+        height: u16,
+        whole: Rect,
+        buffer: &mut Buffer,
+    ) -> Rect {
+        let pane = area::centred(whole, width, height);
+        Clear.render(pane, buffer);
+        let block = Block::bordered()
+            .border_style(theme.style(TextRole::Dim))
+            .title(Line::styled(format!(" {title} "), theme.style(TextRole::Heading)));
+        let inner = block.inner(pane);
+        block.render(pane, buffer);
+        let content = area::inset(inner, 1);
+        buffer.set_style(content, Style::default());
+        content
+    }
+}
+mod confirm {
+    //! The question before a probe: what it would write, where, and for how long. Nothing is written before the answer.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::text::Line;
+
+    use super::pane::{WIDTH, ask};
+    use crate::facts::Subject;
+    use crate::tui::hits::Hits;
+    use crate::tui::model::Model;
+    use crate::tui::theme::TextRole;
+    use crate::tui::widgets::text;
+
+    /// Draws the plan, or why there is none.
+    pub fn draw(
+        model: &Model,
+        target: &Subject,
+        plan: &Result<Vec<String>, String>,
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
+        let theme = model.data.theme;
+        let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+        let mut lines: Vec<Line<'static>> = Vec::new();
+        let question: &[(&str, &str)] = match plan {
+            Ok(says) => {
+                lines.extend(says.iter().flat_map(|line| text::wrap(line, room)).map(Line::from));
+                &[("y", "start"), ("n", "no")]
+            }
+            Err(why) => {
+                lines.extend(
+                    text::wrap(why, room)
+                        .into_iter()
+                        .map(|line| Line::styled(line, theme.style(TextRole::Doubt))),
+                );
+                &[("esc", "close")]
+            }
+        };
+        let title = match plan {
+            Ok(_) => format!("Probe of {}", target.name()),
+            Err(_) => format!("{} cannot be probed", target.name()),
+        };
+        ask(theme, (&text::fit(&title, room), lines), question, area, hits, buffer);
+    }
+}
+mod filesystem {
+    //! The choice of a file system for a free disk: what can be made at which price, and why the rest cannot.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Modifier;
+    use ratatui::text::Line;
+
+    use super::pane::{Choices, WIDTH};
+    use crate::report::FilesystemChoice;
+    use crate::tui::model::Model;
+    use crate::tui::standing::mark;
+    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::widgets::columns::{self, Column, StyledText};
+    use crate::tui::widgets::text;
+
+    /// Draws the list, with what is to be said of the chosen one beneath.
+    pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
+        let theme = model.data.theme;
+        let choices = model.data.filesystems();
+        let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+        let (says, role) = choices.get(chosen).map_or((String::new(), TextRole::Dim), said);
+        let says = text::wrap(&says, room).into_iter().map(|line| Line::styled(line, theme.style(role)));
+        let list = Choices {
+            title: &format!("Which file system for {}?", model.data.focus.title),
+            width: WIDTH,
+            above: Vec::new(),
+            count: choices.len(),
+            chosen,
+            below: [Line::default()].into_iter().chain(says).collect(),
+        };
+        let rows: Vec<Vec<StyledText>> =
+            choices.iter().enumerate().map(|(at, choice)| cells(choice, at == chosen, theme)).collect();
+        list.draw(theme, area, buffer, |shown, room| {
+            let lines = columns::lines(&rows, &[Column::keep(1), Column::keep(6), Column::keep(10)], room);
+            lines.into_iter().skip(shown.start).take(shown.len()).collect()
+        });
+    }
+
+    fn cells(choice: &FilesystemChoice, is_chosen: bool, theme: Theme) -> Vec<StyledText> {
+        let name = theme.style(if choice.refused.is_none() { TextRole::Plain } else { TextRole::Dim });
+        let name = if is_chosen { name.add_modifier(Modifier::BOLD) } else { name };
+        let place = match (choice.first, choice.wanted) {
+            (true, true) => "the first choice, and wanted",
+            (true, false) => "the first choice",
+            (false, true) => "wanted",
+            (false, false) => "",
+        };
+        let refused = if choice.refused.is_some() { "cannot be made here" } else { "" };
+        let says =
+            [place, refused].into_iter().filter(|says| !says.is_empty()).collect::<Vec<_>>().join("; ");
+        vec![
+            mark(theme, is_chosen),
+            (choice.filesystem.to_string(), name),
+            (says, theme.style(TextRole::Dim)),
+        ]
+    }
+
+    /// Why it cannot be made, else what its rule says of it and what it costs.
+    fn said(choice: &FilesystemChoice) -> (String, TextRole) {
+        if let Some(why) = &choice.refused {
+            return (why.clone(), TextRole::Doubt);
+        }
+        let title = choice.title.as_ref().map(|title| format!("{title}."));
+        let price = choice.price.as_ref().map(|price| format!("Price: {price}"));
+        (title.into_iter().chain(price).collect::<Vec<_>>().join(" "), TextRole::Dim)
+    }
+}
+mod help {
+    //! Help and command palette in one: every command of the screen below, filtered by the typed text; unavailable ones are
+    //! dim and give the reason.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Modifier;
+    use ratatui::text::{Line, Span};
+
+    use super::pane::{Choices, typed};
+    use crate::tui::command::{self, UserAction};
+    use crate::tui::hits::{Hit, Hits};
+    use crate::tui::key;
+    use crate::tui::model::Model;
+    use crate::tui::theme::TextRole;
+    use crate::tui::widgets::text;
+
+    const WIDTH: u16 = 100;
+
+    pub fn draw(
+        model: &Model,
+        filter: &str,
+        chosen: usize,
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
+        let theme = model.data.theme;
+        let commands = command::filtered(model, filter);
+        // Beneath stands the whole reason why the chosen command cannot be done.
+        let why = commands.get(chosen).and_then(|command| command.enabled.as_ref().err());
+        let list = Choices {
+            title: "Help",
+            width: WIDTH,
+            above: vec![typed(theme, "/ ", filter, "type to filter")],
+            count: commands.len(),
+            chosen,
+            below: why
+                .map(|why| {
+                    let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+                    let says = text::fit(&format!("not now: {why}"), room);
+                    Line::styled(says, theme.style(TextRole::Doubt))
+                })
+                .into_iter()
+                .collect(),
+        };
+        let places = list.draw(theme, area, buffer, |shown, room| {
+            let mut group = None;
+            let shown = commands.iter().enumerate().skip(shown.start).take(shown.len());
+            let line = |(at, command): (usize, &UserAction)| {
+                let heading = if group == Some(command.group) { "" } else { command.group.title() };
+                group = Some(command.group);
+                entry(model, command, heading, at == chosen, room)
+            };
+            shown.map(line).collect()
+        });
+        for (at, row) in places {
+            hits.add(row, Hit::Entry(at));
+        }
+    }
+
+    fn entry(model: &Model, command: &UserAction, heading: &str, chosen: bool, room: usize) -> Line<'static> {
+        let theme = model.data.theme;
+        let keys_room = 18;
+        let said_room = room.saturating_sub(keys_room).saturating_sub(12);
+        let (said, role) = match &command.enabled {
+            Ok(()) => (command.label.to_owned(), TextRole::Plain),
+            Err(why) => (format!("{}  ({why})", command.label), TextRole::Dim),
+        };
+        let mut said_style = theme.style(role);
+        if chosen {
+            said_style = said_style.add_modifier(Modifier::BOLD);
+        }
+        Line::from(vec![
+            Span::styled(text::pad(heading, 10), theme.style(TextRole::Dim)),
+            Span::styled(if chosen { "▸ " } else { "  " }, theme.style(TextRole::Accent)),
+            Span::styled(text::pad(&key::shown(command.keys), keys_room), theme.style(TextRole::Accent)),
+            Span::styled(text::fit(&said, said_room), said_style),
+        ])
+    }
+}
+mod save {
+    //! The question before a document is saved: the name of the file, and whether an existing one may be replaced.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::text::{Line, Span};
+
+    use super::pane::{WIDTH, ask};
+    use crate::tui::documents::{SaveForm, SaveState};
+    use crate::tui::hits::Hits;
+    use crate::tui::model::Model;
+    use crate::tui::theme::TextRole;
+    use crate::tui::widgets::text;
+
+    /// Columns before the name.
+    const INDENT: usize = 6;
+
+    /// Draws the name with its cursor, what is to be said about it, and the answers.
+    pub fn draw(model: &Model, form: &SaveForm, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+        let theme = model.data.theme;
+        let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+        let name = match form.stage {
+            SaveState::Naming(_) => form.name.line(room.saturating_sub(INDENT)),
+            SaveState::Saving | SaveState::Exists(_) => {
+                Line::raw(text::fit_end(form.name.text(), room.saturating_sub(INDENT)))
+            }
+        };
+        let mut named = vec![Span::styled(text::pad("File", INDENT), theme.style(TextRole::Dim))];
+        named.extend(name.spans);
+        let mut lines = vec![Line::from(named), Line::default()];
+        let (says, role) = match &form.stage {
+            SaveState::Naming(None) => {
+                ("A name without a directory is in the one where walwise was started.", TextRole::Dim)
+            }
+            SaveState::Naming(Some(why)) => (why.as_str(), TextRole::Doubt),
+            SaveState::Saving => ("saving …", TextRole::Dim),
+            SaveState::Exists(_) => ("", TextRole::Plain),
+        };
+        let exists = match &form.stage {
+            SaveState::Exists(path) => format!("{path} exists. Replace it?"),
+            _ => says.to_owned(),
+        };
+        lines.extend(text::wrap(&exists, room).into_iter().map(|line| Line::styled(line, theme.style(role))));
+        let choices: &[(&str, &str)] = match form.stage {
+            SaveState::Naming(_) => &[("enter", "save"), ("esc", "do not")],
+            SaveState::Saving => &[("esc", "do not wait")],
+            SaveState::Exists(_) => &[("y", "replace it"), ("n", "another name"), ("esc", "do not save")],
+        };
+        let title = format!("Save as {}", form.format.name());
+        ask(theme, (&title, lines), choices, area, hits, buffer);
+    }
+}
+mod targets {
+    //! The list of targets, the worst first, filtered by the typed text.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::text::Line;
+
+    use super::pane::{Choices, WIDTH, typed};
+    use crate::report::TargetSummary;
+    use crate::tui::command;
+    use crate::tui::hits::{Hit, Hits};
+    use crate::tui::model::Model;
+    use crate::tui::standing;
+    use crate::tui::theme::TextRole;
+    use crate::tui::widgets::columns;
+
+    /// Columns of a name.
+    const NAME: usize = 44;
+
+    pub fn draw(
+        model: &Model,
+        filter: &str,
+        chosen: usize,
+        area: Rect,
+        hits: &mut Hits,
+        buffer: &mut Buffer,
+    ) {
+        let theme = model.data.theme;
+        let Some(report) = model.data.report.as_deref() else { return };
+        let found: Vec<(usize, &TargetSummary)> = command::overlay_targets(model, filter).collect();
+        let none = Line::styled("No target has such a name.", theme.style(TextRole::Doubt));
+        let list = Choices {
+            title: "Targets, worst first",
+            width: WIDTH,
+            above: vec![typed(theme, "/ ", filter, "type to filter")],
+            count: found.len(),
+            chosen,
+            below: if found.is_empty() { vec![none] } else { Vec::new() },
+        };
+        let cells = |at: usize| {
+            let (_, target) = found.get(at)?;
+            Some(standing::cells(report, target, at == chosen, NAME, theme))
+        };
+        let places = list.draw(theme, area, buffer, |shown, room| {
+            columns::lines(&shown.filter_map(cells).collect::<Vec<_>>(), &standing::SHAPE, room)
+        });
+        for (at, place) in places {
+            if let Some((target, _)) = found.get(at) {
+                hits.add(place, Hit::Target(*target));
+            }
+        }
+    }
+}
+mod what_if {
+    //! What if: the list of facts that can be assumed, then the value of the chosen one.
+
+    use ratatui::buffer::Buffer;
+    use ratatui::layout::Rect;
+    use ratatui::style::Modifier;
+    use ratatui::text::Line;
+
+    use super::pane::{Choices, WIDTH, typed};
+    use crate::tui::model::Model;
+    use crate::tui::standing::mark;
+    use crate::tui::theme::{TextRole, Theme};
+    use crate::tui::what_if::{MenuItem, Picker, SelectableFact};
+    use crate::tui::widgets::columns::{self, Column, StyledText};
+    use crate::tui::widgets::text;
+    use crate::tui::words;
+
+    /// Draws the list of facts, or that of values.
+    pub fn draw(model: &Model, picker: &Picker, area: Rect, buffer: &mut Buffer) {
+        let theme = model.data.theme;
+        let entries = picker.entries();
+        let room = usize::from(WIDTH.min(area.width).saturating_sub(4));
+        let mut above = picker.of.as_deref().map(|choice| about(choice, theme, room)).unwrap_or_default();
+        let (sign, asks) = match &picker.of {
+            None => ("/ ", "type to find any fact of this target"),
+            Some(_) => ("= ", "type a value"),
+        };
+        above.push(typed(theme, sign, picker.typed.text(), asks));
+        let title = match &picker.of {
+            None => "What if: which fact?".to_owned(),
+            Some(of) if of.really.is_known() => format!("What if: {} of {}", of.key.name, of.subject),
+            Some(of) => format!("State by hand: {} of {}", of.key.name, of.subject),
+        };
+        let below = said(picker, entries.len(), theme, room);
+        let choices = Choices {
+            title: &title,
+            width: WIDTH,
+            above,
+            count: entries.len(),
+            chosen: picker.chosen,
+            below,
+        };
+        choices.draw(theme, area, buffer, |shown, room| {
+            let shown: Vec<(usize, &MenuItem<'_>)> =
+                entries.iter().enumerate().skip(shown.start).take(shown.len()).collect();
+            list(&shown, picker.chosen, theme, room)
+        });
+    }
+
+    /// The description of a fact, and its reading.
+    fn about(choice: &SelectableFact, theme: Theme, room: usize) -> Vec<Line<'static>> {
+        let dim = theme.style(TextRole::Dim);
+        let doc = text::wrap(choice.key.doc.trim(), room).into_iter();
+        let mut lines: Vec<Line<'static>> = doc.map(|line| Line::styled(line, dim)).collect();
+        lines.push(Line::raw(text::fit(&format!("now      {}", choice.now()), room)));
+        if let Some(supposed) = &choice.supposed {
+            let line = text::fit(&format!("supposed {supposed}"), room);
+            lines.push(Line::styled(line, theme.style(TextRole::Doubt)));
+        }
+        lines
+    }
+
+    /// The text below the list: a mistake, else the form of a value, and a reminder that nothing here opens anything.
+    fn said(picker: &Picker, entries: usize, theme: Theme, room: usize) -> Vec<Line<'static>> {
+        let mistake = picker.mistake.clone().or_else(|| picker.refused());
+        let (says, role) = match (&mistake, &picker.of) {
+            (Some(mistake), _) => (mistake.clone(), TextRole::Doubt),
+            (None, Some(of)) if entries == 0 => {
+                let now = if of.really.is_known() { "; tab takes what it is now" } else { "" };
+                (format!("{} is {}{now}", of.key.name, of.key.kind.words()), TextRole::Dim)
+            }
+            (None, _) if entries == 0 => {
+                ("no fact of this target has such a name".to_owned(), TextRole::Doubt)
+            }
+            (None, _) => {
+                let says =
+                    "Nothing assumed or entered affects plans or exports, or allows what can lose data.";
+                (says.to_owned(), TextRole::Dim)
+            }
+        };
+        text::wrap(&says, room)
+            .into_iter()
+            .take(3)
+            .map(|line| Line::styled(line, theme.style(role)))
+            .collect()
+    }
+
+    fn list(
+        shown: &[(usize, &MenuItem<'_>)],
+        chosen: usize,
+        theme: Theme,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let mut group = "";
+        let mut rows: Vec<Vec<StyledText>> = Vec::new();
+        for (at, entry) in shown {
+            let is_chosen = *at == chosen;
+            let plain = theme.style(TextRole::Plain);
+            let name = if is_chosen { plain.add_modifier(Modifier::BOLD) } else { plain };
+            let mark = mark(theme, is_chosen);
+            let dim = theme.style(TextRole::Dim);
+            rows.push(match entry {
+                MenuItem::Fact(choice) => {
+                    let heading = if choice.group == group { "" } else { choice.group };
+                    group = choice.group;
+                    let now = match &choice.supposed {
+                        Some(supposed) => (format!("supposed {supposed}"), theme.style(TextRole::Doubt)),
+                        None => (choice.now(), dim),
+                    };
+                    let of = (words::subject(&choice.subject), plain);
+                    vec![(heading.to_owned(), dim), mark, (choice.key.name.to_owned(), name), of, now]
+                }
+                MenuItem::Word(word) => vec![mark, ((*word).to_owned(), name)],
+                MenuItem::Really => vec![mark, ("as it really is".to_owned(), name)],
+            });
+        }
+        let facts = [Column::keep(12), Column::keep(1), Column::keep(20), Column::keep(8), Column::keep(10)];
+        let values = [Column::keep(1), Column::keep(10)];
+        let is_facts = matches!(shown.first(), Some((_, MenuItem::Fact(_))));
+        columns::lines(&rows, if is_facts { &facts } else { &values }, room)
+    }
+}
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::hits::Hits;
+use super::model::{Model, Overlay};
+
+/// Draws what lies over the screen, within this area.
+pub fn draw(model: &Model, area: Rect, hits: &mut Hits, buffer: &mut Buffer) {
+    match &model.overlay {
+        None => {}
+        Some(Overlay::Help { filter, chosen }) => {
+            help::draw(model, filter.text(), *chosen, area, hits, buffer);
+        }
+        Some(Overlay::Confirm { target, plan }) => confirm::draw(model, target, plan, area, hits, buffer),
+        Some(Overlay::WhatIf(picker)) => what_if::draw(model, picker, area, buffer),
+        Some(Overlay::Filesystem { chosen }) => filesystem::draw(model, *chosen, area, buffer),
+        Some(Overlay::Save(form)) => save::draw(model, form, area, hits, buffer),
+        Some(Overlay::Targets { filter, chosen }) => {
+            targets::draw(model, filter.text(), *chosen, area, hits, buffer);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The screen that saves and copies the report.
+
+use std::sync::Arc;
+
+use super::{PLAIN, shown};
+use crate::facts::Subject;
+use crate::report::Format;
+use crate::tui::job::{Job, JobId, JobResult, Save, Saved};
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::{Msg, SideEffect};
+use crate::tui::sample::{
+    RICH, another_kernel, at_risk, begun, document, exporting, press, states, two_targets, with,
+};
+use crate::tui::screen_id::ScreenId;
+use crate::tui::update::update;
+
+/// The job that these effects start, and nothing else.
+fn started(effects: &[SideEffect]) -> (JobId, Job) {
+    let [SideEffect::Start(id, job)] = effects else { panic!("{effects:?}") };
+    (*id, job.clone())
+}
+
+fn done(model: &mut Model, id: JobId, result: JobResult) -> Vec<SideEffect> {
+    update(model, Msg::Done(id, result))
+}
+
+#[test]
+fn pictures_of_naming_a_file() {
+    for (name, model) in states((80, 24), PLAIN) {
+        if ["naming a file", "naming a file again", "replacing a file"].contains(&name) {
+            insta::assert_snapshot!(name.replace(' ', "_"), shown(&model));
+        }
+    }
+}
+
+#[test]
+fn e_opens_it_from_every_screen_and_a_document_is_made_when_it_is_to_be_shown() {
+    for screen in ScreenId::ALL {
+        let mut model = with(at_risk(), (80, 24), RICH);
+        press(&mut model, screen.digit());
+        assert_eq!(press(&mut model, "e"), [], "nothing is made before it is asked for");
+        assert_eq!(model.screen, ScreenId::Export);
+        let (id, job) = started(&press(&mut model, "j enter"));
+        assert_eq!(job, Job::Document(Format::Json));
+        assert!(shown(&model).contains("making it …"));
+        assert_eq!(press(&mut model, "G enter"), [], "one after the other");
+        let (next, job) = started(&done(&mut model, id, JobResult::Document("{\n}\n".into())));
+        assert_eq!(job, Job::Document(Format::ALL[Format::ALL.len() - 1]));
+        assert_eq!(done(&mut model, next, JobResult::Failed("this is a bug in walwise".to_owned())), []);
+        let failed = model.data.export.document(Format::ALL[Format::ALL.len() - 1]);
+        assert!(failed.is_some_and(|made| made.is_err_and(|why| why.contains("this is a bug"))));
+        press(&mut model, "home");
+        assert!(shown(&model).contains("2 lines"), "{}", shown(&model));
+    }
+}
+
+#[test]
+fn a_fresher_report_is_another_document() {
+    let mut model = exporting((80, 24), RICH);
+    assert!(shown(&model).contains("as text"), "{}", shown(&model));
+    press(&mut model, "r");
+    let job = model.data.activity.job().unwrap();
+    let (id, again) = started(&done(&mut model, job, JobResult::Report(Box::new(at_risk()))));
+    assert_eq!(again, Job::Document(Format::Text));
+    assert!(!shown(&model).contains("as text"));
+    // Overtaken while it was made: it is of the old report.
+    press(&mut model, "r");
+    let job = model.data.activity.job().unwrap();
+    let (last, _) = started(&done(&mut model, job, JobResult::Report(Box::new(at_risk()))));
+    done(&mut model, id, JobResult::Document("old".into()));
+    assert!(!shown(&model).contains("old"));
+    done(&mut model, last, JobResult::Document("new".into()));
+    assert!(shown(&model).contains("new"));
+}
+
+#[test]
+fn what_was_shown_is_what_is_saved() {
+    let mut model = exporting((80, 24), RICH);
+    press(&mut model, "s");
+    let typed = "ctrl-u / r o o t / a space b . t x t left left left left backspace C end";
+    assert_eq!(press(&mut model, typed), []);
+    let (id, job) = started(&press(&mut model, "enter"));
+    let save = Save {
+        format: Format::Text,
+        document: Some(Arc::from(document())),
+        name: "/root/a C.txt".to_owned(),
+        replace: false,
+    };
+    assert_eq!(job, Job::Save(save.clone()));
+    done(&mut model, id, JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())));
+    assert!(shown(&model).contains("/root/a C.txt exists. Replace it?"), "{}", shown(&model));
+    assert_eq!(press(&mut model, "enter x"), [], "only y replaces");
+    press(&mut model, "n");
+    assert!(shown(&model).contains("/root/a C.txt"), "the name is kept: {}", shown(&model));
+    let (id, _) = started(&press(&mut model, "enter"));
+    done(&mut model, id, JobResult::Saved(Saved::Exists("/root/a C.txt".to_owned())));
+    let (id, job) = started(&press(&mut model, "y"));
+    assert_eq!(job, Job::Save(Save { replace: true, ..save }));
+    done(&mut model, id, JobResult::Saved(Saved::At("/root/a C.txt".to_owned())));
+    assert!(model.overlay.is_none());
+    press(&mut model, "j");
+    press(&mut model, "k enter");
+    assert!(shown(&model).contains("saved: /root/a C.txt"), "it stays on the screen: {}", shown(&model));
+}
+
+#[test]
+fn what_was_not_shown_is_saved_too_and_nothing_before_it_was_answered() {
+    let mut model = with(two_targets(), (80, 24), RICH);
+    assert_eq!(press(&mut model, "6 j j s"), []);
+    assert!(shown(&model).contains("walwise-db7.sh"), "{}", shown(&model));
+    assert_eq!(press(&mut model, "esc"), []);
+    assert!(model.overlay.is_none());
+    let (_, job) = started(&press(&mut model, "s enter"));
+    assert!(matches!(job, Job::Save(Save { format: Format::Script, document: None, replace: false, .. })));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_says_why_and_keeps_the_name() {
+    let mut model = exporting((80, 24), RICH);
+    let (id, _) = started(&press(&mut model, "s enter"));
+    done(&mut model, id, JobResult::Failed("cannot write /x/y: No such file or directory".to_owned()));
+    let screen = shown(&model);
+    assert!(screen.contains("No such file") && screen.contains("walwise-db7-srv-pg-15-main.txt"), "{screen}");
+    let (id, _) = started(&press(&mut model, "backspace enter"));
+    press(&mut model, "esc");
+    for (result, said) in [
+        (JobResult::Failed("the disk is full".to_owned()), "not saved: the disk is full"),
+        (JobResult::Saved(Saved::Exists("/x".to_owned())), "not saved: /x exists"),
+        (JobResult::Saved(Saved::At("/x".to_owned())), "saved: /x"),
+    ] {
+        let mut model = model.clone();
+        done(&mut model, id, result);
+        assert!(model.overlay.is_none() && shown(&model).contains(said), "{}", shown(&model));
+    }
+}
+
+#[test]
+fn y_copies_the_document_that_is_shown() {
+    let mut model = exporting((80, 24), RICH);
+    assert_eq!(press(&mut model, "y"), [SideEffect::Copy(document())]);
+    assert!(shown(&model).contains("clipboard"), "{}", shown(&model));
+    assert_eq!(press(&mut model, "end y"), [], "not made yet");
+    let last = Format::ALL[Format::ALL.len() - 1].name();
+    assert!(shown(&model).contains(&format!("enter shows the {last} first")), "{}", shown(&model));
+    let (id, _) = started(&press(&mut model, "enter"));
+    done(&mut model, id, JobResult::Document("x".repeat(80_000).into()));
+    assert_eq!(press(&mut model, "y"), []);
+    assert!(shown(&model).contains("80 kB are more than terminals take; s saves it"), "{}", shown(&model));
+}
+
+#[test]
+fn nothing_is_exported_before_everything_was_read() {
+    let mut model = begun((80, 24), RICH);
+    assert_eq!(press(&mut model, "e enter s y"), []);
+    assert!(
+        model.overlay.is_none() && shown(&model).contains("Still collecting facts."),
+        "{}",
+        shown(&model)
+    );
+}
+
+#[test]
+fn exporting_goes_on_beside_a_probe() {
+    let mut model = exporting((80, 24), RICH);
+    press(&mut model, "p");
+    let job = model.data.activity.job().unwrap();
+    done(&mut model, job, JobResult::Plan(vec!["Writes.".to_owned()]));
+    press(&mut model, "y");
+    assert!(model.data.activity.job().is_some());
+    let (id, _) = started(&press(&mut model, "6 s enter"));
+    done(&mut model, id, JobResult::Saved(Saved::At("/x".to_owned())));
+    assert!(model.data.activity.job().is_some(), "the probe goes on");
+    assert_eq!(model.data.focus.target, Some(Subject::target("/srv/pg/15/main")));
+    assert!(!matches!(model.overlay, Some(Overlay::Save(_))));
+}
+
+#[test]
+fn what_of_the_screens_before_is_not_exported_is_said_where_it_holds() {
+    const TARGETS: &str = "It is of all targets; `walwise check /srv/pg/15/main` makes one of";
+    const MACHINE: &str = "It is of the machine as it is: nothing assumed or entered affects it.";
+    for (report, several) in [(at_risk(), false), (two_targets(), true)] {
+        for supposing in [false, true] {
+            let mut model = with(report.clone(), (80, 24), PLAIN);
+            model.data.supposed = supposing.then(|| Box::new(another_kernel()));
+            press(&mut model, "e");
+            let screen = shown(&model);
+            let said = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(said.contains(TARGETS), several, "{screen}");
+            assert_eq!(said.contains(MACHINE), supposing, "{screen}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The loop with a display that only records, and with work that fails in every possible way.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Rect, Size};
+
+use crate::deadline::Alarm;
+use crate::facts::{Source, Subject};
+use crate::report::{Format, Report};
+use crate::settings::NewFilesystem;
+use crate::tui::job::{Job, Partial, Saved};
+use crate::tui::jobs::{Jobs, Worker};
+use crate::tui::key::KeyPress;
+use crate::tui::msg::{Exit, Msg};
+use crate::tui::queue::InputQueue;
+use crate::tui::sample::{RICH, at_risk, text};
+use crate::tui::terminal::Display;
+use crate::tui::{Supposed, Supposition, drive, wind_down};
+
+/// Sends a message each time the screen shows what is waited for.
+struct Script {
+    steps: Vec<(&'static str, Vec<Msg>)>,
+    out: Sender<Msg>,
+    /// Whether a shell can continue us, and what happened to the terminal.
+    shell: bool,
+    log: Vec<&'static str>,
+}
+
+impl Display for Script {
+    fn size(&self) -> Size {
+        Size::new(100, 30)
+    }
+
+    fn draw(&mut self, picture: &mut dyn FnMut(&mut Buffer)) -> io::Result<()> {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 100, 30));
+        picture(&mut buffer);
+        let shown = text(&buffer);
+        if self.steps.first().is_some_and(|(awaited, _)| shown.contains(awaited)) {
+            for msg in self.steps.remove(0).1 {
+                self.out.send(msg).unwrap();
+            }
+        }
+        Ok(())
+    }
+
+    fn renew(&mut self, _: Size) -> io::Result<()> {
+        self.log.push("renew");
+        Ok(())
+    }
+
+    fn copy(&mut self, _: &str) -> io::Result<()> {
+        self.log.push("copy");
+        Ok(())
+    }
+
+    fn mouse(&mut self, ours: bool) -> io::Result<()> {
+        self.log.push(if ours { "mouse ours" } else { "mouse free" });
+        Ok(())
+    }
+
+    fn suspend(&mut self) -> io::Result<bool> {
+        self.log.push("suspend");
+        Ok(self.shell)
+    }
+
+    fn resume(&mut self) -> io::Result<bool> {
+        self.log.push("resume");
+        Ok(true)
+    }
+}
+
+/// Reads well the first time and panics from then on; a probe waits until it is cancelled.
+#[derive(Default)]
+struct Fragile {
+    reads: Mutex<u32>,
+    cancelled: AtomicBool,
+    saved: Mutex<Vec<(String, String, bool)>>,
+}
+
+impl Worker for Fragile {
+    fn collect(&self, progress: &mut dyn FnMut(Partial)) -> Result<Report, String> {
+        progress(Partial::Reading("mounts".to_owned()));
+        let mut reads = self.reads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *reads += 1;
+        assert!(*reads == 1, "read it twice");
+        Ok(at_risk())
+    }
+
+    fn plan_probe(&self, _: &Subject) -> Result<Vec<String>, String> {
+        Ok(vec!["Writes 16 MiB.".to_owned()])
+    }
+
+    fn probe(
+        &self,
+        _: &Subject,
+        cancel: &Arc<AtomicBool>,
+        _: &mut dyn FnMut(Partial),
+    ) -> Result<Report, String> {
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        self.cancelled.store(true, Ordering::Relaxed);
+        Ok(at_risk())
+    }
+
+    fn suppose(&self, _: &[Supposition]) -> Result<Supposed, String> {
+        Err("nothing can be supposed here".to_owned())
+    }
+
+    fn want(&self, _: &Subject, _: Option<NewFilesystem>) -> Result<Report, String> {
+        Err("there is no free disk".to_owned())
+    }
+
+    fn raw(&self, _: &Source, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn document(&self, format: Format) -> Result<String, String> {
+        assert!(format != Format::Udev, "no such form");
+        Ok(format!("as {}\n", format.name()))
+    }
+
+    fn save(&self, _: Format, document: &str, name: &str, replace: bool) -> Result<Saved, String> {
+        self.saved.lock().unwrap().push((document.to_owned(), name.to_owned(), replace));
+        Ok(if replace { Saved::At(format!("/root/{name}")) } else { Saved::Exists(format!("/root/{name}")) })
+    }
+}
+
+/// Runs a script to its end; gives how it ended, what happened to the terminal, and the worker.
+fn play(shell: bool, steps: Vec<(&'static str, Vec<Msg>)>) -> (Exit, Vec<&'static str>, Arc<Fragile>) {
+    let (out, inbox) = channel();
+    let worker = Arc::new(Fragile::default());
+    let as_worker: Arc<dyn Worker> = worker.clone();
+    let mut jobs = Jobs::new(as_worker, out.clone());
+    let ends = out.clone();
+    // Whatever is never shown is named below.
+    let _alarm = Alarm::new(move || drop(ends.send(Msg::Signal(signal_hook::consts::SIGTERM))));
+    let mut display = Script { steps, out, shell, log: Vec::new() };
+    let exit = drive(&mut display, &inbox, &InputQueue::default(), &mut jobs, RICH).unwrap();
+    wind_down(&mut jobs, &inbox);
+    assert!(display.steps.is_empty(), "never shown: {:?}", display.steps);
+    (exit, display.log, worker)
+}
+
+fn key(name: &str) -> Msg {
+    Msg::Key(KeyPress::named(name))
+}
+
+#[test]
+fn the_first_picture_comes_before_any_fact() {
+    let steps = vec![("reading this machine", vec![]), ("AT RISK", vec![key("q")])];
+    assert_eq!(play(true, steps).0, Exit::Quit);
+}
+
+#[test]
+fn a_worker_that_panics_is_a_message_and_the_screen_stays() {
+    let steps = vec![
+        ("AT RISK", vec![key("r")]),
+        ("reading the machine failed: this is a bug in walwise: read it twice", vec![key("4")]),
+        ("Plan, in order of application", vec![key("q")]),
+    ];
+    assert_eq!(play(true, steps).0, Exit::Quit);
+}
+
+#[test]
+fn leaving_stops_the_probe_and_waits_for_it() {
+    let steps = vec![
+        ("AT RISK", vec![key("p")]),
+        ("Writes 16 MiB.", vec![key("y")]),
+        ("starting the probe", vec![Msg::Signal(15)]),
+    ];
+    let (exit, _, worker) = play(true, steps);
+    assert_eq!(exit, Exit::Signal(15));
+    assert!(worker.cancelled.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_terminal_that_is_closed_says_so_twice_and_the_probe_still_tidies_up() {
+    let (out, inbox) = channel();
+    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    jobs.start(1, Job::Probe(Subject::host()));
+    out.send(Msg::Hangup).unwrap();
+    out.send(Msg::Signal(signal_hook::consts::SIGHUP)).unwrap();
+    wind_down(&mut jobs, &inbox);
+    assert!(!jobs.has_to_tidy());
+}
+
+#[test]
+fn while_a_shell_has_the_terminal_nothing_is_drawn() {
+    // What arrives while it is suspended is taken, and drawn only after it was continued.
+    let first = vec![
+        key("ctrl-z"),
+        key("4"),
+        Msg::Signal(signal_hook::consts::SIGWINCH),
+        Msg::Signal(signal_hook::consts::SIGCONT),
+    ];
+    let steps = vec![("AT RISK", first), ("Plan, in order of application", vec![key("q")])];
+    assert_eq!(play(true, steps).1, ["suspend", "resume"]);
+}
+
+#[test]
+fn a_document_is_shown_and_saved_and_one_that_cannot_be_made_says_so() {
+    let place = |wanted| Format::ALL.into_iter().position(|format| format == wanted).unwrap();
+    let down = place(Format::Udev) - place(Format::Text);
+    let steps = vec![
+        ("AT RISK", vec![key("e")]),
+        ("Export   the report", vec![key("enter")]),
+        ("as text", vec![key("s")]),
+        ("Save as text", vec![key("enter")]),
+        ("Replace it?", vec![key("y")]),
+        ("saved: /root/walwise-db7-srv-pg-15-main.txt", (0..down).map(|_| key("j")).collect()),
+        ("▸ udev", vec![key("enter")]),
+        ("this is a bug in walwise: no such form", vec![key("m"), key("m"), key("y"), key("q")]),
+    ];
+    let (exit, log, worker) = play(true, steps);
+    assert_eq!((exit, log), (Exit::Quit, vec!["mouse free", "mouse ours"]));
+    let save = |replace| ("as text\n".to_owned(), "walwise-db7-srv-pg-15-main.txt".to_owned(), replace);
+    assert_eq!(*worker.saved.lock().unwrap(), [save(false), save(true)]);
+}
+
+#[test]
+fn without_a_shell_it_stays_and_says_so() {
+    let steps = vec![("AT RISK", vec![key("ctrl-z")]), ("there is no shell to return to", vec![key("q")])];
+    assert_eq!(play(false, steps).1, ["suspend"]);
+}
+
+#[test]
+fn an_interrupt_passes_all_that_was_typed_before_it() {
+    let (out, inbox) = channel();
+    let mut jobs = Jobs::new(Arc::new(Fragile::default()), out.clone());
+    let mut display = Script { steps: Vec::new(), out: out.clone(), shell: true, log: Vec::new() };
+    let input = InputQueue::default();
+    // Without the interrupt the first of them would leave.
+    input.push(["q", "s", "ctrl-c", "y"].map(key).into());
+    out.send(Msg::Input).unwrap();
+    assert_eq!(drive(&mut display, &inbox, &input, &mut jobs, RICH).unwrap(), Exit::Signal(2));
+}
+
+#[test]
+fn many_changes_of_the_size_are_one() {
+    let first = [(); 100].map(|()| Msg::Signal(signal_hook::consts::SIGWINCH)).into_iter();
+    let steps = vec![
+        ("AT RISK", first.chain([key("4")]).collect()),
+        ("Plan, in order of application", vec![key("q")]),
+    ];
+    assert_eq!(play(true, steps).1, ["renew"]);
+}

@@ -1,0 +1,116 @@
+//! Pictures of a trial at usual sizes, in ASCII and without colours, and at every size.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::*;
+use crate::trial::sample::record;
+use crate::trial::{CommitShape, Contender, Ending, TrialLoad, TrialRecord};
+use crate::tui::sample::{RICH, styled, text as shown};
+
+/// Commits per second of an XFS that may still be the best.
+const CLOSE: f64 = 4_120.0;
+const ASCII: Theme = Theme { colour: false, ascii: true };
+
+/// Five file systems at three numbers of clients after so many blocks, with this rate of XFS.
+fn running(blocks: usize, xfs: f64) -> TrialRecord {
+    let candidates = [
+        (Contender::Ext4, 4_000.0, Some(1_000)),
+        (Contender::Ext4FastCommit, 4_060.0, Some(1_000)),
+        (Contender::Xfs, xfs, Some(1_000)),
+        (Contender::Btrfs, 1_900.0, Some(2_000)),
+        (Contender::BtrfsNocow, 3_950.0, Some(2_000)),
+    ];
+    let mut record = record(&candidates, blocks);
+    let usual = |clients| TrialLoad { clients, shape: CommitShape::Usual };
+    record.loads = [1, 8, 32].map(usual).to_vec();
+    for (nth, block) in record.blocks.iter_mut().enumerate() {
+        for cell in &mut block.cells {
+            // With 8 clients XFS is ahead, with 32 it is unsteady.
+            let unsteady = 1.0 + 0.05 * ((nth * 5) % 3) as f64;
+            let of_xfs =
+                if cell.runner == crate::trial::Runner::Candidate(2) { [1.2, unsteady] } else { [1.0, 1.0] };
+            for (faster, factor) in [3.0, 5.0].into_iter().zip(of_xfs) {
+                let mut more = cell.samples[0];
+                more.seconds /= faster * factor;
+                cell.samples.push(more);
+            }
+        }
+    }
+    (record.ending, record.directory) = (Ending::Running, "/srv/pg/trial".to_owned());
+    record.leaves = vec!["nvme0n1".to_owned()];
+    record
+}
+
+fn picture(board: &TrialBoard, (width, height): (u16, u16), theme: Theme) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, width, height));
+    draw(board, "block 13, cell 4 of 8", 840.0, theme, &mut buffer);
+    buffer
+}
+
+#[test]
+fn a_trial_at_every_usual_size() {
+    let board = TrialBoard::of(&running(12, CLOSE));
+    for (width, height) in [(80, 24), (100, 30), (140, 45)] {
+        insta::assert_snapshot!(
+            format!("trial_{width}x{height}"),
+            styled(&picture(&board, (width, height), RICH))
+        );
+    }
+    insta::assert_snapshot!(
+        "trial_begins_80x24",
+        shown(&picture(&TrialBoard::of(&running(0, CLOSE)), (80, 24), RICH))
+    );
+    insta::assert_snapshot!("trial_ascii_80x24", shown(&picture(&board, (80, 24), ASCII)));
+}
+
+#[test]
+fn ascii_terminals_get_ascii_and_colours_only_repeat() {
+    let board = TrialBoard::of(&running(15, CLOSE));
+    let plain = picture(&board, (100, 30), Theme { colour: false, ascii: false });
+    let drawn = shown(&picture(&board, (100, 30), ASCII));
+    assert!(drawn.is_ascii() && !drawn.contains('?'), "{drawn}");
+    let mut rich = picture(&board, (100, 30), RICH);
+    for cell in &mut rich.content {
+        cell.set_fg(ratatui::style::Color::Reset);
+    }
+    assert_eq!(rich, plain);
+}
+
+#[test]
+fn intervals_tighten_and_every_load_says_how_many_may_be_best() {
+    let open = shown(&picture(&TrialBoard::of(&running(0, CLOSE)), (80, 24), RICH));
+    assert_eq!(open.matches("first look after 10 blocks").count(), 3, "{open}");
+    let some = shown(&picture(&TrialBoard::of(&running(15, 4_900.0)), (80, 24), RICH));
+    assert!(some.contains("xfs is the fastest") && !some.contains("5 of 5"), "{some}");
+    let width = |blocks| {
+        let board = TrialBoard::of(&running(blocks, CLOSE));
+        let found = board.loads[0].rows[2].place.interval().unwrap();
+        found.high - found.low
+    };
+    assert!(width(27) < width(10));
+}
+
+#[test]
+fn a_trial_without_a_result_says_why() {
+    let mut record = running(12, CLOSE);
+    for cell in record.blocks.iter_mut().flat_map(|block| &mut block.cells) {
+        if cell.runner == crate::trial::Runner::Candidate(0) {
+            (cell.error, cell.samples) = (Some("cannot mount".to_owned()), Vec::new());
+        }
+    }
+    let drawn = shown(&picture(&TrialBoard::of(&record), (80, 24), RICH));
+    assert!(drawn.contains("the first candidate failed: cannot mount"), "{drawn}");
+}
+
+#[test]
+fn every_size_is_drawn() {
+    let boards = [0, 12].map(|blocks| TrialBoard::of(&running(blocks, CLOSE)));
+    for width in 0..160 {
+        for height in (0..30).chain([45, 60]) {
+            for board in &boards {
+                assert_eq!(picture(board, (width, height), RICH).area.width, width);
+            }
+        }
+    }
+}

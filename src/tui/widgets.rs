@@ -1,0 +1,504 @@
+//! Small drawing helpers: they turn values into lines, independent of the model, the keys and each other.
+//!
+//! Widths are terminal columns ([`unicode_width`]), never bytes or characters.
+
+pub mod area {
+    //! Rectangles cut from rectangles, never larger than the original.
+    //!
+    //! The frame uses these instead of a constraint solver, which would take longer than all the drawing.
+
+    use ratatui::layout::Rect;
+
+    /// The upper rows, and what is left.
+    pub fn top(area: Rect, rows: u16) -> (Rect, Rect) {
+        let height = rows.min(area.height);
+        let rest =
+            Rect { y: area.y.saturating_add(height), height: area.height.saturating_sub(height), ..area };
+        (Rect { height, ..area }, rest)
+    }
+
+    /// The lower rows, and what is left.
+    pub fn bottom(area: Rect, rows: u16) -> (Rect, Rect) {
+        let (rest, lower) = top(area, area.height.saturating_sub(rows));
+        (lower, rest)
+    }
+
+    /// The columns at the left, and what is left.
+    pub fn left(area: Rect, columns: u16) -> (Rect, Rect) {
+        let width = columns.min(area.width);
+        let rest = Rect { x: area.x.saturating_add(width), width: area.width.saturating_sub(width), ..area };
+        (Rect { width, ..area }, rest)
+    }
+
+    /// The columns at the right, and what is left.
+    pub fn right(area: Rect, columns: u16) -> (Rect, Rect) {
+        let (rest, right) = left(area, area.width.saturating_sub(columns));
+        (right, rest)
+    }
+
+    /// Without so many columns at either side.
+    pub fn inset(area: Rect, columns: u16) -> Rect {
+        left(right(area, columns).1, columns).1
+    }
+
+    /// In the middle, of this size where there is room for it.
+    pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
+        let (width, height) = (width.min(area.width), height.min(area.height));
+        let half = |whole: u16, part: u16| whole.saturating_sub(part) / 2;
+        Rect {
+            x: area.x.saturating_add(half(area.width, width)),
+            y: area.y.saturating_add(half(area.height, height)),
+            width,
+            height,
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn pieces_fill_the_whole_and_nothing_more(w in 0_u16..200, h in 0_u16..200, n in 0_u16..250) {
+                let area = Rect::new(3, 4, w, h);
+                for (piece, rest) in [top(area, n), bottom(area, n), left(area, n), right(area, n)] {
+                    prop_assert_eq!(piece.area() + rest.area(), area.area());
+                    prop_assert!(piece.is_empty() || area.union(piece) == area);
+                    prop_assert!(rest.is_empty() || area.union(rest) == area);
+                }
+                for piece in [inset(area, n), centred(area, n, n)] {
+                    prop_assert!(piece.is_empty() || area.union(piece) == area);
+                }
+            }
+        }
+    }
+}
+pub mod text;
+pub mod axis {
+    //! An axis in columns: its marks, and the labels that have room.
+
+    use super::text;
+    use crate::report::axis::Axis;
+    use crate::text::bars::cell;
+
+    /// The ticks of an axis of times and their labels in so many columns; nothing where not even two labels have room.
+    pub fn lines(axis: &Axis, columns: usize) -> Option<[String; 2]> {
+        let ticks = axis.ticks();
+        let (shown, said) = marked(&ticks, columns);
+        let is_tick =
+            |column| ticks.iter().any(|(share, _)| cell(*share, columns.saturating_sub(1)) == column);
+        let rule = (0..columns).map(|column| if is_tick(column) { '┬' } else { '─' });
+        (shown > 1).then(|| [rule.collect(), text::pad(&said, columns)])
+    }
+
+    /// How many of these marks, each a share with its label, have room for it in so many columns, and the line of them.
+    pub fn marked(marks: &[(f64, String)], columns: usize) -> (usize, String) {
+        let ticks: Vec<(usize, String)> = marks
+            .iter()
+            .map(|(share, label)| (cell(*share, columns.saturating_sub(1)), label.clone()))
+            .collect();
+        let labels = labels(&ticks, columns);
+        let line = labels.iter().fold(String::new(), |said, (from, label)| {
+            let gap = from.saturating_sub(text::width(&said));
+            said + &text::blank(gap) + label
+        });
+        (labels.len(), line)
+    }
+
+    /// The labels that have room, each with its first column: both ends, then those between from the left.
+    fn labels(ticks: &[(usize, String)], columns: usize) -> Vec<(usize, String)> {
+        let placed = |(at, label): &(usize, String)| {
+            let wide = text::width(label);
+            (at.saturating_sub(wide / 2).min(columns.saturating_sub(wide)), label.clone())
+        };
+        let end = |(from, label): &(usize, String)| from + text::width(label);
+        let (Some(first), Some(last)) = (ticks.first().map(placed), ticks.last().map(placed)) else {
+            return Vec::new();
+        };
+        if ticks.len() > 1 && end(&first) >= last.0 || end(&last) > columns {
+            return Vec::new();
+        }
+        let mut shown = vec![first];
+        for tick in ticks.iter().take(ticks.len().saturating_sub(1)).skip(1).map(placed) {
+            let before = shown.last().map(end).unwrap_or_default();
+            if tick.0 > before && end(&tick) < last.0 {
+                shown.push(tick);
+            }
+        }
+        shown.extend((ticks.len() > 1).then_some(last));
+        shown
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        #[test]
+        fn ticks_stand_at_their_times() {
+            let lines = lines(&Axis::between(100.0, 500.0).unwrap(), 40).unwrap();
+            assert_eq!(
+                lines.map(|line| line.trim_end().to_owned()),
+                ["┬─────────┬──────┬─────────┬───────────┬", "100 µs 150 µs 200 µs    300 µs    500 µs"]
+            );
+        }
+
+        proptest! {
+            #[test]
+            fn columns_ascend_and_labels_stand_apart(
+                low in 0.001_f64..1e9,
+                factor in 1.0_f64..1e3,
+                columns in 0_usize..150,
+            ) {
+                let high = low * factor;
+                let axis = Axis::around([(low, high)].into_iter()).unwrap();
+                let places: Vec<usize> =
+                    (0..=20).map(|step| cell(axis.share(axis.time(f64::from(step) / 20.0)), columns)).collect();
+                prop_assert!(places.is_sorted());
+                if let Some([ticks, labels]) = lines(&axis, columns) {
+                    prop_assert_eq!(text::width(&ticks), columns);
+                    prop_assert_eq!(text::width(&labels), columns);
+                    let shown = labels.split("  ").filter(|label| !label.trim().is_empty());
+                    prop_assert!(labels.matches('s').count() >= 2);
+                    prop_assert!(shown.count() >= 1);
+                }
+            }
+        }
+    }
+}
+pub mod interval {
+    //! An estimate on an axis: `├──●──┤`, with the dot at the value and the ends at those of the interval.
+
+    use super::text;
+    use crate::measure::Estimate;
+    use crate::report::axis::Axis;
+    use crate::text::bars::{cell, interval};
+
+    /// The bar of an estimate in exactly so many columns; what is no time is blank.
+    pub fn bar(estimate: Estimate, axis: &Axis, columns: usize) -> String {
+        let is_time = |us: f64| us.is_finite() && us > 0.0;
+        if !is_time(estimate.value) {
+            return text::blank(columns);
+        }
+        let or_value = |end: f64| if is_time(end) { end } else { estimate.value };
+        let estimate = Estimate { low: or_value(estimate.low), high: or_value(estimate.high), ..estimate };
+        interval(axis.shares(estimate), columns)
+    }
+
+    /// A share from 0 to 1 as a bar of so many columns.
+    pub fn progress(share: f64, columns: usize) -> String {
+        let done = cell(share, columns);
+        (0..columns).map(|column| if column < done { '█' } else { '░' }).collect()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        fn axis() -> Axis {
+            Axis::between(10.0, 1_000.0).unwrap()
+        }
+
+        #[test]
+        fn the_dot_stands_between_the_ends() {
+            let drawn = |value, low, high| bar(Estimate { value, low, high }, &axis(), 11);
+            assert_eq!(drawn(100.0, 40.0, 250.0), "   ├─●─┤   ");
+            assert_eq!(drawn(100.0, 100.0, 100.0), "     ●     ");
+            assert_eq!(drawn(100.0, 1.0, 9_000.0), "◂────●────▸");
+            assert_eq!(drawn(1.0, 1.0, 1.0), "◂          ");
+            assert_eq!(drawn(5_000.0, 5_000.0, 5_000.0), "          ▸");
+        }
+
+        proptest! {
+            #[test]
+            fn whatever_is_estimated_fills_its_columns(
+                figures in prop::array::uniform3(prop_oneof![
+                    Just(f64::NAN), Just(f64::INFINITY), Just(-1.0), Just(0.0), Just(1e300), 1e-3_f64..1e6,
+                ]),
+                columns in 0_usize..80,
+            ) {
+                let [value, low, high] = figures;
+                let drawn = bar(Estimate { value, low, high }, &axis(), columns);
+                prop_assert_eq!(drawn.chars().count(), columns);
+                prop_assert_eq!(progress(value, columns).chars().count(), columns);
+            }
+        }
+    }
+}
+pub mod ecdf;
+pub mod columns;
+pub mod diff {
+    //! An old value above its new one, with removals and additions marked.
+
+    use ratatui::text::{Line, Span};
+
+    use super::text;
+    use crate::tui::theme::{TextRole, Theme};
+
+    /// Columns for the sign before each row.
+    const SIGN: usize = 2;
+
+    /// Both values as rows of at most so many columns, the first left out where it is not known; words stand between commas and are broken only where one is too long.
+    pub fn lines(before: &[String], after: &[String], theme: Theme, room: usize) -> Vec<Line<'static>> {
+        let mut all = match before {
+            [] => Vec::new(),
+            before => side("-", before, after, theme, TextRole::Bad, room),
+        };
+        all.extend(side("+", after, before, theme, TextRole::Good, room));
+        all
+    }
+
+    fn side(
+        sign: &str,
+        words: &[String],
+        others: &[String],
+        theme: Theme,
+        role: TextRole,
+        room: usize,
+    ) -> Vec<Line<'static>> {
+        let inner = room.saturating_sub(SIGN).max(1);
+        let mut rows: Vec<Vec<Span<'static>>> = vec![Vec::new()];
+        let mut used = 0_usize;
+        let last = words.len().saturating_sub(1);
+        for (i, word) in words.iter().enumerate() {
+            let role = if others.contains(word) { TextRole::Plain } else { role };
+            let comma = if i < last { "," } else { "" };
+            for piece in text::wrap(&format!("{word}{comma}"), inner) {
+                let wide = text::width(&piece);
+                if used > 0 && used.saturating_add(wide) > inner {
+                    rows.push(Vec::new());
+                    used = 0;
+                }
+                used = used.saturating_add(wide);
+                if let Some(row) = rows.last_mut() {
+                    row.push(Span::styled(piece, theme.style(role)));
+                }
+            }
+        }
+        let with_sign = |(i, mut spans): (usize, Vec<Span<'static>>)| {
+            let sign = if i == 0 { sign } else { "" };
+            spans.insert(0, Span::styled(text::pad(sign, SIGN), theme.style(role)));
+            Line::from(spans)
+        };
+        rows.into_iter().enumerate().map(with_sign).collect()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        const PLAIN: Theme = Theme { colour: false, ascii: false };
+
+        fn words(text: &str) -> Vec<String> {
+            text.split(',').map(str::to_owned).collect()
+        }
+
+        fn shown(before: &str, after: &str, room: usize) -> Vec<String> {
+            lines(&words(before), &words(after), PLAIN, room).iter().map(ToString::to_string).collect()
+        }
+
+        #[test]
+        fn one_stands_beneath_the_other() {
+            assert_eq!(shown("rw,nobarrier", "rw", 40), ["- rw,nobarrier", "+ rw"]);
+            assert_eq!(shown("rw,nobarrier", "rw", 12), ["- rw,", "  nobarrier", "+ rw"]);
+            assert_eq!(shown("0", "100", 40), ["- 0", "+ 100"]);
+        }
+
+        proptest! {
+            #[test]
+            fn nothing_is_lost_and_nothing_is_too_wide(
+                before in prop::collection::vec("[a-z=]{1,12}", 1..6),
+                after in prop::collection::vec("[a-z=]{1,12}", 1..6),
+                room in 3_usize..40,
+            ) {
+                let lines = lines(&before, &after, PLAIN, room);
+                let mut joined = String::new();
+                for line in &lines {
+                    prop_assert!(line.width() <= room, "{line}");
+                    joined.push_str(line.to_string().get(SIGN..).unwrap_or_default());
+                }
+                prop_assert_eq!(joined, format!("{}{}", before.join(","), after.join(",")));
+            }
+        }
+    }
+}
+pub mod field;
+pub mod histogram;
+pub mod flush_path;
+pub mod trace {
+    //! The trace of a rule as a tree: condition, result, reading, source; for an unknown one the remedy. Nothing is cut: a
+    //! text too long for its columns continues in the next row.
+
+    use ratatui::text::{Line, Span};
+
+    use super::text;
+    use crate::facts::{Reading, catalog};
+    use crate::rules::Trace;
+    use crate::truth::Truth;
+    use crate::tui::theme::{TextRole, Theme};
+
+    /// Deeper than this a tree is cut: no rule file needs it, and a screen has no room for it.
+    const DEEPEST: usize = 12;
+
+    /// The tree, within so many columns.
+    pub fn lines(trace: &Trace, theme: Theme, room: usize) -> Vec<Line<'static>> {
+        let mut rows = Vec::new();
+        flatten(trace, "", "", 0, &mut rows);
+        let longest = rows.iter().map(|row| text::width(&row.left)).max().unwrap_or(0);
+        let label_room = longest.min(room.saturating_mul(11) / 20);
+        rows.iter().flat_map(|row| row.lines(theme, label_room, room)).collect()
+    }
+
+    /// One condition, with its branch before it.
+    struct TreeRow<'a> {
+        left: String,
+        /// The text under the branch on further lines.
+        under: String,
+        trace: &'a Trace,
+    }
+
+    impl TreeRow<'_> {
+        fn lines(&self, theme: Theme, label_room: usize, room: usize) -> Vec<Line<'static>> {
+            let truth = self.trace.truth;
+            let role = match truth {
+                Truth::True => TextRole::Good,
+                Truth::Unknown => TextRole::Doubt,
+                Truth::False => TextRole::Plain,
+            };
+            let (seen, from, remedy) = self.seen();
+            let used = label_room.saturating_add(11);
+            let beside = room.saturating_sub(used);
+            let labels = text::wrap_under(&self.left, &self.under, label_room);
+            let mut said: Vec<(String, TextRole)> =
+                together(&seen, &from, beside).into_iter().map(|row| (row, TextRole::Dim)).collect();
+            let remedy = remedy.map(|remedy| text::wrap(&format!("→ {remedy}"), beside)).unwrap_or_default();
+            said.extend(remedy.into_iter().map(|row| (row, TextRole::Plain)));
+            let row = |i: usize| {
+                let left = labels.get(i).unwrap_or(&self.under);
+                let truth = if i == 0 { truth.word() } else { "" };
+                let (said, said_role) = said.get(i).cloned().unwrap_or((String::new(), TextRole::Plain));
+                Line::from(vec![
+                    Span::raw(text::pad(left, label_room)),
+                    Span::raw("  "),
+                    Span::styled(text::pad(truth, 7), theme.style(role)),
+                    Span::raw("  "),
+                    Span::styled(said, theme.style(said_role)),
+                ])
+            };
+            (0..labels.len().max(said.len())).map(row).collect()
+        }
+
+        /// The reading, its source, and the remedy.
+        fn seen(&self) -> (String, String, Option<String>) {
+            let Some(seen) = &self.trace.seen else { return (String::new(), String::new(), None) };
+            match &*seen.reading {
+                Reading::Known { value, source } => {
+                    (catalog::show(seen.fact, value), source.to_string(), None)
+                }
+                Reading::Unknown { why, detail, remedy } => {
+                    (format!("{why}: {detail}"), String::new(), remedy.as_ref().map(ToString::to_string))
+                }
+            }
+        }
+    }
+
+    /// A value and where it was read, in one row if they fit.
+    fn together(value: &str, source: &str, room: usize) -> Vec<String> {
+        let whole = format!("{value}   {source}");
+        if text::width(&whole) <= room {
+            return vec![whole.trim_end().to_owned()];
+        }
+        let rows = [value, source].into_iter().filter(|said| !said.is_empty());
+        rows.flat_map(|said| text::wrap(said, room)).collect()
+    }
+
+    fn flatten<'a>(trace: &'a Trace, branch: &str, under: &str, depth: usize, rows: &mut Vec<TreeRow<'a>>) {
+        let subject = trace.seen.as_ref().map(|seen| format!("  ({})", seen.subject)).unwrap_or_default();
+        rows.push(TreeRow {
+            left: format!("{branch}{}{subject}", trace.label),
+            under: under.to_owned(),
+            trace,
+        });
+        if depth >= DEEPEST {
+            return;
+        }
+        for (i, kid) in trace.kids.iter().enumerate() {
+            let last = i.saturating_add(1) == trace.kids.len();
+            let (arm, stem) = if last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+            flatten(kid, &format!("{under}{arm}"), &format!("{under}{stem}"), depth.saturating_add(1), rows);
+        }
+    }
+}
+pub mod tree {
+    //! The branches of a tree whose nodes are given from top to bottom, each with its depth.
+
+    /// The text before a node.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Branch {
+        /// Before its first line: `│  └─ `.
+        pub first: String,
+        /// Before further lines of it.
+        pub under: String,
+    }
+
+    /// Deeper than this branches are not drawn: no screen has room for them.
+    const DEEPEST: usize = 20;
+
+    /// The branches of nodes with these depths. A node is the child of the last one before it that lies less deep.
+    pub fn branches(depths: &[usize]) -> Vec<Branch> {
+        (0..depths.len()).map(|at| branch(depths, at)).collect()
+    }
+
+    fn branch(depths: &[usize], at: usize) -> Branch {
+        let depth = depths.get(at).copied().unwrap_or_default().min(DEEPEST);
+        let after = depths.get(at.saturating_add(1)..).unwrap_or_default();
+        // Whether another node of this level follows beneath the same parent.
+        let goes_on = |level: usize| after.iter().find(|depth| **depth <= level) == Some(&level);
+        let stem: String = (1..depth).map(|level| if goes_on(level) { "│  " } else { "   " }).collect();
+        let (arm, more) = match (depth, goes_on(depth)) {
+            (0, _) => ("", ""),
+            (_, true) => ("├─ ", "│  "),
+            (_, false) => ("└─ ", "   "),
+        };
+        let has_kids = after.first().is_some_and(|next| *next > depth);
+        let kids = if has_kids { "│  " } else { "   " };
+        Branch { first: format!("{stem}{arm}"), under: format!("{stem}{more}{kids}") }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn branches_join_brothers_and_end_with_the_last() {
+            let drawn: Vec<String> = branches(&[0, 1, 2, 3, 2, 1])
+                .into_iter()
+                .flat_map(|branch| [format!("{}x", branch.first), branch.under.trim_end().to_owned()])
+                .collect();
+            assert_eq!(
+                drawn,
+                [
+                    "x",
+                    "│",
+                    "├─ x",
+                    "│  │",
+                    "│  ├─ x",
+                    "│  │  │",
+                    "│  │  └─ x",
+                    "│  │",
+                    "│  └─ x",
+                    "│",
+                    "└─ x",
+                    "",
+                ]
+            );
+        }
+    }
+}
