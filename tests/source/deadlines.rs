@@ -9,7 +9,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
-use crate::files::{all_sources, is_for_tests, rust_files};
+use crate::files::{Source, is_for_tests, rust_files};
 
 /// Methods that wait for ever, by how many arguments they have.
 const WAITS: [(&str, usize); 11] = [
@@ -112,21 +112,27 @@ fn waits_of(text: &str, file: &syn::File, whole: bool) -> Vec<(String, usize)> {
     found
 }
 
-#[test]
-fn no_test_waits_without_a_deadline() {
+pub fn no_test_waits_without_one(sources: &[Source]) {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let tests = TESTS.iter().flat_map(|below| rust_files(&home.join(below))).map(|path| {
-        let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
-        (name, syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(), true)
-    });
-    let all: Vec<_> = all_sources().into_iter().chain(tests).collect();
-    assert!(all.iter().filter(|(_, _, whole)| *whole).count() > 150, "too few files of tests were found");
+    let tests: Vec<Source> = TESTS
+        .iter()
+        .flat_map(|below| rust_files(&home.join(below)))
+        .map(|path| {
+            let name = path.strip_prefix(&home).unwrap().to_str().unwrap().to_owned();
+            Source {
+                name,
+                syntax: syn::parse_file(&fs::read_to_string(&path).unwrap()).unwrap(),
+                is_test: true,
+            }
+        })
+        .collect();
+    assert!(tests.len() > 150, "too few files of tests were found");
     let mut wrong = Vec::new();
     let mut needed = BTreeSet::new();
-    for (file, syntax, whole) in all {
-        let text = fs::read_to_string(home.join(&file)).unwrap();
-        for (wait, line) in waits_of(&text, &syntax, whole) {
-            if may(&file, &wait) {
+    for Source { name: file, syntax, is_test } in sources.iter().chain(&tests) {
+        let text = fs::read_to_string(home.join(file)).unwrap();
+        for (wait, line) in waits_of(&text, syntax, *is_test) {
+            if may(file, &wait) {
                 needed.insert((file.clone(), wait));
             } else {
                 wrong.push(format!("{file}:{line}: {wait}"));

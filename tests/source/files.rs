@@ -1,4 +1,4 @@
-//! The files of the source, parsed once.
+//! The files of the source, as syntax.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,8 +23,17 @@ pub fn rust_files(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The files of the program by their names, each with whether it is for tests alone.
-pub fn all_sources() -> Vec<(String, syn::File, bool)> {
+/// A file of the program.
+pub struct Source {
+    /// Its path in the repository.
+    pub name: String,
+    pub syntax: syn::File,
+    /// Whether it is compiled for tests alone.
+    pub is_test: bool,
+}
+
+/// Every file of the program.
+pub fn read() -> Vec<Source> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files: BTreeMap<String, syn::File> = BTreeMap::new();
     let crates = fs::read_dir(home.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
@@ -34,15 +43,16 @@ pub fn all_sources() -> Vec<(String, syn::File, bool)> {
     }
     let tests: BTreeSet<String> = files.iter().flat_map(|(name, file)| test_modules(name, file)).collect();
     let is_test = |name: &str| {
-        name.starts_with("crates/testkit/")
-            || tests.iter().any(|of| name == format!("{of}.rs") || name.starts_with(&format!("{of}/")))
+        let is_below = |of: &String| name == format!("{of}.rs") || name.starts_with(&format!("{of}/"));
+        name.starts_with("crates/testkit/") || tests.iter().any(is_below)
     };
-    files.into_iter().map(|(name, file)| (name.clone(), file, is_test(&name))).collect()
+    let source = |(name, syntax): (String, syn::File)| Source { is_test: is_test(&name), name, syntax };
+    files.into_iter().map(source).collect()
 }
 
-/// Every file of the program, without its tests.
-pub fn sources() -> Vec<(String, syn::File)> {
-    all_sources().into_iter().filter(|(_, _, is_test)| !is_test).map(|(name, file, _)| (name, file)).collect()
+/// Those that are not for tests alone.
+pub fn shipped(sources: &[Source]) -> impl Iterator<Item = (&str, &syn::File)> {
+    sources.iter().filter(|source| !source.is_test).map(|source| (source.name.as_str(), &source.syntax))
 }
 
 /// The files of modules that are compiled for tests alone, without their ending.

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 
-use crate::files::{is_for_tests, sources};
+use crate::files::{Source, is_for_tests, shipped};
 
 /// A crate, and the names on the way from its root to a module.
 pub type Place = Vec<String>;
@@ -43,13 +43,13 @@ pub struct Room<'a> {
 
 impl Graph {
     /// Reads the source.
-    pub fn new() -> Self {
+    pub fn new(sources: &[Source]) -> Self {
         let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
         let mut paths = Vec::new();
-        for (file, parsed) in sources() {
-            let Some(place) = place(&file) else { continue };
+        for (file, parsed) in shipped(sources) {
+            let Some(place) = place(file) else { continue };
             let mut reader = Reader { at: place.clone(), ..Reader::default() };
-            reader.visit_file(&parsed);
+            reader.visit_file(parsed);
             let Reader { module, imports, named, .. } = reader;
             let by_name: BTreeMap<&String, &Place> = imports.iter().map(|one| (&one.name, &one.to)).collect();
             for Import { to, line, .. } in &imports {

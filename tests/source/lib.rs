@@ -9,3 +9,15 @@ mod graph;
 mod rooms;
 mod size;
 mod threads;
+
+/// One test, because the source is parsed once for all that reads it.
+#[test]
+fn the_source_keeps_its_rules() {
+    let sources = files::read();
+    let graph = graph::Graph::new(&sources);
+    rooms::no_siblings_import_in_a_circle(&graph);
+    rooms::a_module_knows_only_those_above_it(&graph);
+    deadlines::no_test_waits_without_one(&sources);
+    durations::no_sentence_of_the_verdict_holds_one(&sources);
+    threads::none_is_started_that_can_panic(&sources);
+}
