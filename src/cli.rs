@@ -1,7 +1,7 @@
 //! The command line: parses, dispatches, prints, and reports the result by the exit code.
 //!
 //! One file per command. Errors go to standard error as one sentence with a remedy; a closed reader counts as success.
-//! Commands print through [`out`] alone, so that nothing else can write to the terminal.
+//! Commands print through `out` alone, so that nothing else can write to the terminal.
 
 pub mod examples;
 pub mod extent {

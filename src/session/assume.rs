@@ -1,7 +1,7 @@
 //! Assumptions: facts of this machine that the user assumes, as `KEY[@SUBJECT]=VALUE`, and the machine as it would then
 //! be.
 //!
-//! An assumption edits the recorded answers that say the fact ([`recipes`]), and all collectors run once more over
+//! An assumption edits the recorded answers that say the fact (`recipes`), and all collectors run once more over
 //! them. Every reading that differs, or was read from what was edited, is marked. A fact that is not known is stated
 //! instead: it is held fast whatever the answers say. Nothing that is marked can open an interlock or unlock data-loss
 //! advice. The advice under an assumption is therefore found on a second machine, on which the same facts count as

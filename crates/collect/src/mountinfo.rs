@@ -1,7 +1,7 @@
 //! The parser of /proc/self/mountinfo (proc_pid_mountinfo(5)), on bytes.
 //!
 //! It keeps the order of the file, duplicates, and the difference between options of the mount and of the superblock.
-//! What the entries mean is left to [`super::filesystems::mounts`]. Mount points are any bytes but zero, and a line may be hostile
+//! What the entries mean is left to `filesystems::mounts`. Mount points are any bytes but zero, and a line may be hostile
 //! or truncated; a malformed line is lost alone.
 
 use std::path::Path;

@@ -269,9 +269,10 @@ pub use derive::{derive, rulings};
 pub use guard::{Beside, guard, guard_with};
 pub use making::can_make;
 pub use mkfs::{features, leave_out, mkfs_defaults, mkfs_feature, mkfs_flag};
+pub(crate) use mount::mount_option;
 pub use mount::{
     BlockDriver, DiskFormat, MountExample, examples, file_system, file_system_again, format, format_again,
-    holding, inverse, layer, layer_again, lists, mount_option, mount_options, scheduler,
+    holding, inverse, layer, layer_again, lists, mount_options, scheduler,
 };
 pub use on_disk::{feature_checked, feature_on_disk};
 pub use releases::{ProductRelease, newer, releases};

@@ -292,12 +292,12 @@ pub use commit::{PAGE, Pages, Writer};
 pub use control::Control;
 pub use error::{ErrorKind, ProbeError, Refusal};
 pub use meters::Disks;
-pub use method::open_flags;
-pub use place::database_around;
+pub(crate) use method::open_flags;
+pub(crate) use place::database_around;
 pub use plan::{ProbePlan, plan};
 pub use request::{ProbeOptions, ProbeRequest};
 pub use run::run;
 pub use schedule::Rng;
-pub use scratch::give_flags;
+pub(crate) use scratch::give_flags;
 
 pub use crate::measure::Progress;

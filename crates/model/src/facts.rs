@@ -204,7 +204,7 @@ mod choice {
 
     use super::{FactValue, Reading, Value, ValueKind};
 
-    /// A closed set of words, made by [`choice!`].
+    /// A closed set of words, made by [`choice!`](crate::choice).
     pub trait Choice: Copy + Eq + 'static {
         /// Every value, in the order in which they are declared.
         const ALL: &'static [Self];

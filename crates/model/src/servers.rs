@@ -61,7 +61,8 @@ use crate::rows;
 use crate::workers;
 pub use leaving::{Leave, TEXT as LEAVING};
 pub use release::{ReleaseDefault, Statement, client, has_persist};
-pub use spelling::{mysql_size, postgres_size, postgres_time};
+pub(crate) use spelling::mysql_size;
+pub use spelling::{postgres_size, postgres_time};
 pub use table::{ChangedBy, Losing, Mysql, OnLinux, Postgres, TEXT, ValueSyntax, value_in};
 
 /// The table of settings, compiled in. If it does not load, which a test excludes, everything in it is unknown.

@@ -46,7 +46,7 @@ pub struct Setting {
 
 impl Setting {
     /// Values, or options to add, that give up durability: never without
-    /// [`Risk::DataLossIfWrong`](crate::rules::Risk::DataLossIfWrong), whatever a rule says.
+    /// `Risk::DataLossIfWrong`, whatever a rule says.
     pub fn loses(&self) -> impl Iterator<Item = &'static str> + use<> {
         let table = servers::losing(self.name).map(|losing| losing.values.as_slice()).unwrap_or_default();
         self.losing.iter().copied().chain(table.iter().map(String::as_str))

@@ -389,7 +389,7 @@ pub fn escape_lines(document: &str) -> Cow<'_, str> {
 }
 
 /// Escapes a text where it stands.
-pub fn escape_in_place(text: &mut String) {
+pub(crate) fn escape_in_place(text: &mut String) {
     if let Cow::Owned(escaped) = escape(text) {
         *text = escaped;
     }

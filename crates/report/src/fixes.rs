@@ -29,7 +29,11 @@ pub struct Fix<'r> {
 }
 
 /// The entries about a target, with the findings about it.
-pub fn target_fixes<'r>(report: &'r Report, target: &TargetSummary, about: &[&'r Finding]) -> Vec<Fix<'r>> {
+pub(crate) fn target_fixes<'r>(
+    report: &'r Report,
+    target: &TargetSummary,
+    about: &[&'r Finding],
+) -> Vec<Fix<'r>> {
     let about: Vec<&Finding> =
         about.iter().copied().filter(|finding| finding.outcome == Outcome::Applies).collect();
     let steps = report.plan(&target.target).into_iter().flat_map(|plan| &plan.steps);
@@ -108,12 +112,12 @@ fn all_commands(report: &Report, target: &TargetSummary, advice: &Advice) -> [Ve
 }
 
 /// The command that prints the lines of /etc/fstab for a target.
-pub fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
+pub(crate) fn fstab_lines(report: &Report, target: &TargetSummary) -> Option<Command> {
     report.host.command(Command::check(target.target.name(), " --no-probe --format fstab")?)
 }
 
 /// The entries about what belongs to no target.
-pub fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
+pub(crate) fn other_fixes<'r>(findings: &[&'r Finding]) -> Vec<Fix<'r>> {
     let applies = findings.iter().filter(|finding| finding.outcome == Outcome::Applies);
     let mut fixes: Vec<Fix<'_>> = applies
         .filter(|finding| finding.level >= Level::Warning)

@@ -1,7 +1,7 @@
 //! The whole report as one HTML document that runs nothing and asks nobody for anything: the dashboard first, then what
 //! [`super::telling`] has, every finding and the facts; and the JSON report inside, as data.
 //!
-//! How text is kept from being markup is the business of [`markup`]. [`super::inside`] finds the data again.
+//! How text is kept from being markup is the business of `markup`. [`super::inside`] finds the data again.
 
 mod markup;
 pub mod anchors {

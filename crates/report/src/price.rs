@@ -22,7 +22,7 @@ const LARGEST: u64 = 256 << 20;
 const MOST: usize = 256;
 
 /// The row of the method in force, else of the one to use by the measurement, for commits of one page.
-pub fn row_in_force<'a>(
+pub(crate) fn row_in_force<'a>(
     report: &'a Report,
     target: &TargetSummary,
 ) -> Option<(&'a Measurement, &'a MethodResult)> {

@@ -14,7 +14,7 @@ pub mod order {
     use walwise_judge::rules::{Level, Outcome};
 
     /// The targets of a report: at risk, contradictory, with critical findings, unproven, durable, free disks by their rank.
-    pub fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
+    pub(crate) fn worst_first<'a>(findings: &FindingsByTarget<'a>) -> Vec<&'a TargetSummary> {
         let mut targets: Vec<&TargetSummary> = findings.report.targets.iter().collect();
         let urgency = |target| findings.report.urgency(target, || criticals(findings, target) > 0);
         targets.sort_by_cached_key(|target| (urgency(target), target.rank));
@@ -276,7 +276,7 @@ impl Advised {
 }
 
 /// The targets in the order in which they are told.
-pub fn worst_first(report: &Report) -> Vec<&TargetSummary> {
+pub(crate) fn worst_first(report: &Report) -> Vec<&TargetSummary> {
     order::worst_first(&FindingsByTarget::new(report))
 }
 

@@ -31,7 +31,7 @@ pub fn first(chapter: &Chapter<'_, '_>, target: &TargetSummary) -> Option<Sectio
 }
 
 /// What applies to one target without advice.
-pub fn found_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+pub(crate) fn found_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
     let about = chapter.about(target);
     let bare: Vec<Numbered<'_>> =
         about.iter().copied().filter(|(_, finding)| finding.advice.is_empty()).collect();
@@ -39,7 +39,7 @@ pub fn found_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) ->
 }
 
 /// What cannot be decided about one target.
-pub fn undecided_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
+pub(crate) fn undecided_of_target(chapter: &mut Chapter<'_, '_>, target: &TargetSummary) -> Option<Section> {
     let about = chapter.about(target);
     undecided(chapter, Section::part("Undecided"), about)
 }

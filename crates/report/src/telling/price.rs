@@ -13,7 +13,7 @@ pub const HEAD: [&str; 10] =
     ["method", "pages", "median", "95 % interval", "p95", "p99", "max", "back to back", "flushes", ""];
 
 /// Which of them are aligned to the right.
-pub const RIGHT: [bool; 10] = [false, true, true, true, true, true, true, true, true, false];
+pub(crate) const RIGHT: [bool; 10] = [false, true, true, true, true, true, true, true, true, false];
 
 /// Where one table of all is too wide: what a commit takes comes before how it spreads.
 const NARROW: [&[usize]; 2] = [&[0, 1, 2, 3, 5, 9], &[0, 1, 4, 6, 7, 8]];

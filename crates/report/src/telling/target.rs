@@ -35,7 +35,7 @@ pub fn without_verdict(target: &TargetSummary) -> Vec<String> {
 }
 
 /// The heading of a target, with nothing under it.
-pub fn heading_alone(report: &Report, target: &TargetSummary) -> Section {
+pub(crate) fn heading_alone(report: &Report, target: &TargetSummary) -> Section {
     Section::top(standing(report, target).and(": ").and_code(&target.title))
 }
 

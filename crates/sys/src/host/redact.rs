@@ -122,7 +122,7 @@ pub fn config(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, Miss> {
 }
 
 /// The same, with a check whether a key file exists: only its existence is passed on, never its path.
-pub fn config_beside(
+pub(crate) fn config_beside(
     text: &[u8],
     dialect: Dialect,
     is_there: &dyn Fn(&Path) -> bool,

@@ -86,8 +86,6 @@ fn by_brute_force(cond: &Cond, world: &World) -> BTreeSet<BTreeSet<(String, Stri
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn learning_a_fact_never_turns_an_answer(cond in arbitrary::cond(every(), false), world in world(every())) {
         let known = truth(&cond, &world);

@@ -95,8 +95,6 @@ fn damaged() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn whatever_is_wrong_with_one_rule_the_others_of_its_file_stay(bad in damaged(), before in 0..3usize, after in 0..3usize) {
         let ids: Vec<String> = (0..before + after).map(|number| format!("good.rule-{number}")).collect();
