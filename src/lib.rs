@@ -1,6 +1,6 @@
 //! The application: the command line, the screens, and the session that runs the stages in order for both.
 //!
-//! What they join are crates of their own; see ARCHITECTURE.md. Each module knows only those above it in this list.
+//! What they join are crates of their own; see ARCHITECTURE.md.
 
 use std::env::args_os;
 use std::io;

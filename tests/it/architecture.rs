@@ -221,8 +221,7 @@ fn nobody_else_opens_what_a_user_named() {
     let mut wrong = Vec::new();
     for file in sources() {
         let name = name(&file);
-        let is_test = name.components().any(|part| part.as_os_str() == "tests");
-        if is_test || is_in(name, READERS) {
+        if is_below_tests(&file) || is_in(name, READERS) {
             continue;
         }
         for (number, line) in code(&file) {
@@ -234,14 +233,19 @@ fn nobody_else_opens_what_a_user_named() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Whether a file is for tests by its directory.
+fn is_below_tests(file: &Path) -> bool {
+    name(file).components().any(|part| part.as_os_str() == "tests")
+}
+
 #[test]
 fn every_file_says_what_it_is_for() {
     for file in sources() {
         let text = fs::read_to_string(&file).unwrap();
         assert!(text.starts_with("//! "), "{} has no header", file.display());
         assert!(
-            text.lines().count() <= 600,
-            "{} has grown past 600 lines: give its second subject a file of its own",
+            text.lines().count() <= 800 || code(&file).is_empty() || is_below_tests(&file),
+            "{} has grown past 800 lines: give its second subject a file of its own",
             file.display()
         );
     }

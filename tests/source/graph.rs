@@ -1,7 +1,7 @@
 //! Who imports whom in the program: every path in the source that leads to another of its modules, read as syntax.
 //!
-//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests are not read. What
-//! the order of modules must be is left to [`crate::rooms`].
+//! A path ends at the module that declares what it names; re-exports on the way are followed. Tests are not read.
+//! Cargo keeps the order of crates; here no modules of a crate import each other in a circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,7 +32,7 @@ struct Module {
 }
 
 /// The modules beside each other in one directory.
-pub struct Room<'a> {
+struct Room<'a> {
     /// The module that declares them.
     pub parent: Place,
     /// In the order of their declarations.
@@ -91,7 +91,7 @@ impl Graph {
     }
 
     /// Every directory of modules.
-    pub fn rooms(&self) -> Vec<Room<'_>> {
+    fn rooms(&self) -> Vec<Room<'_>> {
         let several = self.modules.iter().filter(|(_, module)| module.children.len() > 1);
         several.map(|(parent, module)| self.room(parent, &module.children)).collect()
     }
@@ -282,7 +282,7 @@ impl<'ast> Visit<'ast> for Reader {
 }
 
 /// Which siblings lead back to themselves, each circle once.
-pub fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
+fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let mut reached = BTreeSet::new();
         let mut next = vec![from];
@@ -299,4 +299,22 @@ pub fn circles<'a>(room: &Room<'a>) -> BTreeSet<BTreeSet<&'a str>> {
         (!circle.is_empty()).then_some(circle)
     };
     all.iter().filter_map(circle).collect()
+}
+
+/// What is below a module counts as the module itself.
+pub fn no_siblings_import_in_a_circle(graph: &Graph) {
+    let rooms = graph.rooms();
+    assert!(rooms.len() > 40, "only {} directories of modules were found", rooms.len());
+    let edges: usize = rooms.iter().map(|room| room.edges.len()).sum();
+    assert!(edges > 600, "only {edges} imports between siblings were found");
+    let mut wrong = Vec::new();
+    for room in &rooms {
+        for circle in circles(room) {
+            let inside = room.edges.iter().filter(|((a, b), _)| circle.contains(a) && circle.contains(b));
+            let edges: Vec<String> =
+                inside.map(|((from, to), whence)| format!("  {from} → {to} at {whence}")).collect();
+            wrong.push(format!("{}: {circle:?}\n{}", room.parent.join("/"), edges.join("\n")));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -6,7 +6,6 @@ mod deadlines;
 mod durations;
 mod files;
 mod graph;
-mod rooms;
 mod size;
 mod threads;
 
@@ -15,8 +14,7 @@ mod threads;
 fn the_source_keeps_its_rules() {
     let sources = files::read();
     let graph = graph::Graph::new(&sources);
-    rooms::no_siblings_import_in_a_circle(&graph);
-    rooms::a_module_knows_only_those_above_it(&graph);
+    graph::no_siblings_import_in_a_circle(&graph);
     deadlines::no_test_waits_without_one(&sources);
     durations::no_sentence_of_the_verdict_holds_one(&sources);
     threads::none_is_started_that_can_panic(&sources);

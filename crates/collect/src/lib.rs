@@ -1,7 +1,7 @@
 //! Collectors: host → facts, a room for each kind of thing. A collector cannot fail; it leaves facts unknown, with a
 //! reason.
 //!
-//! The modules stand from the bottom up: what all collectors share, then the rooms of storage, file systems, system and
+//! What all collectors share stands beside the rooms of storage, file systems, system and
 //! databases, with the stack and the targets that join them. The list of collectors is here, and nobody below knows it.
 //!
 //! They read through [`crate::host`] alone; judgement is left to `durability`, `validity` and `rules`. Later collectors

@@ -2,7 +2,6 @@
 //! needed, and what the rules in `rules/*.toml` conclude.
 //!
 //! Facts are taken and values are returned; no file, clock, process or environment is touched, and the rules are compiled in.
-//! Each module knows only those above it in this list.
 
 use walwise_model::{
     bounds, checked, drivers, facts, quote, rows, servers, settings, text, truth, version, workers,

@@ -2,7 +2,7 @@
 //! file systems side by side.
 //!
 //! [`measure`], [`drill`] and [`trial`] are statistics and records, without I/O; [`probes`] and [`cells`] write, to scratch
-//! files and to the loop file or disk that was given for a trial. Each module knows only those above it in this list.
+//! files and to the loop file or disk that was given for a trial.
 
 use walwise_model::{facts, quote, servers, settings, text, version};
 use walwise_sys::{host, subprocess, way};

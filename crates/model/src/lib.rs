@@ -1,7 +1,6 @@
 //! The vocabulary of walwise: what can be known of a machine, and how it is named, compared and written down.
 //!
-//! Values only: no file, clock, process or environment is touched here; [`workers`] alone uses threads. Each module knows
-//! only those above it in this list.
+//! Values only: no file, clock, process or environment is touched here; [`workers`] alone uses threads.
 
 pub mod truth;
 pub mod version;
